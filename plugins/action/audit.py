@@ -21,6 +21,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 
+class _Unrecorded(ClusterError):
+    """The audit trail cannot be written. C(own): the entry of this run; None where only interrupted runs have one."""
+
+    def __init__(self, message: str, own: audit_notes.Content | None) -> None:
+        super().__init__(message)
+        self.own = own
+
+
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
@@ -38,13 +46,16 @@ class ActionModule(ClusterAction):
         if self.check:
             wanted = audit_notes.has_entry(Journal(folder).read())
             return {"changed": wanted, "msg": "an entry would be added" if wanted else "nothing would change"}
-        with contextlib.ExitStack() as stack:
-            mine = stack.enter_context(Journal(folder).taken())
-            others = [
-                stack.enter_context(journal.taken())
-                for journal in abandoned(folder, socket.gethostname(), self.place())
-            ]
-            return self._record(params, mine, others)
+        try:
+            with contextlib.ExitStack() as stack:  # an error that leaves it keeps the journals
+                mine = stack.enter_context(Journal(folder).taken())
+                others = [
+                    stack.enter_context(journal.taken())
+                    for journal in abandoned(folder, socket.gethostname(), self.place())
+                ]
+                return self._record(params, mine, others)
+        except _Unrecorded as error:
+            return self._unrecorded(error, required=params["required"])
 
     def _record(
         self, params: dict[str, Any], mine: list[audit_notes.Note], others: list[list[audit_notes.Note]]
@@ -55,8 +66,8 @@ class ActionModule(ClusterAction):
         )
         lost = "not known: the run was interrupted"
         new = [audit_notes.compose(notes, time=now(), kubernetes=lost, interrupted=True) for notes in others]
-        new.append(audit_notes.compose(mine, time=now(), kubernetes="", failed=failed))
-        entries = [entry for entry in new if entry]
+        own = audit_notes.compose(mine, time=now(), kubernetes="", failed=failed)
+        entries = [entry for entry in (*new, own) if entry]
         if not entries:
             return {"changed": False, "msg": "nothing was changed, so there is nothing to record"}
         hub = params["hub"] or self.hub_host()
@@ -72,10 +83,16 @@ class ActionModule(ClusterAction):
         try:
             return self._append(hub, namespace, federation, entries)
         except ClusterError as error:
-            text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
-            if not params["required"]:
-                return {"changed": False, "msg": text, "warnings": [text], "unrecorded": entries}
-            return {"failed": True, "msg": text, "unrecorded": entries}
+            raise _Unrecorded(error.message, own) from error
+
+    def _unrecorded(self, error: _Unrecorded, *, required: bool) -> dict[str, Any]:
+        """The result when the trail cannot be written. This run's journal goes with its folder, those of interrupted runs stay."""
+        if error.own is None:
+            text = f"what interrupted runs changed could not be recorded in the audit trail; it is kept for a later run. {self.named(error)}"
+            return {"changed": False, "failed": required, "msg": text}
+        text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
+        reported = {"msg": text, "unrecorded": [error.own]}
+        return reported | ({"failed": True} if required else {"changed": False, "warnings": [text]})
 
     def _append(self, hub: str, namespace: str, federation: str, entries: list[audit_notes.Content]) -> dict[str, Any]:
         with self.connect(hub) as cluster:

@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
     settings,
     tracking_secret,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import PODS, ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look, read
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import Plan, Source
@@ -32,7 +32,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
@@ -99,8 +99,8 @@ class ActionModule(CertificateAction):
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
-                refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
-            restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, self.note)
+                refresh.touch_pods(hub, wanted.namespace, proof.selector(wanted.federation, superlink.NAME), marks=marks)
+            restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, wanted.federation, self.note)
             if not self.check and tracking_secret.is_changed(outcomes[-1].objects):
                 shown.warnings.append(tracking_secret.WORDS)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}

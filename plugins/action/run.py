@@ -103,7 +103,11 @@ class ActionModule(ClusterAction):
             self._hand_over(cli, given, result)
             if self._regions:
                 result |= run_regions.require(cli, self._regions, params["regions_wait"], self.say)  # at the last moment
-            answer = runs.submit(cli, app, config)
+            handed.hold(cli, given)
+            try:
+                answer = runs.submit(cli, app, config)
+            except runs.UnknownSubmission as error:
+                return result | {"failed": True, "submission": "unknown", "msg": self.named(error)}
             about["fab_hash"] = str(answer.get("fab-hash", ""))
             run_id = str(answer["run-id"])
             if given.origin:

@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.site_access): deny a site, or admit it again, at once and for good."""
+"""Action of M(federated.flower.site_access): deny sites, or admit them again, at once and for good."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.admission import Admission
 
@@ -20,28 +21,38 @@ class ActionModule(ClusterAction):
         "hub": {"type": "str", "required": True},
         "hub_namespace": {"type": "str", "default": "flower"},
         "federation": {"type": "str", "default": "flower"},
-        "site": {"type": "str", "required": True},
+        "site": {"type": "str"},
+        "sites": {"type": "list", "elements": "str"},
         "state": {"type": "str", "choices": [access.DENIED, access.ADMITTED], "required": True},
         "reason": {"type": "str", "default": ""},
+        "holder": {"type": "str", "default": ""},
     }
+    SPEC = {"mutually_exclusive": [("site", "sites")]}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See C(Admission)."""
-        site = params["site"]
+        sites = [params["site"]] if params["site"] else params["sites"]
+        if sites is None and not (params["holder"] and params["state"] == access.ADMITTED):
+            raise ClusterError("site or sites is missing: only with state admitted and a holder can both be left out.")
         with self.connect(params["hub"]) as hub:
             admission = Admission(hub, params["hub_namespace"], params["federation"], self.note, check=self.check)
-            done = admission.change(site, params["state"], params["reason"])
-        return {
+            done = admission.change(sites, params["state"], params["reason"], params["holder"])
+        words = [self._words(site, denial, done.changed) for site, denial in done.denials.items()]
+        if not words:
+            words = ["no site was named" if sites is not None else f"{params['holder']} denies no site"]
+        result = {
             "changed": done.changed,
             "diff": done.diff,
             "objects": done.objects,
             "warnings": done.warnings,
-            "site": site,
+            "sites": list(done.denials),
             "state": params["state"],
-            "since": done.denial.get("since", ""),
-            "reason": done.denial.get("reason", ""),
-            "msg": self._words(site, done.denial, done.changed),
+            "msg": "; ".join(words),
         }
+        if params["site"]:
+            denial = done.denials[params["site"]]
+            result |= {"site": params["site"], "since": denial.get("since", ""), "reason": denial.get("reason", "")}
+        return result
 
     @staticmethod
     def _words(site: str, found: dict[str, Any], changed: bool) -> str:

@@ -227,6 +227,7 @@ class ActionModule(SkupperAction):
                 state="absent",
                 applyset=_SET,
                 applyset_namespace=join.at_site,
+                named=[("", "Secret")],  # where the site makes its keys itself, this one is all that may be read
                 wait=True,
                 wait_timeout=join.seconds,
             )

@@ -7,23 +7,37 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, superlink_state
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying, term_record, terms
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
+    active_runs,
+    copying,
+    hub_volumes,
+    term_record,
+    terms,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.active_runs import Verdict
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.hub_volumes import Volumes
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, Failover, Term
 
 _CLAIM = "PersistentVolumeClaim"
 _SECONDS = 8  # for the answer of a hub that may be lost
+_WAY_BACK = (
+    f"{{hub}} is fenced, and no hub serves. Correct this and run the playbook again. Or have {{hub}} serve again: delete the ConfigMap {TERM} in its "
+    "namespace, and run federated.flower.site with it in the group flower_hub"
+)
 
 
 class ActionModule(StandbyAction):
@@ -57,26 +71,12 @@ class ActionModule(StandbyAction):
     def _plan(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         begun = time.time()
         there = term_record.read(target.cluster, target.spec.namespace)
-        lost = "flower_failover_hub_lost is true" if params["hub_lost"] else ""
+        own, reached, lost = self._ask_hub(params)
+        plan = terms.failover_plan(params["hub"], target.host, own, there, reached=reached)
+        if plan.promote and not plan.fence:
+            lost = lost or f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
         words: list[str] = []
-        if lost:
-            plan = terms.failover_plan(params["hub"], target.host, None, there, reached=False)
-            wrong: list[str] = []
-        else:
-            try:
-                plan, wrong = self._plan_with_hub(params, target, there, words)
-            except Unreachable as error:
-                lost, wrong = error.message, []
-                plan = terms.failover_plan(params["hub"], target.host, None, there, reached=False)
-            except ClusterError as error:
-                raise ClusterError(
-                    f"the hub {params['hub']} cannot be asked: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
-                ) from error
-            if not lost and plan.promote and not plan.fence:
-                lost = f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
-        wrong = [*filter(None, [plan.fault]), *wrong]
-        if not wrong and plan.promote and not plan.copy:
-            wrong = self._claim_faults(target, there)
+        wrong = [plan.fault] if plan.fault else self._faults(params, target, plan, own, there, words)
         if wrong:
             raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
         lines = [*self._lines(params["hub"], target.host, plan, there, lost), *words]
@@ -91,42 +91,58 @@ class ActionModule(StandbyAction):
             "msg": "; ".join(lines),
         }
 
-    def _plan_with_hub(self, params: dict[str, Any], target: End, there: Term | None, words: list[str]) -> tuple[Failover, list[str]]:
-        """The plan where the hub's cluster answers.
+    def _ask_hub(self, params: dict[str, Any]) -> tuple[Term | None, bool, str]:
+        """The record of the hub, whether there is a hub that answers, and why it is not asked, empty if it is."""
+        if params["hub_lost"]:
+            return None, False, "flower_failover_hub_lost is true"
+        try:
+            with self.connect(params["hub"], timeout=_SECONDS) as cluster:
+                self._site = self.inventory_host
+                cluster.request("GET", "/version")
+                source = self.described(params["hub"], cluster, params["hub_described"])
+                own = term_record.read(cluster, source.spec.namespace)
+                return own, own is not None or source.is_hub, ""
+        except Unreachable as error:
+            return None, False, error.message
+        except ClusterError as error:
+            raise ClusterError(
+                f"the hub {params['hub']} cannot be asked: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
+            ) from error
 
-        Raises:
-            Unreachable: it does not.
-        """
-        with self.connect(params["hub"], timeout=_SECONDS) as cluster:
-            self._site = self.inventory_host
-            spec = target.spec
-            cluster.request("GET", "/version")
-            source = End(params["hub"], cluster, spec, target.ca_namespace)
-            own = term_record.read(cluster, spec.namespace)
-            reached = own is not None or source.is_hub
-            plan = terms.failover_plan(params["hub"], target.host, own, there, reached=reached)
-            if plan.fault or not plan.copy or (own is not None and own.state != ACTIVE):
-                return plan, []
-            return plan, self._active_runs(params, cluster, words)
+    def _faults(
+        self, params: dict[str, Any], target: End, plan: Failover, own: Term | None, there: Term | None, words: list[str]
+    ) -> list[str]:
+        """Why the plan cannot be carried out, sentences: all that would be found only when the hub is stopped. Adds to what the plan says."""
+        wrong: list[str] = []
+        if plan.copy:
+            with self.other(params["hub"], params["hub_described"], timeout=_SECONDS) as source:
+                if own is None or own.state == ACTIVE:
+                    runs_of_hub = self._judge_runs(source, abandon=params["abandon_runs"])
+                    wrong += filter(None, [runs_of_hub.fault])
+                    words += filter(None, [runs_of_hub.words])
+                wrong += self.copy_faults(params, source, target, own, there)[0]
+        elif plan.promote:
+            wrong += self._claim_faults(target, there)
+        if plan.promote and not wrong:
+            self._look(target)
+        return wrong
 
     @staticmethod
-    def _active_runs(params: dict[str, Any], cluster: Any, words: list[str]) -> list[str]:
-        """Why runs forbid a failover of a hub that serves."""
+    def _judge_runs(source: End, *, abandon: bool) -> Verdict:
+        """What the runs of a hub that is to be stopped mean. One whose SuperLink is down runs nothing that could be listed."""
+        found: Sequence[Mapping[str, Any]] | str
         try:
-            found = runs.read_all(FlowerCLI(cluster, params["spec"]["namespace"]))
+            down = superlink_state(source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace))
+            if down is not None:
+                return Verdict(words=f"abandon the active runs of {source.host}, which are not known, since its SuperLink is down ({down})")
+            found = runs.read_all(FlowerCLI(source.cluster, source.spec.namespace))
         except ClusterError as error:
-            words.append(f"runs that are active are not known ({error.message})")
-            return []
-        active = [str(run["run-id"]) for run in found if not str(run.get("status", "")).startswith("finished")]
-        if not active:
-            return []
-        if params["abandon_runs"]:
-            words.append(f"abandon {len(active)} active runs ({', '.join(active)}), which fail")
-            return []
-        return [
-            f"{params['hub']} serves, and has active runs ({', '.join(active)}), which would fail: wait for their end, or add "
-            "-e flower_failover_abandon_runs=true"
-        ]
+            found = error.message
+        return active_runs.verdict(source.host, found, abandon=abandon)
+
+    @staticmethod
+    def _look(target: End) -> None:
+        look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
 
     @staticmethod
     def _claim_faults(target: End, there: Term | None) -> list[str]:
@@ -158,25 +174,39 @@ class ActionModule(StandbyAction):
 
     def _promote(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         plan, spec = params["plan"], target.spec
-        look(target.cluster, "superlink", spec, target.ca_namespace, owner=record.notes(spec.federation))
-        there = term_record.read(target.cluster, spec.namespace)
-        if there is not None and there.state == ACTIVE:
-            return {"changed": False, "msg": f"{target.host} serves in term {there.number} already"}
-        words, copied = f"with the copy of {there.copied if there else ''}", there.copied if there else ""
-        if plan["copy"]:
-            with self.other(params["hub"], params["hub_described"]) as source:
-                wrong = copying.faults(source, target)
-                if wrong:
-                    raise ClusterError("; ".join(wrong) + f". {source.host} is fenced; correct this and run the playbook again.")
-                done = copying.copy(
-                    source, target, stopped=True, with_outputs=params["outputs"], seconds=params["wait_timeout"], say=self.say,
-                    assure=lambda: self.assure(target),
-                )  # fmt: skip
-            words, copied = f"with {done.words}", done.copied
-        elif wrong := self._claim_faults(target, there):
-            raise ClusterError("; ".join(wrong))
-        volume_pod.remove(target.cluster, spec, params["wait_timeout"])
-        term = Term(ACTIVE, plan["number"], target.host, params["hub"])
+        try:
+            there = term_record.read(target.cluster, spec.namespace)
+            if there is not None and there.state == ACTIVE:
+                return {"changed": False, "msg": f"{target.host} serves in term {there.number} already"}
+            words, copied = self._prepare(params, target, there)
+            volumes = hub_volumes.read(target.cluster, spec, Volumes(), with_outputs=True)
+        except ClusterError as error:
+            if not (plan["fence"] and plan["promote"]):
+                raise
+            raise ClusterError(f"{error.message.rstrip('.')}. {_WAY_BACK.format(hub=params['hub'])}") from error
+        term = volumes.in_record(Term(ACTIVE, plan["number"], target.host, params["hub"]))
         term_record.store(target.cluster, spec.namespace, spec.federation, term)
         self.note(words=[f"began to serve in term {term.number} instead of {params['hub']}, {words}"])
         return {"changed": True, "copied": copied, "msg": f"{target.host} serves in term {term.number}, {words}"}
+
+    def _prepare(self, params: dict[str, Any], target: End, there: Term | None) -> tuple[str, str]:
+        """Bring what the standby will serve with to its cluster: words on that, and the time of the copy."""
+        self._look(target)
+        words, copied = f"with the copy of {there.copied if there else ''}", there.copied if there else ""
+        wrong: list[str] = []
+        if params["plan"]["copy"]:
+            with self.other(params["hub"], params["hub_described"]) as source:
+                own = term_record.read(source.cluster, source.spec.namespace)
+                wrong = self.copy_faults(params, source, target, own, there)[0]
+                if not wrong:
+                    done = copying.copy(
+                        source, target, stopped=True, with_outputs=params["outputs"], seconds=params["wait_timeout"], say=self.say,
+                        assure=lambda: self.assure(target),
+                    )  # fmt: skip
+                    words, copied = f"with {done.words}", done.copied
+        else:
+            wrong = self._claim_faults(target, there)
+        if wrong:
+            raise ClusterError("; ".join(wrong))
+        volume_pod.remove(target.cluster, target.spec, params["wait_timeout"])
+        return words, copied

@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import curves
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
@@ -144,7 +144,7 @@ class ActionModule(SkupperAction):
                 "keys": [
                     {
                         "fingerprint": fingerprint,
-                        **{name: key.get(name) for name in ("pool", "name", "node_id", "dead")},
+                        **{name: key.get(name) for name in ("pool", "name", "node_id", "dead", "leaving")},
                     }
                     for fingerprint, key in record["keys"].items()
                 ],
@@ -167,9 +167,7 @@ class ActionModule(SkupperAction):
     def _ask_flower(hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
         cli = FlowerCLI(hub, namespace)
         cli.wait_for_superlink(0)
-        nodes, runs = cli.do([cli.command("supernode", "list"), cli.command("list")])
-        result["nodes"] = {str(node["node-id"]): node for node in nodes.data.get("nodes", [])}
-        result["runs"] = [{**run, "run-id": str(run["run-id"])} for run in runs.data.get("runs", [])]
+        result["nodes"], result["runs"] = hub_lists.read(cli)
         known = {key["node_id"] for site in result["sites"].values() for key in site["keys"]}
         result["unknown_nodes"] = sorted(
             node for node, facts in result["nodes"].items() if node not in known and facts["status"] != "unregistered"

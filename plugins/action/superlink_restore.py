@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
@@ -21,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     hub_objects,
     output_choice,
     output_restore,
+    restore_mark,
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.volume_files import Place
@@ -61,9 +63,11 @@ class ActionModule(ClusterAction):
         with self.connect() as hub:
             spec = spec.on(cluster_platform.known(hub, spec.platform))
             place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
+            unknown = serving.require(self, hub, self.inventory_host, spec.namespace, restores=True)
             found = Ledger(hub, spec.namespace, spec.federation).identity()
             wrong = hub_archive.faults(path, about, content, spec, place, "" if found == NEW else found)
-            wrong += [*filter(None, [self._outputs_fault(hub, spec, path) if files else ""])]
+            begun = restore_mark.fault(restore_mark.read(hub, spec.namespace), about.file_name, spec.namespace)
+            wrong += [*filter(None, [begun, self._outputs_fault(hub, spec, path) if files else ""])]
             if wrong:
                 raise ClusterError("; ".join(wrong))
             claimed = self._refuse_hub(hub, spec, place, about.file_name)
@@ -72,24 +76,27 @@ class ActionModule(ClusterAction):
             if self.check:
                 more = f", and {output_restore.words_of(files)}" if files else ""
                 return {"changed": bool(absent) or not claimed, "msg": f"would restore {words}{more}"}
-            objects = self._restore_objects(hub, spec, place, absent, outputs.objects(spec) if files else [])
-            if not claimed:
-                hub.create(volume_pod.claim(spec, about.file_name))
-            with volume_pod.Holder(hub, spec, params["wait_timeout"]) as volume:
-                put = self._put(volume, content, path, identity)
-            restored = output_restore.Restored()
-            if files:
-                with volume_pod.Holder(hub, spec, params["wait_timeout"], volume_pod.outputs_pod(spec)) as volume:
-                    there = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
-                    restored = output_restore.put(there, path, identity, files, self.say)
-                words += f", and {restored.words}"
+            objects = self._make(hub, self._namespaces(spec, place))
+            with restore_mark.marked(hub, spec.namespace, spec.federation, about.file_name):
+                objects += self._make(hub, outputs.objects(spec) if files else [])
+                objects += self._restore_objects(hub, absent)
+                if not claimed:
+                    hub.create(volume_pod.claim(spec, about.file_name))
+                with volume_pod.Holder(hub, spec, params["wait_timeout"]) as volume:
+                    put = self._put(volume, content, path, identity)
+                restored = output_restore.Restored()
+                if files:
+                    with volume_pod.Holder(hub, spec, params["wait_timeout"], volume_pod.outputs_pod(spec)) as volume:
+                        there = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
+                        restored = output_restore.put(there, path, identity, files, self.say)
+                    words += f", and {restored.words}"
         changed = bool(objects) or not claimed or put or bool(restored.files)
         if changed:
             self.note(words=[f"restored {words}"])
         return {
             "changed": changed,
             "outputs_kept": restored.kept,
-            "warnings": [self._kept(restored.kept, spec)] if restored.kept else [],
+            "warnings": unknown + ([self._kept(restored.kept, spec)] if restored.kept else []),
             "msg": f"restored {words}. Run site.yml: it deploys the hub with them",
         }
 
@@ -131,15 +138,17 @@ class ActionModule(ClusterAction):
             raise ClusterError(f"{hub.name}: {fault}")
         return live is not None
 
-    def _restore_objects(
-        self, hub: Cluster, spec: HubSpec, place: str, absent: list[Any], claims: list[dict[str, Any]]
-    ) -> list[dict[str, str]]:
-        made = namespace.objects(spec)
-        if place != spec.namespace:
-            made += namespace.objects(spec.beside(place))
-        made += claims
-        done = notes.of_objects(apply_objects(hub, made).objects) if made else []
+    @staticmethod
+    def _namespaces(spec: HubSpec, place: str) -> list[dict[str, Any]]:
+        return namespace.objects(spec) + (namespace.objects(spec.beside(place)) if place != spec.namespace else [])
+
+    def _make(self, hub: Cluster, wanted: list[dict[str, Any]]) -> list[dict[str, str]]:
+        done = notes.of_objects(apply_objects(hub, wanted).objects) if wanted else []
         self.note(objects=done)
+        return done
+
+    def _restore_objects(self, hub: Cluster, absent: list[Any]) -> list[dict[str, str]]:
+        done: list[dict[str, str]] = []
         for one in absent:
             written = notes.of_objects([hub_objects.restore(hub, one)])
             self.note(objects=written)

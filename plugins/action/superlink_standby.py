@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look im
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
     copying,
     fencing,
+    leftover,
     term_record,
     terms,
 )
@@ -35,6 +36,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.standby.course im
     all_digests,
     database_mark,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.hub_volumes import Volumes
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, STANDBY, Term
 
 _LEASE = 60  # seconds to wait for another playbook
@@ -59,27 +61,30 @@ class ActionModule(StandbyAction):
             target = self.own(params, cluster)
             there = term_record.read(cluster, target.spec.namespace)
             if params["state"] == "absent":
-                return self._leave(params, there)
+                return self._leave(params, target, there)
             if params["state"] == "followed":
                 return self._follow(params, target)
             with self.other(params["hub"], params["hub_described"]) as source:
                 return self._copy(params, source, target, there)
 
-    def _leave(self, params: dict[str, Any], there: Term | None) -> dict[str, Any]:
+    def _leave(self, params: dict[str, Any], target: End, there: Term | None) -> dict[str, Any]:
         """Whether this host may be removed; its hub forgets it."""
         if there is not None and there.state == ACTIVE:
             raise ClusterError(
                 f"it serves in term {there.number}, so it is not removed as a standby. Exchange the hosts of the groups flower_hub and "
                 "flower_standby in the inventory"
             )
-        if there is None:
-            return {"changed": False, "removable": False, "msg": "there is no standby"}
         with self.other(params["hub"], params["hub_described"]) as source:
+            removable = there is not None or leftover.is_copy(source, target)
             own = term_record.read(source.cluster, source.spec.namespace)
-            if own is not None and own.state == ACTIVE and own.standby and not self.check:
-                spec = source.spec
-                term_record.store(source.cluster, spec.namespace, spec.federation, replace(own, standby="", copied="", claim=""))
-        return {"changed": True, "removable": True, "msg": f"{'would remove' if self.check else 'removes'} the standby"}
+            knows = own is not None and own.state == ACTIVE and bool(own.standby)
+            if own is not None and knows and not self.check:
+                spec, forgotten = source.spec, Volumes().in_record(replace(own, standby="", copied="", claim=""))
+                term_record.store(source.cluster, spec.namespace, spec.federation, forgotten)
+        words = f"{'would remove' if self.check else 'removes'} the standby"
+        if not removable:
+            words = f"there is no standby: no record says so, and the namespace {target.spec.namespace} has no copy of {params['hub']}"
+        return {"changed": removable or knows, "removable": removable, "msg": words}
 
     # ---- followed ----------------------------------------------------------------------------------------------------
 
@@ -89,6 +94,7 @@ class ActionModule(StandbyAction):
         if self.check:
             return {"changed": False, "copies": 0, "msg": f"would follow {params['hub']} for {seconds} s"}
         self._noted = True  # see _copy
+        params = {**params, "accept_volumes": False}  # the hub may get volumes later that are not the accepted ones
         facts, course = run_facts(self.task_vars), Course()
         fault, over, pause = "", "", params["interval"]
         end = time.monotonic() + seconds
@@ -121,7 +127,6 @@ class ActionModule(StandbyAction):
             closely = course.looks_closely(database, now)
             seen = replace(course.known, database=database)
             if closely:
-                course.recognise(source)
                 seen = all_digests(source, database, with_outputs=params["outputs"])
             if course.is_behind(seen, closely) or (closely and course.is_silent(now)):
                 with self.connect() as own:
@@ -170,27 +175,30 @@ class ActionModule(StandbyAction):
         own = term_record.read(source.cluster, source.spec.namespace)
         plan = terms.copy_plan(source.host, target.host, own, there)
         fenced = self._fence(params, plan, source, target, there)
-        wrong = [plan.fault] if plan.fault else copying.faults(source, target)
-        if not wrong and there is None and fencing.serves(target.cluster, target.spec.namespace):
-            wrong.append(
-                f"{target.host} has a SuperLink that serves, and no record that it is a standby: it is not replaced. Choose another cluster, or "
-                "remove it"
-            )
+        wrong, live = [plan.fault], Volumes()
+        if not plan.fault:
+            wrong, live = self.copy_faults(params, source, target, own, there)
         if wrong:
             raise ClusterError("; ".join(wrong) + (f". Nothing was copied{fenced}." if fenced else ""))
         look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
         if self.check:
             return {"changed": True, "msg": f"would copy {source.host} to {target.host} in term {plan.number}{fenced}"}
-        begun = Term(ACTIVE, plan.number, source.host, target.host, there.copied if there and there.state == STANDBY else "")
+        former = there.copied if there and there.state == STANDBY else ""
+        begun = live.in_record(Term(ACTIVE, plan.number, source.host, target.host, former))
         if fenced:
             own = term_record.read(source.cluster, source.spec.namespace)
             there = term_record.read(target.cluster, target.spec.namespace)
         self._swap(source, own, begun)
+        if there is None:  # a copy that is not completed can be removed as well
+            first = Term(STANDBY, plan.number, source.host, target.host)
+            self._swap(target, there, first)
+            there = first
         done = copying.copy(
             source, target, stopped=False, with_outputs=params["outputs"], seconds=params["wait_timeout"], say=self.say,
             assure=lambda: self.assure(target), has_database=has_database, since=since,
         )  # fmt: skip
-        self._swap(target, there, Term(STANDBY, plan.number, source.host, target.host, done.copied, done.claim))
+        complete = live.in_record(Term(STANDBY, plan.number, source.host, target.host, done.copied, done.claim))
+        self._swap(target, there, complete)
         self._swap(source, begun, replace(begun, copied=done.copied))
         # Copies are not recorded in the audit trail, which is part of them: each would make the next one necessary.
         self._noted = True

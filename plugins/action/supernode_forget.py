@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
     records,
     site_index,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
 
 SUPERLINK = "superlink"  # its StatefulSet
 
@@ -71,15 +71,22 @@ class ActionModule(ClusterAction):
             now = datetime.datetime.now(datetime.timezone.utc).isoformat()
             keys = {site: access.known_keys(known.get(site, {})) for site in chosen if site not in faults}
             freed = ledger.change_book(lambda book: access.leave(ranges.forget(book, keys, now), known, now))
-            deleted = [site for site in known if ledger.delete_record(site)]
-            for site in deleted:
-                gone = known[site]["keys"].items()
+            deleted = []
+            for site, record in known.items():
+                try:
+                    if not ledger.delete_record(site, record):
+                        continue
+                except LedgerError as error:
+                    faults[site] = error.message
+                    continue
+                deleted.append(site)
                 self.note(
                     site,
                     words=["forgotten"],
-                    keys=[records.public_facts(key, facts, "retired") for key, facts in gone],
-                    certificates=access.certificate_facts(known[site], "revoked"),
+                    keys=[records.public_facts(key, facts, "retired") for key, facts in record["keys"].items()],
+                    certificates=access.certificate_facts(record, "revoked"),
                 )
+            keys = {site: found for site, found in keys.items() if site not in faults}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
             differed = (
                 store.bring()

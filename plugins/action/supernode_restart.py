@@ -46,6 +46,7 @@ class ActionModule(FleetAction):
             options = steps.Options(wait=params["wait"], force=params["force"])
             rollout = steps.Rollout(self, registry, first.hub, sites, ways, outcomes, options)
             for name in sites:
+                outcomes.go_on()
                 outcomes[name].facts = self._restart(rollout, name, params)
                 outcomes[name].changed = outcomes[name].facts.pop("changed")
                 done = (

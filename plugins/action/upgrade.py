@@ -17,20 +17,19 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness i
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.images import images_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stranded
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import outdated, pod_health, stranded
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.superlink import POD
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.superlink import NAME, POD
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import named
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
     as_before,
-    releases,
     unfinished,
     verdict,
     wave_list,
+    way_back,
     what_runs,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.unfinished import (
@@ -38,13 +37,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.unfinishe
     BEGUN,
     DONE,
     WAITING,
+    WAIVED,
     Progress,
 )
 
 # A pull that fails once may succeed with the next attempt. Seconds.
 IMAGE_SECONDS = 20
 _PAUSE = 1.0
-_WAIVED = "waived"
 _WAY_OUT = "flower_upgrade_wait", ""
 _KINDS = ("StatefulSet", "Deployment")
 _SELECTOR = "app.kubernetes.io/name in (superlink,serverapp)"
@@ -123,7 +122,7 @@ class ActionModule(ClusterAction):
                 f"{len(out)} of {len(names)} sites cannot be upgraded: {'; '.join(out.values())}. Repair them, or upgrade the others with "
                 f"-e flower_upgrade_max_failed={len(out)}"
             )
-        begun = (known.get("hub") or {}).get("state") == BEGUN
+        begun = unfinished.is_hub_begun(known, pair[0], pair[1]["version"], answers=not seen.get("error"))
         hub_changes = what_runs.differs(*pair) or begun
         half = {name for name, site in (known.get("sites") or {}).items() if site["state"] == BEGUN}
         changes = [name for name in live if name in half or what_runs.differs(live[name], want[name])]
@@ -145,6 +144,8 @@ class ActionModule(ClusterAction):
             "waves": waves if todo else [],
             "changes": changes,
             "hub_changes": hub_changes,
+            "hub_begun": begun,
+            "hub_release": next((str(one.get("version") or "") for one in seen["workloads"] if one["name"] == NAME), ""),
             "back_up": bool(hub_changes and not begun and params["backup"] and params["can_back_up"]),
             "hub_pair": list(pair),
             "pairs": {name: [live[name], want[name]] for name in live},
@@ -169,6 +170,8 @@ class ActionModule(ClusterAction):
                 out[name] = str(checked.get("msg") or named(name, "it was not checked"))
             elif not seen.get("reachable"):
                 out[name] = named(name, str(seen.get("error") or "it does not answer"))
+            elif fault := (params["superlink"].get("sites", {}).get(name) or {}).get("fault"):
+                out[name] = named(name, str(fault))
         return out
 
     def _begin(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
@@ -176,7 +179,7 @@ class ActionModule(ClusterAction):
         plan = params["plan"]
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         hub, sites = tuple(plan["hub_pair"]), {name: tuple(pair) for name, pair in plan["pairs"].items()}
-        begin = partial(unfinished.begin, now=now, waves=plan["waves"], hub=hub, sites=sites)
+        begin = partial(unfinished.begin, now=now, waves=plan["waves"], hub=hub, sites=sites, hub_begun=plan["hub_begun"])
         changed = self.store.change(begin)
         if changed:
             self.note(words=[f"upgrade to {hub[1]['version']}: {'; '.join(plan['lines'])}"])
@@ -197,13 +200,17 @@ class ActionModule(ClusterAction):
     # ---- hub ---------------------------------------------------------------------------------------------------------
 
     def _hub_begin(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """Keep that the hub is changed from now on, and the archive that was written before."""
+        """Keep that the hub is changed from now on, and the archive that was written before; a run may have started meanwhile."""
 
         def change(progress: Progress) -> Progress:
-            archive = params["archive"] or progress["backup"] or _WAIVED
+            archive = params["archive"] or progress["backup"] or WAIVED
             return {**progress, "backup": archive, "hub": {**progress["hub"], "state": BEGUN}}
 
-        return {"changed": self.store.change(change) if params["plan"]["hub_changes"] else False}
+        if not params["plan"]["hub_changes"]:
+            return {"changed": False}
+        if not self.check:
+            self._wait_no_run(params, self.store.read())
+        return {"changed": self.store.change(change)}
 
     def _hub(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
         """Wait until the hub runs what is wanted; if it does not, find out whether there is a way back."""
@@ -214,30 +221,31 @@ class ActionModule(ClusterAction):
         progress = self.store.read()
         if not why:
             away = self._await_nodes(plan["online"], params["wait_timeout"])
+            changed = self.store.change(lambda old: {**old, "hub": {**old["hub"], "state": DONE}})
             if away:
                 raise ClusterError(
                     f"the SuperLink runs {want['version']}, and these SuperNodes, which were online before, are not online after "
                     f"{params['wait_timeout']} s: {', '.join(away)}. No site was upgraded. Look at federated.flower.status, then run "
                     "federated.flower.upgrade again: it continues with the sites."
                 )
-            changed = self.store.change(lambda old: {**old, "hub": {**old["hub"], "state": DONE}})
             return {"changed": changed, "back": {}, "msg": f"the hub runs {want['version']}"}
         was = progress["hub"]["was"]
         if not plan["hub_changes"] or not was["workloads"]:
             raise ClusterError(f"the hub is not ready: {why}. No site was upgraded.")
-        if never_started or releases.same_database(was["version"], want["version"]):
+        other = way_back.other_format(was["version"], plan["hub_release"], want["version"], never_started=never_started)
+        if not other:
             safe = "The SuperLink was not started with it" if never_started else "Its database has the same format for both"
             return {"back": as_before.hub_as_before(was), "why": why, "safe": safe}
         archive = progress["backup"]
         rest = (
             f"go back with the backup {archive} and federated.flower.restore; runs since then are lost with it"
-            if archive != _WAIVED
+            if archive != WAIVED
             else "there is no way back: no backup was written (flower_upgrade_backup)"
         )
         raise ClusterError(
-            f"the hub does not start with {want['version']}: {why}. No site was upgraded. The hub is not rolled back: this SuperLink was "
-            f"started, so its database may have the format of {want['version']}, which {was['version']} cannot open. Correct the cause and run "
-            f"federated.flower.upgrade again. Otherwise: {rest}."
+            f"the hub does not start with {want['version']}: {why}. No site was upgraded. The hub is not rolled back: its SuperLink was "
+            f"started with {other}, or may have been, so its database may have the format of {other}, which {was['version']} cannot open. Correct "
+            f"the cause and run federated.flower.upgrade again. Otherwise: {rest}."
         )
 
     def _hub_back(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
@@ -282,7 +290,7 @@ class ActionModule(ClusterAction):
                 own = next((pod for pod in current if pod["metadata"]["name"] == POD), None)
                 never = own is not None and stranded.never_started(own, CONTAINER)
                 return unpulled or f"{'; '.join(waiting)} ({pod_health.summary(pods)})", never
-            self._replace_outdated(cluster, params["federation"], pods, images)
+            self._replace_outdated(cluster, params["federation"], items, pods)
             time.sleep(_PAUSE)
 
     @staticmethod
@@ -302,19 +310,14 @@ class ActionModule(ClusterAction):
         return any(wanted.items() <= own for wanted in images.values())
 
     def _replace_outdated(
-        self, cluster: Cluster, federation: str, pods: list[dict[str, Any]], images: Mapping[str, Mapping[str, str]]
+        self, cluster: Cluster, federation: str, items: list[dict[str, Any]], pods: list[dict[str, Any]]
     ) -> None:
-        """Delete a SuperLink pod of which nothing ever ran and whose image is not wanted any more.
-
-        A StatefulSet does not replace a pod that never became ready when its template is corrected (Kubernetes documentation, «StatefulSets»,
-        «Forced rollback»).
-        """
+        """Delete a SuperLink pod that is not ready and that the StatefulSet would create from another template."""
+        sets = [item for item in items if item["kind"] == "StatefulSet"]
         for pod in pods:
-            if pod["metadata"]["name"] != POD or self._is_current(pod, images) or not proof.belongs(pod, federation):
-                continue
-            if pod_health.unpulled(pod) and stranded.never_started(pod, CONTAINER):
+            if pod["metadata"]["name"] == POD and any(outdated.is_outdated(pod, one, federation, CONTAINER) for one in sets):
                 stranded.replace(cluster, pod)
-                self.note(words=[f"pod {POD} was created again: it waited for an image that is not wanted any more"])
+                self.note(words=[f"pod {POD} was created again: {outdated.WORDS}"])
 
     def _await_nodes(self, nodes: list[str], seconds: int) -> list[str]:
         """Wait until SuperNodes are online; returns those that are not."""
@@ -351,7 +354,8 @@ class ActionModule(ClusterAction):
         names, plan = params["sites"], params["plan"]
         results = params["deployed"]["sites"]
         ledger = Ledger(cluster, self.where, params["federation"])
-        book, found = ledger.read_book(), ledger.read_records()
+        book = ledger.read_book()
+        found, unreadable = ledger.read_sites()
         expected = {
             name: [node for node, _key in records.node_ids(found[name]).items()]
             for name in names
@@ -359,7 +363,7 @@ class ActionModule(ClusterAction):
         }
         deployed = [name for name in names if not results[name].get("failed")]
         online = self.cli.nodes([node for name in deployed for node in expected.get(name, [])], params["wait_timeout"])
-        away = conditions.offline({name: found[name] for name in deployed if name in found}, book, online)
+        away = conditions.away(deployed, found, unreadable, book, online)
         seen = {name: what_runs.running(self._workloads(params["supernodes"].get(name) or {})) for name in deployed}
         progress = self.store.read()
         judged = verdict.of_wave(

@@ -256,8 +256,8 @@ errors:
     category:
       description:
         - Kind of the error. One of V(forbidden), V(quota), V(webhook), V(policy), V(schema), V(immutable), V(invalid),
-          V(conflict), V(not found), V(not served), V(terminating), V(foreign), V(held), V(too large), V(not tried), V(not ready), V(not gone), V(unreachable)
-          and V(refused).
+          V(conflict), V(not found), V(not served), V(terminating), V(foreign), V(held), V(unseen), V(too large), V(not tried),
+          V(not ready), V(not gone), V(unreachable) and V(refused).
       type: str
       sample: forbidden
     message:

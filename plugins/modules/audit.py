@@ -25,7 +25,7 @@ description:
   - >-
     If an earlier run on the same federation, by the same user of the same control node, was killed before it recorded
     its changes, this module first adds an entry for that run. This requires that Ansible's temporary folder
-    (E(ANSIBLE_LOCAL_TEMP)) still exists.
+    (E(ANSIBLE_LOCAL_TEMP)) still exists. What such a run left is kept until a run has recorded it.
   - No secrets are recorded. For a Secret, only the fact that it was written is recorded, without a hash.
   - This module is public. Changes of its options follow semantic versioning.
 options:
@@ -96,8 +96,8 @@ hash:
   type: str
   sample: 2f0c1a7d9c4e6b8a0d1e2f3a4b5c6d7e8f90112233445566778899aabbccddee
 unrecorded:
-  description: Changes that could not be recorded.
-  returned: when the trail could not be written
+  description: Changes of this run that could not be recorded.
+  returned: when this run changed something and the trail could not be written
   type: list
   elements: dict
 """

@@ -18,8 +18,10 @@ description:
     this module for a playbook of your own that uses its roles or modules.
   - >-
     While the playbook runs, a process on the control node renews the lease every 10 seconds. It also returns the lease when the
-    playbook ends without doing so. When the playbook is killed together with this process, as with the pod of a job, or when the hub cannot be
-    reached, the lease ends 30 seconds after the last renewal, by the hub's clock.
+    playbook ends without doing so. Forks of a playbook that was killed finish what they do at the sites at which they are, and
+    begin with no other; the lease is kept until they have ended, for 10 minutes at most. When the playbook is killed together with
+    this process, as with the pod of a job, or when the hub cannot be reached, the lease ends 30 seconds after the last renewal, by
+    the hub's clock.
   - >-
     If the lease has ended meanwhile and someone else took it, the next task of this collection fails in the playbook that lost it.
     Only M(federated.flower.audit) goes on, which records what was changed.
@@ -61,8 +63,8 @@ options:
     default: false
   any_state:
     description:
-      - Whether the lease of a hub that does not serve is taken, too, that is, of a standby, or of one that another hub took over from. The playbooks
-        C(federated.flower.standby) and C(federated.flower.failover) set it.
+      - Whether the lease of a hub that does not serve is taken, too, that is, of a standby, of one that another hub took over from, or of one whose
+        restore was interrupted. The playbooks C(federated.flower.standby), C(federated.flower.failover) and C(federated.flower.restore) set it.
     type: bool
     default: false
 extends_documentation_fragment:

@@ -24,6 +24,7 @@ description:
   - >-
     Refuses to switch outputs of runs on or off, and to change the tracking server, while runs are active, because that
     replaces the pod in which ServerApps run.
+  - Refuses a hub that does not serve, and one whose restore was interrupted.
   - >-
     Compares the clocks of the control node and the hub, from the C(Date) header of its API server.
     M(federated.flower.supernode_preflight) checks sites.

@@ -239,6 +239,11 @@ run_id:
   returned: when there is a run
   type: str
   sample: "13164552291825540154"
+submission:
+  description: V(unknown). The connection was lost while the app was submitted, and there may be a run of it.
+  returned: when that is not known
+  type: str
+  sample: unknown
 status:
   description:
     - Status that Flower reports. One of V(pending), V(starting), V(running), V(finished:completed), V(finished:failed) and

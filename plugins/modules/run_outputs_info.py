@@ -137,7 +137,9 @@ outputs:
       description: Whether the run is not finished.
       type: bool
     in_use:
-      description: Whether a run that is not finished may go on from them. They are not deleted then.
+      description: >-
+        Whether a run may go on from them that is not finished, or not submitted yet, because they were handed to one within the last hour. They
+        are not deleted then.
       type: bool
     finished_at:
       description: Time at which the run finished, UTC. If that is not known, the time at which the last of the files was changed.

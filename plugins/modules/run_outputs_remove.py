@@ -16,7 +16,7 @@ description:
     rules let go.
   - Outputs of runs that are not finished are never deleted. Naming such a run is an error.
   - The same applies to inputs, and to outputs of earlier runs, that were handed to a run since the oldest run that is not finished was
-    submitted.
+    submitted. Outputs that were handed to a run within the last hour stay as well, because that run may not be submitted yet.
   - With O(keep) and O(older_than), outputs are kept if one of the two keeps them.
   - What was deleted cannot be restored.
   - This module is public. Changes of its options follow semantic versioning.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: site_access
-short_description: Deny or admit a site
+short_description: Deny or admit sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -23,9 +23,13 @@ description:
 options:
   site:
     description:
-      - Inventory name of the site.
+      - Inventory name of the site. Either this or O(sites) is required, but for O(state=admitted) with O(holder).
     type: str
-    required: true
+  sites:
+    description:
+      - Inventory names of several sites, which are changed together. If one of them cannot be denied, none is changed.
+    type: list
+    elements: str
   state:
     description:
       - Wanted state of the site.
@@ -37,6 +41,14 @@ options:
   reason:
     description:
       - Reason, shown by C(federated.flower.status). Without it an existing denial keeps its reason.
+    type: str
+    default: ""
+  holder:
+    description:
+      - Name of what denies the sites for a time, such as a run, different for each of them.
+      - With O(state=denied), sites that are denied already stay as they are. It is refused while another holder denies sites.
+      - With O(state=admitted), sites are admitted that this holder denies, and no others. Without O(site) and O(sites) these are all of them.
+      - A denial without a holder replaces one with a holder, so what someone denies meanwhile stays denied.
     type: str
     default: ""
 extends_documentation_fragment:
@@ -69,6 +81,20 @@ EXAMPLES = r"""
     hub: hub
     site: site-b
     state: admitted
+
+- name: Deny two sites for a time
+  federated.flower.site_access:
+    hub: hub
+    sites: [site-b, site-c]
+    state: denied
+    reason: a run in eu only
+    holder: run 1f0a
+
+- name: Admit them, unless someone else has denied them meanwhile
+  federated.flower.site_access:
+    hub: hub
+    state: admitted
+    holder: run 1f0a
 """
 
 RETURN = r"""
@@ -78,19 +104,24 @@ msg:
   type: str
 site:
   description: The site.
-  returned: success
+  returned: with O(site)
   type: str
+sites:
+  description: All sites that were asked for, or that the holder denied.
+  returned: success
+  type: list
+  elements: str
 state:
-  description: State of the site.
+  description: State that was asked for.
   returned: success
   type: str
 since:
   description: Time since which the site is denied (ISO 8601). Empty if it is not.
-  returned: success
+  returned: with O(site)
   type: str
 reason:
   description: Reason of the denial.
-  returned: success
+  returned: with O(site)
   type: str
 objects:
   description: The ConfigMap of the gateway, if it changed.

@@ -13,7 +13,8 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - The steps of a failover, each of which can be repeated.
-  - O(state=planned), for the standby, looks at both hubs and refuses what cannot be done; without O(confirmed) also what can.
+  - O(state=planned), for the standby, looks at both hubs and refuses what cannot be done, also a last copy that would be refused when the hub is
+    stopped; without O(confirmed) also what can.
   - O(state=fenced), for the hub, writes that another one serves in the new term, and stops the pods of SuperLink, gateway and ServerApp.
   - O(state=promoted), for the standby, copies the stopped hub once more if it can be reached, and writes that this host serves in the new term. The
     playbook C(federated.flower.site) then starts its SuperLink.
@@ -34,6 +35,12 @@ options:
       - Whether the outputs of runs are copied.
     type: bool
     default: true
+  accept_volumes:
+    description:
+      - Whether a hub may have other volume claims than those that were noted with the last copy, or when it began to serve. Without it, such a hub
+        is not copied, since its volumes may be empty.
+    type: bool
+    default: false
   wait_timeout:
     description:
       - Seconds to wait for the start and the end of pods.
@@ -46,7 +53,7 @@ options:
     required: true
   hub_described:
     description:
-      - The variable C(superlink_described) of that host.
+      - The variable C(superlink_described) of that host. Not needed with O(hub_lost).
     type: dict
     default: {}
   state:
@@ -72,7 +79,7 @@ options:
     default: false
   abandon_runs:
     description:
-      - Whether a hub that has active runs is stopped. These runs fail.
+      - Whether a hub that has active runs, or whose runs cannot be listed although its SuperLink is ready, is stopped. These runs fail.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -101,6 +108,7 @@ EXAMPLES = r"""
     spec: "{{ superlink_described.spec }}"
     ca_namespace: flower-ca
     hub: hub
+    hub_described: "{{ hostvars['hub'].superlink_described }}"
     state: planned
     confirmed: true
   register: planned

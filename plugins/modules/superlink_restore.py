@@ -19,7 +19,8 @@ description:
     the volume, where its SHA-256 and its integrity are checked.
   - Outputs of runs that the archive has are written to the volume for outputs through another such pod. What is on the volume stays. A file that
     has other content there is not replaced but named in a warning.
-  - A restore that was interrupted is completed by running it again with the same archive.
+  - A restore that was interrupted is completed by running it again with the same archive. Until then the ConfigMap C(flower-restore) is in the
+    namespace of the SuperLink, and the hub is not changed by anything else.
   - Needs the Python package C(pyrage) on the control node.
   - This module is a step of the playbook C(federated.flower.restore). Its options may change in any release.
 options:

@@ -17,7 +17,7 @@ description:
   - What is equal is not written. The former database stays on the standby until the new one is complete and verified.
   - Writes into both clusters which of the two serves, and in which term. A hub that serves in an older term is fenced first, that is, its pods are
     stopped. So is a standby whose SuperLink someone started.
-  - A host that has a hub of its own, or that serves in a newer term, is refused.
+  - A host that has a hub of its own, or that serves in a newer term, is refused. So is a hub that has other volume claims than at the last copy.
   - With O(state=followed) it looks every few seconds whether nodes or runs of the hub have changed, and every 30 seconds at its objects and outputs,
     and copies what is behind. It takes the lease of the standby for each copy, so that a failover need not wait longer than for one.
   - This module is a step of the playbook C(federated.flower.standby). Its options may change in any release.
@@ -37,6 +37,13 @@ options:
       - Whether the outputs of runs are copied.
     type: bool
     default: true
+  accept_volumes:
+    description:
+      - Whether a hub may have other volume claims than those that were noted with the last copy, or when it began to serve. Without it, such a hub
+        is not copied, since its volumes may be empty.
+      - Ignored with O(state=followed), which may find other volumes later.
+    type: bool
+    default: false
   wait_timeout:
     description:
       - Seconds to wait for the start and the end of pods.
@@ -55,7 +62,7 @@ options:
   state:
     description:
       - V(present) copies once. V(followed) copies whenever something has happened, for O(seconds), or until another hub serves.
-      - V(absent) checks that this host can be removed, and has the hub forget it.
+      - V(absent) checks that this host can be removed, and has the hub forget it. A copy that was never completed can be removed as well.
     type: str
     choices: [present, followed, absent]
     default: present

@@ -19,7 +19,9 @@ description:
     Revokes their client certificates, so that the gateway refuses them. A denied site stays denied if it is added
     again.
   - Flower never accepts the keys of unregistered SuperNodes again. A site that is added again gets new keys.
-  - A site whose SuperNodes cannot be unregistered keeps its record. The task then fails after all other sites.
+  - >-
+    A site whose SuperNodes cannot be unregistered keeps its record, and so does one whose record another run changed meanwhile or this
+    federation did not create. The task then fails after all other sites.
   - >-
     This module is a step of the playbooks C(federated.flower.site) and C(federated.flower.teardown). Its options may
     change in any release.

@@ -724,11 +724,21 @@ def test_a_missing_right_is_named(play: Play, cluster: Cluster, made: str) -> No
         "(verb get, resource secrets)"
     ) in run.result["msg"]
     assert play.ok([config(made, "mine")], auth=auth).counts() == {"unchanged"}
-    # without the right to list, members are read one by one, and pruning says what it could not do
+    # without the right to list, members are read one by one, and pruning says what it could not do and leaves it to a later run
     run = play.ok([config(made, "mine"), config(made, "more")], auth=auth, applyset="limited", applyset_namespace=made)
     assert run.changes() == {"ConfigMap/mine": "changed", "ConfigMap/more": "created"}
-    run = play.ok([config(made, "mine")], auth=auth, applyset="limited", applyset_namespace=made)
-    assert run.result["warnings"] == [f"Not pruned: listing ConfigMap in {made} is forbidden."]
+    options = {"applyset": "limited", "applyset_namespace": made}
+    run = play.ok([config(made, "mine")], auth=auth, **options)
+    assert run.result["warnings"] == [
+        f"Not pruned: objects of the kind ConfigMap in namespace {made}: forbidden: user system:serviceaccount:{made}:limited cannot list "
+        f"configmaps in namespace {made} (verb list, resource configmaps). The record of the set (ConfigMap {made}/applyset-limited) "
+        "keeps the kind for a later run."
+    ]
+    run = play.fails([], auth=auth, state="absent", **options)
+    assert "cannot list configmaps" in run.result["msg"] and "Nothing is deleted" in run.result["msg"]
+    assert cluster.get("v1", "ConfigMap", "applyset-limited", made), "the record is gone, and with it the way to the others"
+    gone = play.ok([], state="absent", **options)
+    assert gone.changes() == {"ConfigMap/mine": "deleted", "ConfigMap/more": "deleted"}
 
 
 def _limited_user(cluster: Cluster, play: Play, ns: str) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether the hub of a run is the one that serves: by its own record, and by that of its standby where the inventory has one."""
+"""Whether the hub of a run may be changed: it is the one that serves, by its own record, and by that of its standby where the inventory has one, and
+it is whole.
+"""
 
 from __future__ import annotations
 
+from ..backup import restore_mark
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..preflight.inventory import peers
@@ -15,20 +18,23 @@ from .cluster_action import ClusterAction
 _SECONDS = 5  # for the answer of the other hub, which may be lost
 
 
-def require(action: ClusterAction, cluster: Cluster, host: str, namespace: str) -> list[str]:
-    """Refuse a hub that does not serve; what is not known, as warnings.
+def require(action: ClusterAction, cluster: Cluster, host: str, namespace: str, *, restores: bool = False) -> list[str]:
+    """Refuse a hub that does not serve, or of which a restore is not complete; what is not known, as warnings.
 
     Args:
         action: any action of the run.
         cluster: a connection to the hub.
         host: its inventory name.
         namespace: that of the SuperLink.
+        restores: whether the action completes such a restore.
 
     Raises:
-        ClusterError: it names the one that serves.
+        ClusterError: it names the one that serves, or says how the restore is completed.
     """
     own = term_record.read(cluster, namespace)
     why, words = terms.refusal(host, own), []
+    if not (why or restores):
+        why = restore_mark.refusal(restore_mark.read(cluster, namespace), namespace)
     for peer in peers(action.task_vars.get("groups") or {}, host):
         if why:
             break

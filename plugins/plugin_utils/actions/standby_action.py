@@ -13,12 +13,14 @@ from typing import Any
 
 from ansible import constants
 
+from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..lease import block
 from ..ownership import ca_namespace
 from ..spec.hub_spec import HubSpec
-from ..standby import fencing, term_record
+from ..standby import copying, fencing, hub_volumes, term_record
 from ..standby.copying import End
+from ..standby.hub_volumes import Volumes
 from ..standby.terms import FENCED, Term
 from .cluster_action import ClusterAction
 from .given_spec import given_spec
@@ -27,6 +29,7 @@ DESCRIBED: dict[str, dict[str, Any]] = {
     "spec": {"type": "dict", "required": True},
     "ca_namespace": {"type": "str", "required": True},
     "outputs": {"type": "bool", "default": True},
+    "accept_volumes": {"type": "bool", "default": False},
     "wait_timeout": {"type": "int", "default": 300},
 }
 
@@ -40,15 +43,53 @@ class StandbyAction(ClusterAction):
 
     @contextmanager
     def other(self, host: str, described: Mapping[str, Any], *, timeout: float = 30) -> Iterator[End]:
-        """The end of another host, as that one described it."""
-        spec = HubSpec.parse(dict(described["spec"]))
+        """The end of another host, as that one described it.
+
+        Raises:
+            ClusterError: it was not described.
+        """
         with self.connect(host, timeout=timeout) as cluster:
             self._site = self.inventory_host
-            yield self._end(host, cluster, spec, described["ca_namespace"])
+            yield self.described(host, cluster, described)
+
+    def described(self, host: str, cluster: Cluster, facts: Mapping[str, Any]) -> End:
+        """The end of another host.
+
+        Args:
+            host: its inventory name.
+            cluster: a connection.
+            facts: its variable C(superlink_described).
+
+        Raises:
+            ClusterError: it was not described.
+        """
+        if not facts:
+            raise ClusterError(f"{host}: its variables were not read. Does --limit leave it out? Run the playbook without --limit.")
+        return self._end(host, cluster, HubSpec.parse(dict(facts["spec"])), facts["ca_namespace"])
 
     @staticmethod
     def _end(host: str, cluster: Cluster, spec: HubSpec, given: str) -> End:
         return End(host, cluster, spec, ca_namespace.resolve(cluster, spec.namespace, given))
+
+    @staticmethod
+    def copy_faults(
+        params: Mapping[str, Any], source: End, target: End, own: Term | None, there: Term | None
+    ) -> tuple[list[str], Volumes]:
+        """Why a hub is not copied to a standby, sentences; and the hub's volumes, which the records then note. Nothing is changed.
+
+        Args:
+            params: options of the task.
+            source: the hub.
+            target: the standby.
+            own: the record of the hub.
+            there: the record of the standby.
+        """
+        known = hub_volumes.noted(source.host, there, own)
+        live = hub_volumes.read(source.cluster, source.spec, known, with_outputs=params["outputs"])
+        wrong = copying.faults(source, target, there)
+        if not (wrong or params["accept_volumes"]):
+            wrong = list(filter(None, [hub_volumes.fault(source.host, target.host, known, live, there)]))
+        return wrong, live
 
     def assure(self, standby: End) -> None:
         """That this run still has the lease of a standby. What a copy writes would harm one that serves meanwhile."""

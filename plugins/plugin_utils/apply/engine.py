@@ -15,15 +15,16 @@ from typing import Any
 
 from ..base import kinds
 from ..base.errors import ClusterError
-from ..kube.api_errors import ApiError, Conflict, NotFound, NotServed
+from ..kube.api_errors import ApiError, Conflict, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof, record
 from . import applyset as sets
 from . import diff, held, messages, order, watching
-from .compare import content, difference, differing_parts, has_manager
+from .compare import content, difference, differing_parts
 from .content import content_digest
 from .live import Live
 from .mask import Mask
+from .members import Unlisted, unlisted
 from .order import Id, id_of
 from .wait import Waiter
 
@@ -99,6 +100,7 @@ def apply_objects(
     own_only: bool = False,
     part: str | None = None,
     proven: Collection[str] = (),
+    named: Collection[sets.GroupKind] = (),
     passing: bool = False,
 ) -> Result:
     """Apply C(objects) to C(cluster) (C(state="present")), or delete them (C("absent")).
@@ -113,6 +115,7 @@ def apply_objects(
     another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
     wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go.
     C(proven): uids of live objects that the caller knows to be of this collection, although another controller created them.
+    C(named): kinds (group, kind) of which the caller names all members of the set in C(objects): they need not be listable.
     C(passing): the objects only help to make what cannot be known in advance, see C(watching.Step).
 
     Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
@@ -122,6 +125,7 @@ def apply_objects(
     )
     work.image_seconds = image_seconds
     work.own_only, work.part, work.proven = own_only, part, frozenset(proven)
+    work.named = frozenset(named)
     work.passing = passing
     if applyset:
         work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
@@ -186,6 +190,7 @@ class _Apply:
         self.image_seconds = 0.0
         self.own_only = False
         self.proven: frozenset[str] = frozenset()
+        self.named: frozenset[sets.GroupKind] = frozenset()
         self.part: str | None = None
         self.passing = False
         self.watcher = watching.current()
@@ -440,7 +445,7 @@ class _Apply:
             if fields:
                 self._note_error(item, "held", held.fault(fields))
         if self.set and self.set.prune:
-            self._refuse_return(obj for obj in self._strays(self.set) if not self._is_of_another_part(obj))
+            self._refuse_return(obj for obj in self._unlisted(self.set).strays if not self._is_of_another_part(obj))
         return self._is_refused()
 
     def _held_fields(self, desired: Object, live: Object, managers: Sequence[str]) -> dict[str, list[str]]:
@@ -460,7 +465,7 @@ class _Apply:
                 self._note_error(None, "held", f"{id_of(obj)}: {why}")
 
     def _is_refused(self) -> bool:
-        return any(one["category"] in ("foreign", "held") for one in self.result.errors)
+        return any(one["category"] in ("foreign", "held", "unseen") for one in self.result.errors)
 
     def _await_departure(self, items: Sequence[_Item]) -> None:
         """Objects that are being deleted: wait until they are gone, then recreate them."""
@@ -601,65 +606,23 @@ class _Apply:
     def _is_of_another_part(self, obj: Object) -> bool:
         return bool(self.part) and parts.part_of(obj) not in ("", self.part)
 
-    def _unlisted(self, own: _Set, listed: set[Id]) -> list[Object]:
-        """Members of the set that are not listed and that this field manager created. Nothing else."""
-        if own.parent is None:
-            return []
-        group_kinds, namespaces = sets.noted(own.parent)
-        versions = {
-            (kinds.group_of(i.desired["apiVersion"]), i.which.kind): i.desired["apiVersion"] for i in self.items
-        }
-        strays: list[Object] = []
-        for group, kind in sorted(group_kinds):
-            if not sets.is_member_kind(group, kind):
-                continue
-            api_version = versions.get((group, kind)) or self._served_version(group, kind)
-            if api_version is None:
-                continue  # the kind is gone, and all its objects with it
-            try:
-                namespaced = self.cluster.resource(api_version, kind).namespaced
-            except NotServed:
-                continue
-            for namespace in sorted({own.namespace, *namespaces}) if namespaced else [""]:
-                members = self.live.members(api_version, kind, namespace)
-                if members is None:
-                    self._warn(f"Not pruned: listing {kind} in {namespace or 'the cluster'} is forbidden.")
-                for obj in members or []:
-                    if id_of(obj) not in listed and has_manager(obj, FIELD_MANAGER):
-                        strays.append(obj)
-        return strays
-
-    def _served_version(self, group: str, kind: str) -> str | None:
-        """The preferred version of a group (any version of a kind has the same objects)."""
-        known = kinds.version_of(group, kind)
-        if known is not None or not group:
-            return known
-        try:
-            answer = self.cluster.request("GET", f"/apis/{group}")
-        except NotFound:
-            return None
-        versions = [answer.get("preferredVersion") or {}, *(answer.get("versions") or [])]
-        for version in versions:
-            try:
-                self.cluster.resource(version["groupVersion"], kind)
-            except (NotServed, KeyError):
-                continue
-            return version["groupVersion"]
-        return None
-
-    def _strays(self, own: _Set) -> list[Object]:
-        return self._unlisted(own, {item.which for item in self.items})
+    def _unlisted(self, own: _Set) -> Unlisted:
+        listed = {item.which: item.desired["apiVersion"] for item in self.items}
+        return unlisted(self.cluster, self.live, own.parent, listed, self.named)
 
     def _prune(self, own: _Set) -> None:
-        unlisted = self._strays(own)
-        staying = [obj for obj in unlisted if self._is_of_another_part(obj)]
-        gone = [obj for obj in unlisted if not self._is_of_another_part(obj) and self._delete(obj)]
+        found = self._unlisted(own)
+        for place, why in found.forbidden.items():
+            self._warn(
+                f"Not pruned: {_members_at(place)}: {why}. The record of the set ({own.which}) keeps the kind for a later run."
+            )
+        staying = [obj for obj in found.strays if self._is_of_another_part(obj)]
+        gone = [obj for obj in found.strays if not self._is_of_another_part(obj) and self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone)
         if not self.result.errors:
-            their_kinds, their_namespaces = sets.kinds_and_namespaces(map(id_of, staying), own.namespace)
-            our_kinds, our_namespaces = self._wanted_set(own)
-            self._write_parent(own, our_kinds | their_kinds, our_namespaces | their_namespaces)
+            left = [*(item.which for item in self.items), *map(id_of, staying), *found.unseen]
+            self._write_parent(own, *sets.kinds_and_namespaces(left, own.namespace))
 
     def _delete(self, obj: Object, item: _Item | None = None) -> bool:
         """Delete this very object. True if it is going."""
@@ -707,10 +670,11 @@ class _Apply:
 
     def _absent(self) -> None:
         doomed: list[tuple[Object, _Item | None]] = []
-        unlisted: list[Object] = []
+        found = Unlisted()
         if self.set:
-            unlisted = self._strays(self.set)
-            doomed += [(obj, None) for obj in unlisted if not self._is_of_another_part(obj)]
+            found = self._unlisted(self.set)
+            self._refuse_unseen(self.set, found)
+            doomed += [(obj, None) for obj in found.strays if not self._is_of_another_part(obj)]
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"
@@ -736,8 +700,39 @@ class _Apply:
                 self._wait_gone(going, waiter)
         if self.result.errors or self.check:
             return
-        if self.set and self.set.parent is not None and not any(map(self._is_of_another_part, unlisted)):
-            self.cluster.delete("v1", "ConfigMap", self.set.which.name, self.set.namespace, propagation="Background")
+        if self.set and self.set.parent is not None and not any(map(self._is_of_another_part, found.strays)):
+            self._delete_parent(self.set, self.set.parent)
+
+    def _refuse_unseen(self, own: _Set, found: Unlisted) -> None:
+        """Refuse to remove a set of which members cannot be seen: without the record, no later run would find them."""
+        for place, why in found.forbidden.items():
+            group_kind = f"{place.kind}.{place.group}" if place.group else place.kind
+            self._note_error(
+                None,
+                "unseen",
+                f"{_members_at(place)} may belong to the set: {why}. Nothing is deleted. Grant that right and run again; if there are "
+                f"certainly none, remove {group_kind} from the annotation {sets.GROUP_KINDS} of {own.which}.",
+            )
+
+    def _delete_parent(self, own: _Set, parent: Object) -> None:
+        """Delete the record, as long as it is the one that was read: another run may have added members since."""
+        meta = parent["metadata"]
+        try:
+            self.cluster.delete(
+                "v1",
+                "ConfigMap",
+                own.which.name,
+                own.namespace,
+                uid=meta["uid"],
+                version=meta["resourceVersion"],
+                propagation="Background",
+            )
+        except Conflict:
+            self._note_error(
+                None,
+                "conflict",
+                f"{own.which} (the record of the applyset) was changed by someone else during this run. Run again.",
+            )
 
     # ---- waiting -----------------------------------------------------------------------------------------------------
 
@@ -755,6 +750,10 @@ class _Apply:
         left = (waiter or Waiter(self.cluster, self.wait_timeout)).until_gone(objects)
         for which, why in left.items():
             self._note_error(None, "not gone", f"{which}: {why} after {self.wait_timeout:g} s")
+
+
+def _members_at(place: Id) -> str:
+    return f"objects of the kind {place.kind} in {f'namespace {place.namespace}' if place.namespace else 'the cluster'}"
 
 
 def _is_whole_crd(obj: Mapping[str, Any]) -> bool:

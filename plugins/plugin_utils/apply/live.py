@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..base.kinds import group_of
-from ..kube.api_errors import Forbidden, NotServed
+from ..kube.api_errors import ApiError, Forbidden, NotServed
 from ..kube.client import Cluster
 from . import applyset
 from .order import Id, id_of
@@ -30,7 +30,7 @@ class Live:
     def __init__(self, cluster: Cluster, set_id: str | None) -> None:
         self.cluster = cluster
         self._set_id = set_id
-        self._members: dict[tuple[str, str, str], list[Object] | None] = {}
+        self._members: dict[tuple[str, str, str], list[Object] | ApiError] = {}
 
     def read(self, objects: Sequence[Object], *, by_set: bool) -> dict[Id, Object | None]:
         """The live counterparts of desired objects. C(by_set): the set exists, so its label leads to its members."""
@@ -55,7 +55,10 @@ class Live:
         self, api_version: str, kind: str, namespace: str, wanted: Sequence[Object], *, by_set: bool
     ) -> dict[Id, Object]:
         if by_set and self._set_id and applyset.is_member_kind(group_of(api_version), kind):
-            return {id_of(obj): obj for obj in self.members(api_version, kind, namespace) or []}
+            try:
+                return {id_of(obj): obj for obj in self.members(api_version, kind, namespace)}
+            except (Forbidden, NotServed):
+                return {}
         if len(wanted) < _LIST_FROM or self._set_id is not None and not by_set:
             return {}
         labels = {(obj["metadata"].get("labels") or {}).get(_MANAGED_BY) for obj in wanted}
@@ -67,16 +70,20 @@ class Live:
             return {}
         return {id_of(obj): obj for obj in answer}
 
-    def members(self, api_version: str, kind: str, namespace: str) -> list[Object] | None:
-        """Members of the set of one kind in one namespace; None if listing is forbidden. Requested once."""
+    def members(self, api_version: str, kind: str, namespace: str) -> list[Object]:
+        """Members of the set of one kind in one namespace. Requested once.
+
+        Raises C(Forbidden) or C(NotServed) when they cannot be looked at, every time.
+        """
         key = (group_of(api_version), kind, namespace)
         if key not in self._members:
             try:
                 self._members[key] = self.cluster.list(
                     api_version, kind, namespace or None, labels=f"{applyset.PART_OF}={self._set_id}"
                 )
-            except Forbidden:
-                self._members[key] = None
-            except NotServed:
-                self._members[key] = []
-        return self._members[key]
+            except (Forbidden, NotServed) as error:
+                self._members[key] = error
+        found = self._members[key]
+        if isinstance(found, ApiError):
+            raise found
+        return found

@@ -28,7 +28,7 @@ from typing import IO, Any, BinaryIO
 from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..flower import outputs_reader
-from . import age_keys
+from . import age_keys, part_file
 from .about import About
 
 ABOUT, PAYLOAD, MANIFEST = "about.json", "archive.age", "manifest.json"
@@ -64,6 +64,8 @@ def is_member_name(name: str) -> bool:
 def write(folder: Path, about: About, members: Iterable[Member], recipients: Sequence[Any]) -> Path:
     """Write an archive and its checksum; the folder has both, or neither under the archive's name.
 
+    What a process that was killed has left of another archive of the federation is removed before.
+
     Args:
         folder: exists.
         members: each is read to its end before the next one is asked for.
@@ -76,24 +78,21 @@ def write(folder: Path, about: About, members: Iterable[Member], recipients: Seq
         ClusterError: a member is shorter than it said or has a name that cannot be, the archive exists, or the disk is full.
     """
     target = folder / about.file_name
-    part = folder / f".{about.file_name}.part"
     if target.exists():
         raise ClusterError(f"{target} exists already: it is not overwritten. Run again a second later")
     try:
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "r+b") as file:
+        part_file.remove_abandoned(folder, about.federation)
+        with part_file.writing(target) as file:
             _outer(file, about, members, recipients)
             file.flush()
             os.fsync(file.fileno())
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        (folder / f"{target.name}{SUM}").write_text(f"{digest}  {target.name}\n", encoding="ascii")
-        part.rename(target)
+            (folder / f"{target.name}{SUM}").write_text(f"{digest}  {target.name}\n", encoding="ascii")
+            part_file.path_of(target).rename(target)
     except OSError as error:
         (folder / f"{target.name}{SUM}").unlink(missing_ok=True)
         raise ClusterError(f"{target} cannot be written: {error}. Correct it and run again") from error
-    finally:
-        part.unlink(missing_ok=True)
     return target
 
 

@@ -23,6 +23,8 @@ Object = dict[str, Any]
 KINDS = ("ConfigMap", "Secret", "Service")
 # The record that says whether a hub serves (C(standby/terms.py)). Each hub has its own, so it is in no copy.
 TERM = "flower-standby"
+# The record that says that a restore of a hub is not complete (C(restore_mark.py)).
+RESTORE = "flower-restore"
 _SERVICE = ("type", "selector", "ports")
 _CONTENT = ("data", "binaryData", "type", "immutable")
 
@@ -49,8 +51,8 @@ def is_applied(item: Mapping[str, Any]) -> bool:
 
 
 def of_hub(item: Mapping[str, Any], federation: str) -> bool:
-    """Whether an object is the hub's. Records of ApplySets are not: the next run writes them."""
-    is_record = ID_LABEL in proof.labels_of(item) or item["metadata"]["name"] == TERM
+    """Whether an object is the hub's and goes with it. Records of ApplySets are not: the next run writes them. Nor is what is of one cluster."""
+    is_record = ID_LABEL in proof.labels_of(item) or item["metadata"]["name"] in (TERM, RESTORE)
     if item["kind"] == "Service" and not any(port.get("nodePort") for port in item["spec"].get("ports") or []):
         return False
     return not is_record and proof.may_delete(item, federation) and parts.part_of(item) != parts.SITE

@@ -15,7 +15,8 @@ from .archive_writer import SUM
 
 
 def surplus(folder: Path, about: About, keep: int) -> list[Path]:
-    """The archives beyond the C(keep) newest ones of a hub, the oldest first.
+    """The archives beyond the C(keep) newest ones of a hub, the oldest first. Never the one that was just written, also where others have
+    times in the future in their names, as after a wrong clock.
 
     An archive counts if its name is the one that its head gives it, and the head names this federation and hub. Links, archives
     of other schemas and files that cannot be read stay and do not count.
@@ -27,7 +28,7 @@ def surplus(folder: Path, about: About, keep: int) -> list[Path]:
     if keep < 1:
         raise ValueError("at least one archive is kept")
     ours = [path for path in sorted(folder.iterdir()) if _is_of(path, about)]
-    return ours[:-keep]
+    return [path for path in ours[:-keep] if path.name != about.file_name]
 
 
 def remove(paths: list[Path]) -> None:

@@ -21,6 +21,7 @@ from ..base.times import moment
 from ..flower import in_pod
 from ..flower.cli import CONTAINER, FlowerCLI, superlink_state
 from ..kube.client import Cluster
+from ..lease import parent as playbook
 from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
@@ -34,10 +35,6 @@ PAUSE = 1.0  # seconds between two looks
 # SuperNodes send a heartbeat every 27 s at most (flwr 1.41): who was not heard of for longer than that is cut off.
 _LASTING = 36.0
 LATE = 4.0  # seconds in which a call that had begun before the fault may still succeed
-
-
-class Abandoned(ClusterError):
-    """The playbook has ended, and with it soon the lease; this process, a fork of it, is still there."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +166,7 @@ class Bench:
         Raises:
             Abandoned: it is not.
         """
-        if os.getppid() != self.parent:
-            raise Abandoned(f"{self.hub.name}: the playbook of the drill has ended")
+        playbook.go_on(self.parent, f"{self.hub.name}: the playbook of the drill")
 
     def cut_off(self, nodes: Mapping[str, str], since: float) -> dict[str, str]:
         """Those SuperNodes that were not heard of since a time of the SuperLink."""

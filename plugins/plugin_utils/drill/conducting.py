@@ -14,9 +14,10 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..flower import run_config, runs
 from ..flower.app import App
+from ..lease.parent import Abandoned
 from ..rotation import conditions
 from . import drill_verdict as verdict
-from .bench import PAUSE, Abandoned, Bench
+from .bench import PAUSE, Bench
 from .breaks.base_break import Break
 from .breaks.break_registry import BREAKS
 from .drill_table import Drill

@@ -148,12 +148,13 @@ class FlowerCLI:
 
         Returns:
             Node id (text) -> its state at Flower (C(status), C(online-at), …).
+
+        Raises:
+            FlowerError: the SuperLink cannot list them.
         """
         step = {"wait_online": list(wait_for), "connection": CONNECTION, "seconds": seconds}
         (answer,) = self.do([step], seconds=seconds + 60)
-        if not answer.ok:
-            raise FlowerError(f"cannot list the SuperNodes on {self.cluster.name}: {answer.message}")
-        return {str(node["node-id"]): node for node in answer.data.get("nodes", [])}
+        return nodes_of(answer, self.cluster.name)
 
     def register(self, public_keys: Sequence[str]) -> list[Answer]:
         """Register SuperNodes' public keys, all in one exec; C(data["node-id"]) is each one's id."""
@@ -186,6 +187,21 @@ class FlowerCLI:
             if not answer.ok:
                 refused[site] = f"the SuperLink on {self.cluster.name} cannot unregister node {node}: {answer.message}"
         return refused
+
+
+def nodes_of(answer: Answer, hub: str) -> dict[str, dict[str, Any]]:
+    """Node id (text) -> its state, of an answer to C(flwr supernode list).
+
+    Args:
+        answer: it.
+        hub: name of the hub, for the message.
+
+    Raises:
+        FlowerError: the SuperLink could not list them. That is not a list without entries.
+    """
+    if not answer.ok:
+        raise FlowerError(f"cannot list the SuperNodes on {hub}: {' '.join(answer.message.split())}")
+    return {str(node["node-id"]): node for node in answer.data.get("nodes", [])}
 
 
 def superlink_state(pod: Mapping[str, Any] | None) -> str | None:

@@ -119,7 +119,7 @@ def provide(cli: FlowerCLI, handed: Handed, floor: str, say: Callable[[str], Non
         )
     if handed.inputs:
         given = handed.inputs
-        sending = Sending(reader, given, floor, say)
+        sending = Sending(reader, given, floor, say, handed.resume)
         if check:
             missing = sending.missing()
             is_new, size = missing is not None, missing or 0
@@ -140,6 +140,20 @@ def provide(cli: FlowerCLI, handed: Handed, floor: str, say: Callable[[str], Non
     return Outcome(result, facts, words)
 
 
+def hold(cli: FlowerCLI, handed: Handed) -> None:
+    """Mark the outputs of the earlier run again, right before the run is submitted: what came in between may have taken long.
+
+    Args:
+        cli: Flower's command line on the hub.
+        handed: what was provided.
+
+    Raises:
+        ClusterError: they were deleted meanwhile, or that is not known. Nothing is submitted then.
+    """
+    if handed.resume and not Reader(cli).use(handed.resume):
+        raise _nothing(cli, handed.resume)
+
+
 def _earlier(cli: FlowerCLI, reader: Reader, run_id: str, check: bool) -> dict[str, Any]:
     """The outputs of an earlier run, which stay from now on until the run that goes on from them is finished.
 
@@ -153,9 +167,13 @@ def _earlier(cli: FlowerCLI, reader: Reader, run_id: str, check: bool) -> dict[s
     outputs_home.refuse_active([run_id], known, "handed to another run")
     listed = outputs_table.entries(stored, list(known.values()))
     if not listed or not listed[0]["files"]:
-        raise FlowerError(
-            f"nothing was submitted: run {run_id} has no outputs on {cli.cluster.name} to go on from (resume). Its app wrote nothing below "
-            f"$FLOWER_OUTPUTS_DIR/{run_id}, or they were deleted; federated.flower.outputs lists what is there"
-        )
+        raise _nothing(cli, run_id)
     (found,) = listed
     return {name: found[name] for name in ("run_id", "app", "version", "fab_hash", "status", "files", "size")}
+
+
+def _nothing(cli: FlowerCLI, run_id: str) -> FlowerError:
+    return FlowerError(
+        f"nothing was submitted: run {run_id} has no outputs on {cli.cluster.name} to go on from (resume). Its app wrote nothing below "
+        f"$FLOWER_OUTPUTS_DIR/{run_id}, or they were deleted; federated.flower.outputs lists what is there"
+    )

@@ -57,13 +57,15 @@ class Sending:
         inputs: what is sent.
         floor: room that is left there, as a quantity; empty for the floor of the hub.
         say: shows the progress.
+        keep: id of the run whose outputs are handed over with them, and are marked as used with each piece; empty for none.
     """
 
-    def __init__(self, reader: Reader, inputs: Inputs, floor: str, say: Callable[[str], None]) -> None:
+    def __init__(self, reader: Reader, inputs: Inputs, floor: str, say: Callable[[str], None], keep: str = "") -> None:
         self.reader = reader
         self.inputs = inputs
         self.floor = floor
         self.say = say
+        self._keeps = {"keep": keep} if keep else {}
         self.sent = Sent()
         self._spoken = time.monotonic()
         self._bad: set[str] = set()
@@ -117,7 +119,7 @@ class Sending:
             FlowerError: there is no room for the rest, or the files are changed meanwhile.
         """
         files = [[path, one.size, one.sha256] for path, one in self.inputs.files.items()]
-        request = {"do": "look" if look else "offer", "inputs": [self.inputs.name], "files": files}
+        request = {"do": "look" if look else "offer", "inputs": [self.inputs.name], "files": files, **({} if look else self._keeps)}
         begun = time.monotonic()
         (answer,) = self.reader.ask(
             request,
@@ -160,7 +162,7 @@ class Sending:
         """
         for piece in self._pieces(there):
             self.sent.requests += 1
-            request = {"do": "take", "inputs": [self.inputs.name], "pieces": piece.parts, "floor": self._floor}
+            request = {"do": "take", "inputs": [self.inputs.name], "pieces": piece.parts, "floor": self._floor, **self._keeps}
             (answer,) = self.reader.ask(request, data=piece.data)
             if answer["full"]:
                 raise TooFull(

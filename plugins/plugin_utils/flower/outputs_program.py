@@ -45,6 +45,7 @@ _UNREAD = 60  # seconds that a frame may wait to be read
 _ALIVE = 2.0  # seconds between signs of life
 _TRASH = ".deleted-"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_EVER = float("inf")  # later than every time
 _RACES = 3  # times that others finish or delete the inputs that are being finished
 _LEVELS = 100_000  # of folders within folders that are deleted
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -284,12 +285,13 @@ def _summed(file: int, size: int, digest: str, frames: Frames) -> Any:
     return found if found.hexdigest() == digest else None
 
 
-def use(root: int, run: str) -> None:
-    """Mark the outputs of a run as handed to another one now: beside its folder, whose times apps change."""
+def use(root: int, run: str) -> bool:
+    """Mark the outputs of a run as handed to another one now: beside its folder, whose times apps change. Returns whether there are some."""
     if run in runs(root):
         with contextlib.suppress(FileExistsError):
             os.mkdir(_mark(run), dir_fd=root)
         os.utime(_mark(run), dir_fd=root, follow_symlinks=False)
+    return run in runs(root)
 
 
 def used(root: int, run: str) -> float:
@@ -659,8 +661,10 @@ def fault(what: Callable[[int, str], None], root: int, name: str) -> str:
 
 
 def serve(request: dict[str, Any], root: int) -> None:
-    """Answer one request."""
+    """Answer one request. Sending inputs takes long: C(keep) is the run whose outputs are handed over with them."""
     what = request["do"]
+    if "keep" in request:
+        use(root, request["keep"])
     if what == "send":
         frames = Frames()
         for number, (path, there, digest) in enumerate(request["files"]):
@@ -679,7 +683,7 @@ def serve(request: dict[str, Any], root: int) -> None:
             if not request["runs"] or run in request["runs"]:
                 print(json.dumps({**summary(root, run), "used": used(root, run)}))
     elif what == "use":
-        use(root, request["run"])
+        print(json.dumps({"there": use(root, request["run"])}))
     elif what == "begin":
         begin(root, request["run"], request["origin"])
     elif what in ("inputs", "look", "offer") and (why := unusable(root, writable=what == "offer")):
@@ -694,7 +698,9 @@ def serve(request: dict[str, Any], root: int) -> None:
         print(json.dumps(take(root, request["inputs"][0], request["pieces"], request["floor"])))
     elif what == "delete":
         for run in request["runs"]:
-            print(json.dumps({"run": run, "fault": fault(delete, root, run)}))
+            is_handed = used(root, run) > request["used"].get(run, _EVER)
+            why = "it was handed to another run meanwhile" if is_handed else fault(delete, root, run)
+            print(json.dumps({"run": run, "fault": why}))
         for name in request.get("inputs", []):
             print(json.dumps({"inputs": name, "fault": fault(discard_from, root, name)}))
     else:
@@ -707,7 +713,7 @@ def main() -> None:
     for name in request.get("inputs", []):
         if not NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of inputs")
-    for run in [request.get("run", "0"), *request.get("runs", [])]:
+    for run in [request.get("run", "0"), request.get("keep", "0"), *request.get("runs", [])]:
         if not RUN.fullmatch(run):
             raise ValueError(f"{run!r} is not the id of a run")
     root = os.open(request.get("root") or os.environ["FLOWER_OUTPUTS_DIR"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -245,9 +245,10 @@ class Reader:
             for one in rest
         ]
 
-    def use(self, run_id: str) -> None:
-        """Mark the outputs of a run as handed to another one, so that they stay while that is not finished."""
-        self.ask({"do": "use", "run": run_id})
+    def use(self, run_id: str) -> bool:
+        """Mark the outputs of a run as handed to another one, so that they stay while that is not finished; returns whether there are some."""
+        (answer,) = self.ask({"do": "use", "run": run_id})
+        return bool(answer["there"])
 
     def contents(self, run_id: str) -> Contents:
         """The files of a run.
@@ -287,12 +288,24 @@ class Reader:
         ]
         return sorted(found, key=lambda one: (-one.used, one.name))
 
-    def delete(self, run_ids: Sequence[str], inputs: Sequence[str] = ()) -> dict[str, str]:
-        """Delete outputs of runs, and inputs; returns run id or name of inputs -> why some could not be deleted."""
+    def delete(self, run_ids: Sequence[str], inputs: Sequence[str] = (), used: Mapping[str, float] | None = None) -> dict[str, str]:
+        """Delete outputs of runs, and inputs.
+
+        Args:
+            run_ids: of the runs.
+            inputs: names of inputs.
+            used: run id -> C(Stored.used) when it was decided to delete them. What was handed to another run since then stays.
+
+        Returns:
+            Run id or name of inputs -> why some could not be deleted.
+
+        Raises:
+            ClusterError: the reader could not be reached, or failed.
+        """
         wanted = [*run_ids, *inputs]
         if not wanted:
             return {}
-        request = {"do": "delete", "runs": [*run_ids], "inputs": [*inputs]}
+        request = {"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}
         answers = self.ask(request, seconds=_SECONDS + 60 * len(wanted))
         told = {str(one.get("run") or one.get("inputs")): str(one["fault"]) for one in answers}
         return {one: told.get(one, "nothing was said about it") for one in wanted if told.get(one, "?")}

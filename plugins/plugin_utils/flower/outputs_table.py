@@ -22,7 +22,7 @@ UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
 _LATEST = 253_402_300_799  # the end of the year 9999
 _COLUMNS = ("run", "app", "status", "finished (UTC)", "files", "size", "notes")
 _INPUT_COLUMNS = ("inputs", "last used (UTC)", "files", "size", "notes")
-#: What a run is handed is marked as used before the run is submitted, by another clock.
+#: What a run is handed is marked as used before the run is submitted, by another clock, and again until then.
 _BEFORE_SUBMISSION = datetime.timedelta(hours=1)
 
 
@@ -34,12 +34,13 @@ def entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list
         runs: entries of C(run_table).
     """
     known = {run["run_id"]: run for run in runs}
-    since = _used_since(runs)
+    recently = _recently(datetime.datetime.now(datetime.timezone.utc))
+    since = min(_used_since(runs) or recently, recently)
     found = [_entry(one, known.get(one.run_id), since) for one in stored]
     return sorted(found, key=lambda one: (one["active"], one["finished_at"], one["run_id"]), reverse=True)
 
 
-def _entry(one: Stored, run: Mapping[str, Any] | None, since: datetime.datetime | None) -> dict[str, Any]:
+def _entry(one: Stored, run: Mapping[str, Any] | None, since: datetime.datetime) -> dict[str, Any]:
     changed = _moment(one.changed)
     return {
         "run_id": one.run_id,
@@ -48,7 +49,7 @@ def _entry(one: Stored, run: Mapping[str, Any] | None, since: datetime.datetime 
         "fab_hash": run["fab_hash"] if run else "",
         "status": run["status"] if run else UNKNOWN,
         "active": bool(run and run["active"]),
-        "in_use": since is not None and _moment(one.used) >= since,
+        "in_use": _moment(one.used) >= since,
         # When a run ended is known from its files only, if the SuperLink has lost it.
         "finished_at": _iso((run or {}).get("finished_at"), changed),
         "files": one.files,
@@ -93,7 +94,7 @@ def expired(listed: Sequence[Mapping[str, Any]], keep: int | None, limit: dateti
     """Ids of the runs whose outputs the rules let go, the oldest first.
 
     Outputs stay while any rule keeps them: they are among the newest C(keep), or not older than C(limit). Those of active runs and those
-    that active runs may go on from stay, and do not count. Without a rule nothing goes.
+    that runs may go on from which are active, or not submitted yet, stay, and do not count. Without a rule nothing goes.
     """
     if keep is None and limit is None:
         return []
@@ -148,6 +149,11 @@ def _used_since(runs: Sequence[Mapping[str, Any]]) -> datetime.datetime | None:
     return min(begun) - _BEFORE_SUBMISSION if begun else None
 
 
+def _recently(now: datetime.datetime) -> datetime.datetime:
+    """What was handed to a run since then may be for one that is not submitted yet."""
+    return now - _BEFORE_SUBMISSION
+
+
 def expired_inputs(
     listed: Sequence[Mapping[str, Any]], keep: int | None, limit: datetime.datetime | None, now: datetime.datetime
 ) -> list[str]:
@@ -155,7 +161,7 @@ def expired_inputs(
 
     Those that were used within the last hour stay: they may be on their way, for a run that is not submitted yet.
     """
-    recently = now - _BEFORE_SUBMISSION
+    recently = _recently(now)
     timed = [
         {
             **one,
@@ -177,8 +183,8 @@ def refuse_in_use(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]]) -
     used = [one["run_id"] for one in listed if one["in_use"] and one["run_id"] in run_ids]
     if used:
         raise FlowerError(
-            f"outputs of run {', '.join(used)} may be in use: they were handed to another run (flower_run_resume) after the oldest run that is "
-            "not finished was submitted. Delete them when no run is active"
+            f"outputs of run {', '.join(used)} may be in use: they were handed to another run (flower_run_resume) within the last hour, or after "
+            "the oldest run that is not finished was submitted. Delete them when no run is active, and an hour has passed since"
         )
 
 

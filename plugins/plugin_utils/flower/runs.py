@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..kube.api_errors import ApiError, Unauthorized
+from ..kube.api_errors import ApiError, ExecBroken, Unauthorized
 from ..manifests.superlink import POD
 from . import run_config
 from .app import App
@@ -102,7 +102,8 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
     in the pod then only repeats its answer (see C(pod_program.run_once)). So there is never a second run.
 
     Raises:
-        FlowerError: Flower refused it, or it is unknown whether it was accepted.
+        FlowerError: Flower refused it, so there is no run.
+        UnknownSubmission: it is unknown whether it was accepted.
     """
     files = {"run-config.toml": run_config.write(config)} if config else {}
     options = ["--run-config", "@FOLDER@/run-config.toml"] if config else []
@@ -117,7 +118,7 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
                 break  # the record of the first attempt is lost with its pod
             (answer,) = cli.do([step], files=files, archive=archive, seconds=180)
         except ClusterError as error:
-            if lost is None and isinstance(error, (ApiError, Unauthorized)):
+            if lost is None and isinstance(error, (ApiError, Unauthorized)) and not isinstance(error, ExecBroken):
                 raise  # the API server refused it: nothing was started
             if isinstance(lost, FlowerError):
                 break  # the program in the pod fails, with any connection
@@ -130,7 +131,7 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
                 f"the SuperLink on {cli.cluster.name} does not accept the app {app.name}: {reason(answer)}"
             )
         break
-    raise FlowerError(
+    raise UnknownSubmission(
         f"the app {app.name} was being submitted when the connection was lost, and it is unknown whether a run started. Check before you "
         f"submit again: {command_line(cli, 'list')} (what happened: {lost.message if lost else 'no answer'})"
     )
@@ -177,6 +178,10 @@ def known_run(cli: FlowerCLI, run_id: str, answer: Answer) -> Run:
 
 class UnknownRun(FlowerError):
     """The SuperLink has no such run."""
+
+
+class UnknownSubmission(FlowerError):
+    """An app was submitted, and whether there is a run of it is not known."""
 
 
 def read_log(cli: FlowerCLI, run: Run) -> list[str]:

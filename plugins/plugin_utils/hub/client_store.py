@@ -11,7 +11,7 @@ so would undo a denial, loses the race and reads both again.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..apply import diff
@@ -26,10 +26,11 @@ from ..ledger import access, ranges
 from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
+from ..manifests import superlink
+from ..marks import proof
 from ..pki import certificates
 from . import clients
 
-PODS = "app.kubernetes.io/name=superlink"
 # How long dead keys of sites that left are kept.
 _REMEMBERED = datetime.timedelta(days=180)
 
@@ -98,7 +99,7 @@ class ClientStore:
         settings: clients.Settings | None = None,
         ca: certificates.Issued | None = None,
         foreseen: tuple[Book, dict[str, Record]] | None = None,
-        admitted: str = "",
+        admitted: Collection[str] = (),
     ) -> bool:
         """Write the ConfigMap as the ledger wants it; returns whether it differed.
 
@@ -107,7 +108,7 @@ class ClientStore:
                 gateway requests client certificates, and nothing is done.
             ca: the CA; read when it is needed by default.
             foreseen: the future book and records, for check mode, in which the ledger does not have them.
-            admitted: a site that is no longer denied, and has no record.
+            admitted: sites that are no longer denied, and may have no record.
         """
         what = f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name}"
         return retry_on_conflict(what, lambda: self._publish(what, settings, ca, foreseen, admitted))
@@ -118,7 +119,7 @@ class ClientStore:
         settings: clients.Settings | None,
         ca: certificates.Issued | None,
         foreseen: tuple[Book, dict[str, Record]] | None,
-        admitted: str,
+        admitted: Collection[str],
     ) -> bool:
         live = self.read()
         if settings is None:
@@ -140,12 +141,12 @@ class ClientStore:
             self._prune(known, wanted["data"]["ca.crt"])
         return differs
 
-    def _known(self, live: dict[str, Any] | None, admitted: str) -> clients.Known:
+    def _known(self, live: dict[str, Any] | None, admitted: Collection[str]) -> clients.Known:
         """The ledger's content, with entries that it lost and the gateway's files still have."""
         book = self.ledger.read_book()
         known = clients.Known(book, *self.ledger.read_sites())
         found = clients.lost(live, known)
-        found = access.Lost(tuple(site for site in found.denied if site != admitted), found.revoked)
+        found = access.Lost(tuple(site for site in found.denied if site not in admitted), found.revoked)
         if not found:
             return known
         now = known.now.isoformat(timespec="seconds")
@@ -198,7 +199,7 @@ class ClientStore:
     def load_now(self) -> None:
         """Load the changed files into the gateway now; it reloads automatically."""
         if not self.check:
-            refresh.touch_pods(self.cluster, self.namespace, PODS)
+            refresh.touch_pods(self.cluster, self.namespace, proof.selector(self.ledger.federation, superlink.NAME))
 
     def bring(self) -> bool:
         """Write the ConfigMap from the ledger and load it into the gateway; returns whether it differed."""

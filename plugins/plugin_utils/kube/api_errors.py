@@ -39,6 +39,10 @@ class ApiError(ClusterError):
         super().__init__(f"{cluster}: {action}: {self.text}")
 
 
+class ExecBroken(ApiError):
+    """An exec ended with an error of the kubelet or of the container runtime, so whether the command ran to its end is not known."""
+
+
 class NotFound(ApiError):
     """404: no such object."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .api_errors import ApiError, Unreachable, status_of
+from .api_errors import ExecBroken, Unreachable, status_of
 
 with contextlib.suppress(ImportError):  # reported by resolve()
     import websocket
@@ -109,4 +109,4 @@ class Exec:
         for cause in (status.get("details") or {}).get("causes") or []:
             if cause.get("reason") == "ExitCode":
                 return int(cause["message"])
-        raise ApiError(self.name, self.what, status.get("code") or 500, status)
+        raise ExecBroken(self.name, self.what, status.get("code") or 500, status)

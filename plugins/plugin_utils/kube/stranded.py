@@ -63,7 +63,7 @@ def claim_of(cluster: Cluster, pod: Mapping[str, Any]) -> str:
 
 
 def replace(cluster: Cluster, pod: Mapping[str, Any]) -> None:
-    """Delete this very pod, of which nothing ever ran; its controller creates it again."""
+    """Delete this very pod; its controller creates it again."""
     meta = pod["metadata"]
     try:
         cluster.delete("v1", "Pod", meta["name"], meta["namespace"], uid=meta["uid"], propagation="Background")

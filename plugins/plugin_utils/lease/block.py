@@ -85,7 +85,7 @@ def assure(cluster: Cluster, namespace: str, federation: str, folder: Path) -> N
 
 
 def _keep(lease: Lease, holding: Holding, folder: Path, pid: int) -> int:
-    holding.note(HELD, holder=lease.identity)
+    holding.note(HELD, holder=lease.identity, pid=pid)
     try:
         child = keeper.start(lease, folder, pid)
     except OSError as error:
@@ -94,5 +94,5 @@ def _keep(lease: Lease, holding: Holding, folder: Path, pid: int) -> int:
         raise ClusterError(
             f"no process can be started that keeps the lease of the fleet: {os.strerror(error.errno or 0)}. Nothing was changed."
         ) from error
-    holding.note(HELD, holder=lease.identity, keeper=child)
+    holding.note(HELD, holder=lease.identity, pid=pid, keeper=child)
     return child

@@ -7,8 +7,8 @@
 Ansible creates that folder for every run, for the user alone, and removes it at the end. The file has a line of JSON for each state, and the
 last one counts: C(held), then C(returned) or C(lost). Lines are only added, so it can be read without the lock.
 
-A second file is locked by every task that works under the lease. Forks of a playbook that was killed (SIGKILL) are in sessions of their own
-and finish their task (ansible-core 2.19, C(executor/process/worker.py)); the lease is not returned before that.
+A second file is locked by every task that works under the lease. Forks of a playbook that was killed are still there for a while (see C(parent)):
+the lease is kept for as long as one of them has the lock (see C(keeper)), and none of them begins a task.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from . import parent
 
 FILE = "federated.flower.lease.jsonl"
 WORKING = "federated.flower.lease.lock"
@@ -96,9 +98,15 @@ def working(folder: Path) -> Iterator[str]:
     lock = open_lock(folder)
     try:
         fcntl.flock(lock, fcntl.LOCK_SH)
-        yield str(last["msg"]) if last.get("state") == LOST else ""
+        yield _why_not(last)
     finally:
         os.close(lock)
+
+
+def _why_not(last: Mapping[str, Any]) -> str:
+    if last.get("state") == LOST:
+        return str(last["msg"])
+    return parent.why_not(last["pid"], "the playbook of this task") if "pid" in last else ""
 
 
 def open_lock(folder: Path) -> int:

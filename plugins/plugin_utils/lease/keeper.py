@@ -4,6 +4,9 @@
 
 """The process that keeps the lease while a playbook runs, and returns it when the playbook ends without having done so.
 
+Forks of a playbook that was killed are there for a while (see C(parent)). The lease is kept until none of them works any more, so that
+no one else changes the fleet at the same time; with a limit, since one of them may hang.
+
 It is a fork, not a new program: it has the credentials in memory, so they stand in no arguments, no environment and no file, and
 nothing has to be loaded again. It is in a session of its own, so that it outlives a playbook that is killed with all its forks, for as long
 as it takes to return the lease. Where it is killed as well, as with a pod, the lease ends by itself.
@@ -14,20 +17,20 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from .holding import LOST, Holding, is_idle_within, open_lock
-from .lease_object import RENEW, SECONDS
+from .lease_object import RENEW
 from .process import Process
 from .taking import Lease, Lost
 
 _TIMEOUT = 5.0  # seconds for a request: several fit into the time that a lease lasts
 _AGAIN = 2.0  # seconds until the next attempt after one that failed
-_REST = (
-    SECONDS - RENEW
-)  # seconds that forks have to finish their task: the lease lasts at least that long without a renewal
+#: Seconds that forks of a playbook that has ended have to finish: twice as long as one step waits for a cluster by default.
+LONGEST = 600.0
 _STDIO = 3
 
 
@@ -52,8 +55,7 @@ def start(lease: Lease, folder: Path, pid: int) -> int:
         if holding is not None:
             lock = open_lock(folder)
             if keep(lease, holding, Process(pid)):
-                is_idle_within(lock, _REST)
-                give_back(lease, holding)
+                wind_up(lease, holding, lock)
     finally:
         os._exit(0)  # none of what the parent would do at its end
 
@@ -80,23 +82,60 @@ def keep(lease: Lease, holding: Holding, process: Process) -> bool:
     """
     pause = RENEW
     while not process.ends_within(pause):
-        pause = RENEW
-        with holding.locked():
-            if not holding.is_held:
-                return False
-            try:
-                lease.renew()
-            except Lost as error:
-                holding.note(LOST, msg=error.message)
-                return False
-            except ClusterError:
-                pause = _AGAIN
+        pause = _renew(lease, holding)
+        if not pause:
+            return False
     return True
 
 
-def give_back(lease: Lease, holding: Holding) -> None:
-    """Return the lease, unless the run has done so at the last moment."""
+def wind_up(lease: Lease, holding: Holding, lock: int) -> None:
+    """After the end of a playbook: renew the lease for as long as a fork of it works, and return it.
+
+    Args:
+        lease: that the playbook held.
+        holding: of its run.
+        lock: what C(open_lock) returned.
+    """
+    deadline = time.monotonic() + LONGEST
+    pause = _AGAIN
+    while not is_idle_within(lock, pause):
+        if time.monotonic() >= deadline:
+            why = f"the playbook of this task ended {LONGEST:.0f} s ago, and its lease was returned. So this task changes nothing more. Run it again"
+            give_back(lease, holding, lost=why)
+            return
+        pause = _renew(lease, holding)
+        if not pause:
+            return
+    give_back(lease, holding)
+
+
+def give_back(lease: Lease, holding: Holding, *, lost: str = "") -> None:
+    """Return the lease, unless the run has done so at the last moment.
+
+    Args:
+        lease: that the playbook held.
+        holding: of its run.
+        lost: why a task that still works has lost it; empty where there is none.
+    """
     with holding.locked():
-        if holding.is_held:
-            with contextlib.suppress(ClusterError):  # then it ends by itself
-                lease.give_back()
+        if not holding.is_held:
+            return
+        if lost:
+            holding.note(LOST, msg=lost)
+        with contextlib.suppress(ClusterError):  # then it ends by itself
+            lease.give_back()
+
+
+def _renew(lease: Lease, holding: Holding) -> float:
+    """Renew the lease; seconds until the next time, 0 if it is not held any more."""
+    with holding.locked():
+        if not holding.is_held:
+            return 0
+        try:
+            lease.renew()
+        except Lost as error:
+            holding.note(LOST, msg=error.message)
+            return 0
+        except ClusterError:
+            return _AGAIN
+    return RENEW

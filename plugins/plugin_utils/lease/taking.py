@@ -197,5 +197,6 @@ class Lease:
         return (
             f"{record.words(live)} is changing the federation {self.federation} since {record.since(live)} and holds its lease still{waited}, so "
             "nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that "
-            f"hangs is to be cancelled: one that was killed loses the lease within {record.SECONDS + 2} s."
+            f"hangs is to be cancelled: one that was killed loses the lease within {record.SECONDS + 2} s, or "
+            "when what it still does has ended."
         )

@@ -19,7 +19,7 @@ from ..base.errors import ClusterError
 from ..kube import oauth
 from ..kube.client import Cluster
 from .holding import Holding
-from .keeper import detach
+from .keeper import LONGEST, detach
 from .lease_object import SECONDS
 from .process import Process
 
@@ -53,13 +53,13 @@ def start(cluster: Cluster, token: str, folder: Path, pid: int) -> int:
 
 
 def wait(process: Process, find: Callable[[], Holding | None]) -> None:
-    """Wait for the end of a run, and then of the process that keeps its lease, for as long as a lease lasts at most."""
+    """Wait for the end of a run, and then of the process that keeps its lease, for as long as that lasts at most."""
     holding: Holding | None = None
     while not process.ends_within(_LOOK):
         holding = holding or find()
     keeper = holding.last().get("keeper") if holding is not None else None
     if keeper:
-        Process(int(keeper)).ends_within(SECONDS)
+        Process(int(keeper)).ends_within(LONGEST + SECONDS)
 
 
 def revoke(cluster: Cluster, token: str) -> None:

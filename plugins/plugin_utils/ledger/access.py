@@ -11,7 +11,8 @@ Part of a site's record (see C(records))::
      "superseded": [{"serial": "4b…", "until": "…"}],
      "revoked": [{"serial": "3c…", "since": "…", "until": "…"}]}
 
-C(access) is there for denied sites only. C(key) is the fingerprint of the certificate's public key. C(superseded) are
+C(access) is there for denied sites only. Where a run or a drill denies a site for a time, it also has C(holder), the name of what does; the
+denial of a person has none. C(key) is the fingerprint of the certificate's public key. C(superseded) are
 certificates of a key that the site no longer has; they are revoked as soon as the site has its new one. C(until) is
 the expiry of the certificate; records of earlier releases do not have it.
 
@@ -36,17 +37,23 @@ DENIED = "denied"
 ADMITTED = "admitted"
 
 
-def deny(record: Mapping[str, Any], reason: str, now: str) -> Record:
+def deny(record: Mapping[str, Any], reason: str, now: str, holder: str = "") -> Record:
     """The record of a site that is denied from C(now) on; one that is denied already keeps its date.
 
     Args:
         record: the site's record as read; not changed.
-        reason: for people; an empty one leaves the reason that is there.
+        reason: for people; an empty one leaves the reason that a person gave.
         now: ISO 8601.
+        holder: what denies it for a time, such as a run; it leaves every other denial as it is. Empty for a person, whose denial replaces that
+            of a holder, so that the holder's end does not admit the site.
     """
     new = copy.deepcopy(dict(record))
-    old = new.get("access") or {"state": DENIED, "since": now, "reason": ""}
-    new["access"] = {**old, "reason": reason or old["reason"]}
+    old = new.get("access")
+    if old and holder:
+        return new
+    given = old["reason"] if old and not old.get("holder") else ""
+    since = old["since"] if old else now
+    new["access"] = {"state": DENIED, "since": since, "reason": reason or given, **({"holder": holder} if holder else {})}
     return new
 
 
@@ -55,26 +62,38 @@ def returning(record: Mapping[str, Any], denial: Mapping[str, Any]) -> Record:
     return {**copy.deepcopy(dict(record)), "access": dict(record.get("access") or denial)}
 
 
-def admit(record: Mapping[str, Any]) -> Record:
-    """The record of a site that is no longer denied."""
-    return {key: value for key, value in copy.deepcopy(dict(record)).items() if key != "access"}
+def admit(record: Mapping[str, Any], holder: str = "") -> Record:
+    """The record of a site that is no longer denied.
+
+    Args:
+        record: the site's record as read; not changed.
+        holder: whose denial ends; that of others stays. Empty for any.
+    """
+    new = copy.deepcopy(dict(record))
+    if _ends(new.get("access") or {}, holder):
+        new.pop("access", None)
+    return new
 
 
-def admit_absent(book: Mapping[str, Any], site: str) -> Book:
-    """The book without the denial of a site that left while it was denied."""
+def _ends(denial: Mapping[str, Any], holder: str) -> bool:
+    return not holder or denial.get("holder") == holder
+
+
+def admit_absent(book: Mapping[str, Any], site: str, holder: str = "") -> Book:
+    """The book without the denial of a site that left while it was denied; C(holder) as in C(admit)."""
     new = copy.deepcopy(dict(book))
-    if site in new.get("denied", {}):
+    if site in new.get("denied", {}) and _ends(new["denied"][site], holder):
         del new["denied"][site]
         if not new["denied"]:
             del new["denied"]
     return new
 
 
-def deny_absent(book: Mapping[str, Any], site: str, reason: str, now: str) -> Book:
+def deny_absent(book: Mapping[str, Any], site: str, reason: str, now: str, holder: str = "") -> Book:
     """The book with the denial of a site that has no record, see C(deny)."""
     new = copy.deepcopy(dict(book))
     old = new.get("denied", {}).get(site)
-    new.setdefault("denied", {})[site] = deny({"access": old} if old else {}, reason, now)["access"]
+    new.setdefault("denied", {})[site] = deny({"access": old} if old else {}, reason, now, holder)["access"]
     return new
 
 
@@ -85,6 +104,32 @@ def denied(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) ->
         **{site: record["access"] for site, record in records.items() if record.get("access")},
     }
     return {site: found[site] for site in sorted(found)}
+
+
+def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
+    """The sites whose denials in two versions of the book differ."""
+    one, other = old.get("denied", {}), new.get("denied", {})
+    return {site for site in {*one, *other} if one.get(site) != other.get(site)}
+
+
+def held(denials: Mapping[str, Mapping[str, Any]], holder: str) -> list[str]:
+    """The sites that a holder denies for a time.
+
+    Args:
+        denials: the result of C(denied).
+        holder: see C(deny).
+    """
+    return [site for site, denial in denials.items() if holder and denial.get("holder") == holder]
+
+
+def held_by_others(denials: Mapping[str, Mapping[str, Any]], holder: str) -> dict[str, str]:
+    """Site -> the reason, of all sites that another holder denies for a time.
+
+    Args:
+        denials: the result of C(denied).
+        holder: see C(deny).
+    """
+    return {site: str(denial["reason"]) for site, denial in denials.items() if denial.get("holder", holder) != holder}
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
+from ..marks import proof
 from . import dataset_index, package_index, site_index
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
@@ -204,14 +205,59 @@ class Ledger:
         """Change it, as C(change_book) does for the ranges."""
         return self._change(f"{BUNDLE}{site}", {}, lambda item: self._parse(item, {}), change)
 
-    def delete_record(self, site: str) -> bool:
-        """Forget a site's record, and its bundle; returns whether there was a record."""
-        there = False
-        for name in (f"{BUNDLE}{site}", f"flower-site-{site}"):
-            there = self._read(name) is not None
-            if there and not self.check:
-                self.cluster.delete("v1", "ConfigMap", name, self.namespace, propagation="Background")
-        return there
+    def delete_record(self, site: str, seen: Record) -> bool:
+        """Forget a site's record, and its bundle. A ConfigMap of someone else that has the name of the bundle stays.
+
+        Args:
+            site: inventory name of the site.
+            seen: its record as it was read; its SuperNodes are unregistered.
+
+        Returns:
+            Whether there was a record.
+
+        Raises:
+            LedgerError: the record says something else now, so it has keys that would be lost; or this federation did not create it.
+                Nothing is deleted.
+        """
+        name = f"flower-site-{site}"
+
+        def attempt() -> bool:
+            item = self._read(name)
+            if item is not None:
+                self._refuse_to_delete(item, site, seen)
+            bundle = self._read(f"{BUNDLE}{site}")
+            if bundle is not None and proof.may_delete(bundle, self.federation):
+                self._delete(bundle)
+            if item is not None:
+                self._delete(item)
+            return item is not None
+
+        return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)
+
+    def _refuse_to_delete(self, item: Mapping[str, Any], site: str, seen: Record) -> None:
+        what = f"{self._place(item)}, the record of {site},"
+        if not proof.belongs(item, self.federation) or proof.is_adopted(item):
+            raise LedgerError(f"{what} {proof.holder(item)}: it is not deleted. Delete it by hand if it is not needed")
+        if not proof.has_written(item):
+            raise LedgerError(
+                f"{what} was written by others alone (metadata.managedFields): it is not deleted. Delete it by hand if the site has left"
+            )
+        if self._parse_record(item, site) != seen:
+            raise LedgerError(f"{what} was changed by another run meanwhile. Run again when that is complete")
+
+    def _delete(self, item: Mapping[str, Any]) -> None:
+        """Delete exactly what was read. Raises C(Conflict) when it was changed or recreated since."""
+        meta = item["metadata"]
+        if not self.check:
+            self.cluster.delete(
+                "v1",
+                "ConfigMap",
+                meta["name"],
+                self.namespace,
+                uid=meta["uid"],
+                version=meta["resourceVersion"],
+                propagation="Background",
+            )
 
     def _read(self, name: str) -> dict[str, Any] | None:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)

@@ -25,6 +25,7 @@ _APPLICATIONS = {
     "flower-drill": HUB,
     "flower-upgrade": HUB,
     "flower-standby": HUB,
+    "flower-restore": HUB,
     "supernode": SITE,
     "supernode-keys": SITE,
     "clientapp": SITE,

@@ -82,6 +82,18 @@ def belongs(obj: Object | None, federation: str) -> bool:
     return is_managed(obj) and federation_of(obj) == federation
 
 
+def selector(federation: str, *names: str) -> str:
+    """A label selector of exactly the pods that belong (C(belongs)) to a federation.
+
+    The names alone are those of other makers of SuperNodes, too, such as Flower's Helm charts, whose pods may be in the same namespace.
+
+    Args:
+        federation: its name.
+        names: applications, of which there is at least one (C(app.kubernetes.io/name)).
+    """
+    return f"{MANAGED_BY}={MANAGER},{INSTANCE}={federation},app.kubernetes.io/name in ({','.join(names)})"
+
+
 def is_adopted(obj: Object | None) -> bool:
     """Whether the object was created by someone else and is changed by this collection because a user requested it."""
     return annotations_of(obj).get(ADOPT) == "true"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..audit import trail as audit
-from ..backup.hub_objects import TERM
+from ..backup.hub_objects import RESTORE, TERM
 from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, DRILL, METRICS, PUBLIC_KEYS, keys_secret
 from ..hub import clients, credentials
@@ -31,7 +31,7 @@ HUB = {
     ),
     "ConfigMap": (
         clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, ledger.DEPLOYED, ledger.BACKUP, audit.NAME, unfinished.NAME,
-        DRILL, TERM,
+        DRILL, TERM, RESTORE,
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip

@@ -31,7 +31,7 @@ MIN_RSA_BITS = 2048
 _WEAK_HASHES = ("md5", "sha1")
 # The clock of a cluster is read from HTTP's Date, which has whole seconds. Without this, a certificate that an issuer such as cert-manager,
 # which does not date back, has just issued would begin in the future.
-_CLOCK_ACCURACY = datetime.timedelta(seconds=2)
+CLOCK_ACCURACY = datetime.timedelta(seconds=2)
 
 
 class ChainError(ValueError):
@@ -233,7 +233,7 @@ def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.d
                 raise ChainError(
                     f"{subject(certificate)} expired on {end.isoformat()} (the clock of {who} shows {shown})"
                 )
-            if now < start - _CLOCK_ACCURACY:
+            if now < start - CLOCK_ACCURACY:
                 late = round((start - now).total_seconds())
                 raise ChainError(
                     f"{subject(certificate)} is not valid before {start.isoformat()}, and the clock of {who} shows {shown}, "

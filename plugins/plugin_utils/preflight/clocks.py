@@ -14,6 +14,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 
+from ..pki.chain import CLOCK_ACCURACY
+
 WARN = 30.0
 AHEAD_WARN, AHEAD_FAIL = 6.0, WARN
 BEHIND_FAIL = 300.0
@@ -51,7 +53,7 @@ def apart(skew: float | None) -> str | None:
 
 
 def validity(certificate: Mapping[str, str], skew: float | None, now: datetime.datetime) -> str | None:
-    """Why the gateway's certificate is not valid by a site's clock.
+    """Why the gateway's certificate is not valid by a site's clock. One that begins within the next two seconds is.
 
     Args:
         certificate: C(not_before) and C(not_after), ISO 8601; may be empty.
@@ -63,7 +65,7 @@ def validity(certificate: Mapping[str, str], skew: float | None, now: datetime.d
     there = now + datetime.timedelta(seconds=skew)
     start, end = (datetime.datetime.fromisoformat(certificate[key]) for key in ("not_before", "not_after"))
     shown = f"{there.replace(microsecond=0).isoformat()} by its clock ({_word(skew, 'controller')})"
-    if there < start:
+    if there < start - CLOCK_ACCURACY:
         return f"the gateway's certificate is not valid before {start.isoformat()}, and it is {shown}; set the clock"
     if there > end:
         return f"the gateway's certificate expires on {end.isoformat()}, and it is {shown}; set the clock, or renew it"

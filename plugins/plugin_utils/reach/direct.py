@@ -19,11 +19,12 @@ from ..base.platforms import AUTO
 from ..base.values import Object
 from ..flower import image_packages
 from ..kube import cluster_platform, pod_health, refresh
+from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp, superexec, supernode, tunnel
-from ..marks import record
+from ..marks import proof, record
 from ..rights.table import SUPERNODE
 from . import (
     direct_acceptance,
@@ -40,7 +41,6 @@ from .pools import wanted
 from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named, unexpected
 
 APPLYSET = "supernode"
-_PODS = "app.kubernetes.io/name=supernode"
 
 
 def _is_changed_file(entry: Mapping[str, str]) -> bool:
@@ -58,7 +58,8 @@ class Way:
     def __init__(self, run: Run, site: Site) -> None:
         self.run, self.site = run, site
         self._cluster: Cluster | None = None
-        self._login, self._obsolete = "", list[str]()
+        self._login, self._obsolete = "", dict[str, str]()
+        self._pods = proof.selector(site.federation, supernode.NAME)
 
     @property
     def cluster(self) -> Cluster:
@@ -103,7 +104,7 @@ class Way:
 
     def _running_on(self, pool: str) -> set[str]:
         """Names of the nodes on which a pool has a pod."""
-        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=f"{_PODS},{POOL_LABEL}={pool}")
+        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=f"{self._pods},{POOL_LABEL}={pool}")
         return {str(pod["spec"].get("nodeName")) for pod in found if not pod["metadata"].get("deletionTimestamp")}
 
     @property
@@ -114,12 +115,19 @@ class Way:
         """See C(site.Reach)."""
         done = self._apply(objects, gate, self.site.seconds, refresh_pods=True)
         if self._obsolete and not done.failed and not self.run.rendering:
-            if not self.run.check:
-                for name in self._obsolete:
-                    self.cluster.delete("v1", "Secret", name, self.site.namespace)
-                note_secrets(self.run, self.site, dict.fromkeys(self._obsolete, "deleted"))
-            done.changed = True
+            done.changed |= self.run.check or self._drop_obsolete()
         return self._try_proxy(done)
+
+    def _drop_obsolete(self) -> bool:
+        """Delete exactly the Secrets that were seen; another one that has the name of one meanwhile stays. Returns whether any went."""
+        gone = False
+        for name, uid in self._obsolete.items():
+            try:
+                self.cluster.delete("v1", "Secret", name, self.site.namespace, uid=uid)
+            except Conflict:
+                continue
+            gone |= note_secrets(self.run, self.site, {name: "deleted"})
+        return gone
 
     def _try_proxy(self, done: Done) -> Done:
         """Whether the hub is reached through the HTTP proxy; asked when something of it changed, since pods still count as online then.
@@ -131,7 +139,7 @@ class Way:
         changed = self._login or any(one["name"] == tunnel.CONFIG and one["change"] != "unchanged" for one in done.objects)
         if not changed and not done.failed:
             return done
-        pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
+        pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=self._pods)
         if done.failed:
             return replace(done, msg=done.msg + direct_proxy.words(self.cluster, self.site.spec, pods))
         fault, warning = direct_proxy.tried(self.cluster, self.site.spec, pods, self._login)
@@ -179,7 +187,7 @@ class Way:
         except ApplyFailed as error:
             return Done.of(error.result, failed=error.message)
         if refresh_pods and not self.run.check and (self._login or any(map(_is_changed_file, result.objects))):
-            refresh.touch_pods(self.cluster, self.site.namespace, _PODS)
+            refresh.touch_pods(self.cluster, self.site.namespace, self._pods)
         return Done.of(result)
 
     def _replaces_apps(self, objects: Sequence[Object]) -> bool:
@@ -193,9 +201,7 @@ class Way:
         """See C(site.Reach)."""
         if wanted.mark and not self.run.check:
             result["changed"] |= self._source.renew(wanted.mark)
-        old = direct_restart.old(
-            self.cluster, self.site.namespace, wanted.files, self._source.digests, check=self.run.check
-        )
+        old = direct_restart.old(self.cluster, self.site, wanted.files, self._source.digests, check=self.run.check)
         for pool, found in old.items():
             result["changed"] = True
             if self.run.check:
@@ -205,6 +211,7 @@ class Way:
             result["restarted"] += direct_restart.replace(
                 self.cluster,
                 self.site.namespace,
+                self.site.federation,
                 found,
                 self.site.seconds,
                 lambda **facts: self.run.note(self.site.name, **facts),
@@ -214,7 +221,7 @@ class Way:
 
     def trust(self, wanted: Proof, result: Facts) -> None:
         """See C(site.Reach)."""
-        direct_trust.prove(self.run, self.cluster, self.site.name, self.site.namespace, wanted, result)
+        direct_trust.prove(self.run, self.cluster, self.site, wanted, result)
 
     def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
         """See C(site.Reach)."""
@@ -224,12 +231,12 @@ class Way:
 
     def offline(self) -> str:
         """See C(site.Reach)."""
-        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
+        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=self._pods)
         return f"Pods on {self.site.name}: {pod_health.summary(found)}.{direct_proxy.words(self.cluster, self.site.spec, found)}"
 
     def pods(self) -> list[Object] | None:
         """See C(site.Reach)."""
-        return self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
+        return self.cluster.list("v1", "Pod", self.site.namespace, labels=self._pods)
 
     def restart_pods(self, pods: Sequence[Object]) -> None:
         """See C(site.Reach)."""
@@ -240,7 +247,7 @@ class Way:
     def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
         """See C(site.Reach)."""
         spec = self.site.spec
-        labels = query(selector(spec.federation, CLIENTAPP if spec.has_apps_apart else supernode.NAME))
+        labels = proof.selector(spec.federation, CLIENTAPP if spec.has_apps_apart else supernode.NAME)
         pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=labels)
         found = {}
         for pool in spec.pools:

@@ -19,6 +19,7 @@ from ..flower import in_pod
 from ..kube import pod_health
 from ..kube.client import Cluster
 from ..manifests import datasets, superexec, supernode
+from ..marks import proof
 from ..preflight import acceptance, way_program
 from ..rotation import restart, site_proof
 from ..spec.pool_spec import PoolSpec
@@ -39,7 +40,7 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, id
         server_name: the gateway's name.
         idle: seconds for which a connection is silent; 0 does not try.
     """
-    pods = cluster.list("v1", "Pod", spec.namespace, labels=f"app.kubernetes.io/name in ({supernode.NAME},{CLIENTAPP})")
+    pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.selector(spec.federation, supernode.NAME, CLIENTAPP))
     found = {}
     for pool in spec.pools:
         if not pool.replicas and not pool.is_daemon:

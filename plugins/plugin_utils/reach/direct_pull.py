@@ -71,13 +71,18 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
         for item in reversed(started):
             _delete(cluster, item)
     if trouble:
-        more = f"; and {len(trouble) - _SHOWN} more" if len(trouble) > _SHOWN else ""
-        raise ClusterError(
-            f"the new images cannot be pulled, and its SuperNodes are left as they are: {'; '.join(trouble[:_SHOWN])}{more}. Correct the image, the "
-            "registry or supernode_image_pull_secrets. {_WITHOUT}"
-        )
+        raise ClusterError(unpulled(trouble))
     done.msg = f"pulled {where} in {time.monotonic() - begun:.0f} s"
     return done
+
+
+def unpulled(trouble: Sequence[str]) -> str:
+    """The message of nodes that did not get their images: a clause for each of the first, and the remedy."""
+    more = f"; and {len(trouble) - _SHOWN} more" if len(trouble) > _SHOWN else ""
+    return (
+        f"the new images cannot be pulled, and its SuperNodes are left as they are: {'; '.join(trouble[:_SHOWN])}{more}. Correct the image, the "
+        f"registry or supernode_image_pull_secrets. {_WITHOUT}"
+    )
 
 
 def _jobs(cluster: Cluster, site: Site, objects: Sequence[Object], seconds: int) -> list[Object]:

@@ -12,14 +12,15 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, keys_secret
 from ..kube.client import Cluster
-from ..manifests.supernode import TRUST
+from ..manifests.supernode import NAME, TRUST
+from ..marks import proof
 from ..rotation import restart, site_proof
 from ..rotation.restart import delete, replace
 from ..site_keys import keys
+from .site import Site
 
 __all__ = ["FILES", "delete", "old", "replace"]
 
-PODS = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
 # What can be replaced -> the option of the process that names its file.
 FILES = {
     "trust": "--root-certificates",
@@ -30,8 +31,8 @@ FILES = {
 
 
 def old(
-    site: Cluster,
-    namespace: str,
+    cluster: Cluster,
+    site: Site,
     files: Sequence[str],
     secret_digests: Callable[[str], Mapping[str, str]],
     *,
@@ -40,15 +41,16 @@ def old(
     """Pool -> pods that run with older files.
 
     Args:
-        site: a connection.
-        namespace: the site's.
+        cluster: a connection.
+        site: whose pods these are. Those of others in its namespace are not asked.
         files: keys of C(FILES).
         secret_digests: gives entry -> digest of a Secret.
         check: check mode, in which files of a pod may not exist yet.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     held: dict[tuple[str, str], Mapping[str, str]] = {}
-    for pod in site.list("v1", "Pod", namespace, labels=PODS):
+    pods = proof.selector(site.federation, NAME, CLIENTAPP)
+    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
         pool, name = site_proof.place(pod)
         wanted = {}
         for kind, (path, place, entry) in _places(pod, pool, name).items():
@@ -56,21 +58,21 @@ def old(
                 continue
             if place not in held:
                 held[place] = (
-                    secret_digests(place[1]) if place[0] == "Secret" else _map_digests(site, namespace, place[1])
+                    secret_digests(place[1]) if place[0] == "Secret" else _map_digests(cluster, site.namespace, place[1])
                 )
             if entry not in held[place] and check:
                 found.setdefault(pool, []).append(pod)  # what it will read does not exist yet
                 break
             if entry not in held[place]:
-                raise ClusterError(f"{place[0]} {namespace}/{place[1]} on {site.name} has no entry {entry}")
+                raise ClusterError(f"{place[0]} {site.namespace}/{place[1]} on {cluster.name} has no entry {entry}")
             wanted[path] = held[place][entry]
-        if pod not in found.get(pool, []) and restart.is_old(site, pod, _container(pod), wanted):
+        if pod not in found.get(pool, []) and restart.is_old(cluster, pod, _container(pod), wanted):
             found.setdefault(pool, []).append(pod)
     return dict(sorted(found.items()))
 
 
-def _map_digests(site: Cluster, namespace: str, name: str) -> Mapping[str, str]:
-    found = (site.get("v1", "ConfigMap", name, namespace) or {}).get("data") or {}
+def _map_digests(cluster: Cluster, namespace: str, name: str) -> Mapping[str, str]:
+    found = (cluster.get("v1", "ConfigMap", name, namespace) or {}).get("data") or {}
     return {entry: site_proof.digest(value) for entry, value in found.items()}
 
 

@@ -14,26 +14,25 @@ from ..base.errors import ClusterError
 from ..hub.authority import trust_bundle
 from ..kube import refresh
 from ..kube.client import Cluster
-from ..manifests.supernode import TRUST
+from ..manifests.supernode import NAME, TRUST
+from ..marks import proof
 from ..rights import ask, grants
 from ..rights.need import ROTATE
 from ..rights.table import SUPERNODE
 from ..rotation import restart, site_proof
 from ..rotation.hub_steps import apply_trust
-from .site import Proof, Run
+from .site import Proof, Run, Site
 
-PODS = "app.kubernetes.io/name=supernode"
 _SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute
 
 
-def prove(run: Run, site: Cluster, name: str, namespace: str, wanted: Proof, result: dict[str, Any]) -> None:
+def prove(run: Run, cluster: Cluster, site: Site, wanted: Proof, result: dict[str, Any]) -> None:
     """Deploy the CA bundle and ask every running SuperNode; see C(reach.site.Reach.trust) for what is filled in.
 
     Args:
         run: the run.
-        site: a connection to the site's cluster.
-        name: the site's, in the inventory.
-        namespace: the site's.
+        cluster: a connection to the site's cluster.
+        site: whose SuperNodes are asked. Pods of others in its namespace are not.
         wanted: what to test.
         result: filled in as it goes.
 
@@ -41,22 +40,23 @@ def prove(run: Run, site: Cluster, name: str, namespace: str, wanted: Proof, res
         ClusterError: the site does not answer, or its trust cannot be changed.
     """
     if wanted.first:
-        ask.require(site, grants.rights_of_work(SUPERNODE, ROTATE, namespace))
-    result["changed"] = _bring(run, site, name, namespace, wanted, result)
+        ask.require(cluster, grants.rights_of_work(SUPERNODE, ROTATE, site.namespace))
+    pods = proof.selector(site.federation, NAME)
+    result["changed"] = _bring(run, cluster, site, pods, wanted, result)
     deadline = time.monotonic() + (0 if run.check else wanted.seconds)
-    for pod in site.list("v1", "Pod", namespace, labels=PODS):
+    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
         if site_proof.is_running(pod):
-            result["pods"].append(_ask_pod(site, pod, wanted, deadline, result["trust"]))
+            result["pods"].append(_ask_pod(cluster, pod, wanted, deadline, result["trust"]))
     accepts, trouble = site_proof.judge(wanted.expected, result["pods"], wanted.wanted)
     result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
 
 
-def _bring(run: Run, site: Cluster, name: str, namespace: str, wanted: Proof, result: dict[str, Any]) -> bool:
-    """Put the trust into the site's ConfigMap; returns whether it differed."""
-    live = site.get("v1", "ConfigMap", TRUST, namespace)
+def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: Proof, result: dict[str, Any]) -> bool:
+    """Put the trust into the site's ConfigMap, which C(pods) mount; returns whether it differed."""
+    live = cluster.get("v1", "ConfigMap", TRUST, site.namespace)
     if live is None:
         raise ClusterError(
-            f"{site.name} has no ConfigMap {namespace}/{TRUST}: run site.yml for this site, or correct supernode_namespace"
+            f"{cluster.name} has no ConfigMap {site.namespace}/{TRUST}: run site.yml for this site, or correct supernode_namespace"
         )
     result["trust"] = live["data"].get("ca.crt", "")
     if not wanted.bundle or trust_bundle(result["trust"]) == wanted.bundle:
@@ -71,20 +71,20 @@ def _bring(run: Run, site: Cluster, name: str, namespace: str, wanted: Proof, re
         result["trust"] = wanted.bundle
         return False
     if not run.check:
-        run.note(name, objects=apply_trust(site, live, wanted.bundle))
-        refresh.touch_pods(site, namespace, PODS)
+        run.note(site.name, objects=apply_trust(cluster, live, wanted.bundle))
+        refresh.touch_pods(cluster, site.namespace, pods)
         result["trust"] = wanted.bundle
     return True
 
 
-def _ask_pod(site: Cluster, pod: Mapping[str, Any], wanted: Proof, deadline: float, trust: str) -> dict[str, Any]:
+def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: Proof, deadline: float, trust: str) -> dict[str, Any]:
     pool, name = site_proof.place(pod)
     said = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
     while True:
         seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
         asked = site_proof.request(pod, wanted.server_name, wanted.wanted, seconds)
         try:
-            answer = restart.held(site, pod, site_proof.CONTAINER, asked, seconds + 60)
+            answer = restart.held(cluster, pod, site_proof.CONTAINER, asked, seconds + 60)
         except ClusterError as error:
             return said | {"error": error.message}
         stale = site_proof.is_stale(answer, trust)

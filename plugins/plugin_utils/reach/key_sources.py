@@ -11,10 +11,13 @@ from typing import Any, Protocol
 
 from ..apply.engine import apply_objects
 from ..audit.notes import of_objects
+from ..base.errors import ClusterError
 from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
 from ..base.secret_data import CREDENTIALS, entries
+from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..manifests import key_job, namespace, tunnel
+from ..marks import proof
 from ..pki import keypairs
 from ..rotation import internal, site_proof
 from ..site_keys import job, keys, proxy_secret, site_keygen
@@ -109,12 +112,29 @@ class AtController:
             secret = self.cluster.get("v1", "Secret", name, self.site.namespace)
             if secret is None:
                 continue
+            what = f"Secret {self.site.namespace}/{name} on {self.cluster.name}"
             data = keys.without_extra(secret, names)
-            if data is None:
-                self.cluster.delete("v1", "Secret", name, self.site.namespace)
-            else:
-                self.cluster.replace({**secret, "data": data})
-            note_secrets(self.run, self.site, {name: "deleted" if data is None else "changed"})
+            if not (proof.belongs if data else proof.may_delete)(secret, self.site.federation):
+                raise ClusterError(
+                    f"{what} was not created by this collection for the federation {self.site.federation}: its keys that are not needed any "
+                    f"more ({', '.join(names)}) are not deleted. Delete or rename it by hand."
+                )
+            try:
+                self._write(secret, data)
+            except Conflict as error:
+                raise ClusterError(
+                    f"{what} was changed by another run meanwhile. Run again when that is complete."
+                ) from error
+            note_secrets(self.run, self.site, {name: "changed" if data else "deleted"})
+
+    def _write(self, secret: Mapping[str, Any], data: Mapping[str, str] | None) -> None:
+        """Write the data of a Secret, or delete it if there are none. Raises C(Conflict) when it is not as it was read."""
+        meta = secret["metadata"]
+        if data:
+            self.cluster.replace({**secret, "data": data})
+        else:
+            found = {"uid": meta["uid"], "version": meta["resourceVersion"]}
+            self.cluster.delete("v1", "Secret", meta["name"], self.site.namespace, **found)
 
     def renew(self, mark: str) -> bool:
         """See C(KeySource)."""

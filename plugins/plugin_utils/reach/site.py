@@ -207,7 +207,7 @@ class KeysMade(Done):
         settled: whether the site has what replaced its former client certificates, so that these can be revoked.
         certificate: stands in for a client certificate that cannot be issued yet; empty where it always can.
         login: mark of new credentials for the HTTP proxy; empty where they did not change.
-        obsolete: names of Secrets that no pod needs once the site's objects are applied.
+        obsolete: Secrets that no pod needs once the site's objects are applied: name -> uid.
     """
 
     keys: list[Facts] = field(default_factory=list)
@@ -218,7 +218,7 @@ class KeysMade(Done):
     settled: bool = True
     certificate: str = ""
     login: str = ""
-    obsolete: list[str] = field(default_factory=list)
+    obsolete: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass

@@ -88,7 +88,8 @@ def fleet_report(
 
 def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
     if not hub["reachable"] or hub["error"]:
-        found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", remedies.HUB_AWAY)
+        remedy = remedies.HUB_SILENT if hub["reachable"] else remedies.HUB_AWAY
+        found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", remedy)
     elif not hub["deployed"]:
         found.problem(name, f"hub {name}: no SuperLink is deployed", remedies.HUB_BARE)
     if hub["trouble"]:
@@ -175,8 +176,8 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         found.problem(name, site["error"], remedies.site_away(name))
     elif site.get("bundle"):
         _bundle_findings(name, site["bundle"], found)
-    elif not pools:
-        found.problem(name, f"{name}: no SuperNodes are deployed", remedies.site_bare(name))
+    elif not pools or not (access or (site.get("ocm") and site["trouble"])):  # these two say why something is not deployed
+        _bare_findings(name, live, record, found)
     if site["trouble"]:
         found.problem(name, f"{name}: {site['trouble']}", remedies.site_pods(name, site["trouble"]))
     if access:
@@ -187,10 +188,11 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
             if one["ready"] < one["desired"]:
                 text = f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
                 found.problem(name, text, remedies.site_pods(name, ""))
+    asked = hub["reachable"] and hub["deployed"] and not hub["error"]  # otherwise nothing is known of any SuperNode
     for pool in pools if not access else ():
         # Of a site that gives no access nothing is known but what is registered.
         wanted = pool["registered"] if site.get("bundle") else (pool["desired"] or 0)
-        if hub["nodes"] and pool["online"] < wanted:
+        if asked and pool["online"] < wanted:
             text = f"{name}: {pool['online']} of {wanted} SuperNodes of pool {pool['name']} are online"
             found.problem(name, text, remedies.nodes_offline(name))
         if pool["version"] and hub["version"] and pool["version"] != hub["version"] and not hub.get("upgrade"):
@@ -212,6 +214,16 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         "http_proxy": site.get("http_proxy") or "",
         "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools)),
     }
+
+
+def _bare_findings(name: str, live: Mapping[str, Any], record: Mapping[str, Any], found: Findings) -> None:
+    """What the site's cluster does not have: all pools, or some that the ledger has keys for. Keys of a pool that is removed are leaving."""
+    if not live:
+        found.problem(name, f"{name}: no SuperNodes are deployed", remedies.site_bare(name))
+        return
+    for pool in dict.fromkeys(key["pool"] for key in record["keys"] if not key.get("leaving")):
+        if pool not in live:
+            found.problem(name, f"{name}: pool {pool} is not deployed", remedies.site_bare(name))
 
 
 def _bundle_findings(name: str, bundle: Mapping[str, Any], found: Findings) -> None:

@@ -31,9 +31,14 @@ def state_of(site: Mapping[str, Any]) -> str:
         return "unreachable"
     if site["access"]:
         return "denied"
-    if not site["pools"]:
+    # Of a site that gives no access nothing is known but what is registered.
+    if not any(site.get("bundle") or pool["desired"] is not None for pool in site["pools"]):
         return "absent"
-    return "ok" if all(pool["online"] >= (pool["desired"] or 0) for pool in site["pools"]) else "offline"
+    return "ok" if all(pool["online"] >= _wanted(pool) for pool in site["pools"]) else "offline"
+
+
+def _wanted(pool: Mapping[str, Any]) -> int:
+    return int(pool["registered"] if pool["desired"] is None else pool["desired"])
 
 
 def way_of(site: Mapping[str, Any], network: Mapping[str, Any]) -> str:

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Deny a site, or admit it again: ledger first, then the gateway's files, then the running gateway."""
+"""Deny sites, or admit them again: ledger first, then the gateway's files, then the running gateway."""
 
 from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,17 +33,51 @@ class Admitted:
 
     Attributes:
         changed: whether anything differed.
-        denial: the site's denial as it is now; empty for a site that is admitted.
+        denials: site -> its denial as it is now; empty for a site that is admitted. All sites that were asked for.
         diff: entries for C(--diff).
         objects: the result for each object, in the format of C(apply).
         warnings: sentences.
     """
 
     changed: bool
-    denial: dict[str, Any]
+    denials: dict[str, dict[str, Any]]
     diff: list[dict[str, str]] = field(default_factory=list)
     objects: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What becomes of the ledger.
+
+    Attributes:
+        state: C(access.DENIED) or C(access.ADMITTED).
+        reason: for people.
+        holder: see C(access.deny).
+        now: ISO 8601.
+    """
+
+    state: str
+    reason: str
+    holder: str
+    now: str
+
+    @property
+    def denying(self) -> bool:
+        return self.state == access.DENIED
+
+    def record(self, old: Mapping[str, Any]) -> Record:
+        """A site's record."""
+        return access.deny(old, self.reason, self.now, self.holder) if self.denying else access.admit(old, self.holder)
+
+    def book(self, old: Book, sites: Iterable[str], unreadable: Collection[str]) -> Book:
+        """The book, which has the denials of sites whose record is not there or cannot be read."""
+        for site in sites:
+            if not self.denying:
+                old = access.admit_absent(old, site, self.holder)
+            elif site in unreadable:
+                old = access.deny_absent(old, site, self.reason, self.now, self.holder)
+        return old
 
 
 class Admission:
@@ -66,42 +100,43 @@ class Admission:
         records, _unreadable = self.ledger.read_sites()
         return access.denied(self.ledger.read_book(), records).get(site, {})
 
-    def change(self, site: str, state: str, reason: str = "") -> Admitted:
-        """Change it. A denial holds even if this is interrupted.
+    def change(self, sites: Sequence[str] | None, state: str, reason: str = "", holder: str = "") -> Admitted:
+        """Change it for some sites. A denial holds even if this is interrupted.
 
         Args:
-            site: inventory name.
+            sites: inventory names; None for all sites that C(holder) denies.
             state: C(access.DENIED) or C(access.ADMITTED).
             reason: for people.
+            holder: what denies them for a time, see C(access.deny).
 
         Raises:
-            ClusterError: the site is not known, a denial would have no effect, or the running gateway could not be updated.
+            ClusterError: a site is not known, a denial would have no effect, another holder denies sites for a time, or the running gateway
+                could not be updated. Nothing is changed but in the last case.
         """
-        denying = state == access.DENIED
-        book, (records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
-        if site in unreadable and not denying:
-            raise ClusterError(unreadable[site])
-        self._check_known(site, denying, book, {**unreadable, **records})
-        asked = self._asked()
-        warnings = self._check_gateway(site, asked, records.get(site)) if denying else []
         now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0).isoformat()
-
-        def change(record: Record) -> Record:
-            return access.deny(record, reason, now) if denying else access.admit(record)
+        change = _Change(state, reason, holder, now)
+        book, (records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
+        denials = access.denied(book, records)
+        if sites is None:
+            sites = access.held(denials, holder)
+        asked = self._asked()
+        warnings = self._check(sites, change, denials, asked, {**unreadable, **records})
+        if not sites:
+            return Admitted(False, {})
 
         def change_book(old: Book) -> Book:
-            if denying:  # the denial of a site whose record cannot be read stands in the book
-                return access.deny_absent(old, site, reason, now) if site in unreadable else old
-            return access.admit_absent(old, site)
+            return change.book(old, sites, unreadable)
 
         changed = self.ledger.change_book(change_book)
-        if site in records:
-            changed |= self.ledger.change_record(site, change)
-        if changed:
-            self.note(site, access=[{"change": state, "reason": reason}])
-        foreseen = change_book(book), {name: change(it) if name == site else it for name, it in records.items()}
+        in_book = access.differing(book, change_book(book))
+        for site in sites:
+            if (site in records and self.ledger.change_record(site, change.record)) or site in in_book:
+                changed = True
+                self.note(site, access=[{"change": state, "reason": reason}])
+        foreseen = change_book(book), {name: change.record(it) if name in sites else it for name, it in records.items()}
+        found = access.denied(*foreseen)
         store = ClientStore(self.hub, self.namespace, self.ledger, note=self.note, check=self.check)
-        changed |= store.publish(foreseen=foreseen if self.check else None, admitted="" if denying else site)
+        changed |= store.publish(foreseen=foreseen if self.check else None, admitted=[site for site in sites if site not in found])
         reported, trouble = False, ""
         if asked != "none" and not self.check:
             reported, trouble = self._tell(clients.denied_sites(store.read()))
@@ -109,11 +144,44 @@ class Admission:
             store.load_now()
         if trouble:
             raise ClusterError(
-                f"{site} is {state} in the ledger and in the gateway's files, which it loads within two minutes, but "
+                f"{', '.join(sites)}: {state} in the ledger and in the gateway's files, which it loads within two minutes, but "
                 f"the running gateway could not be updated at once: {trouble}. Run again."
             )
-        found = access.denied(*foreseen).get(site, {})
-        return Admitted(changed or reported, found, store.diff, store.objects, warnings)
+        return Admitted(changed or reported, {site: found.get(site, {}) for site in sites}, store.diff, store.objects, warnings)
+
+    def _check(
+        self, sites: Sequence[str], change: _Change, denials: Mapping[str, Mapping[str, Any]], asked: str, records: Mapping[str, Any]
+    ) -> list[str]:
+        """Refuse what is not known, what would have no effect, and what would meddle with the denials of another holder; warnings.
+
+        Args:
+            sites: inventory names.
+            change: what is wanted.
+            denials: site -> its denial.
+            asked: whether the gateway asks for client certificates.
+            records: site -> its record, or why it cannot be read.
+        """
+        others = access.held_by_others(denials, change.holder) if change.denying and change.holder else {}
+        if others:
+            names = ", ".join(f"{site} ({why})" for site, why in others.items())
+            raise ClusterError(
+                f"other runs or drills deny sites for a time: {names}. Wait for their end. If they are over, for example because their playbook was "
+                f"killed, admit these sites: federated.flower.site_access -e '{json.dumps({'flower_site': list(others), 'flower_access': 'admitted'})}'"
+            )
+        faults, warnings = [], []
+        for site in sites:
+            try:
+                self._check_known(site, change.denying, denials, records)
+                if change.denying:
+                    record = records[site]
+                    warnings += self._check_gateway(site, asked, None if isinstance(record, str) else record)
+                elif isinstance(records.get(site), str):
+                    raise ClusterError(records[site])
+            except ClusterError as error:
+                faults.append(error.message)
+        if faults:
+            raise ClusterError("; ".join(faults))
+        return warnings
 
     def fault(self, site: str) -> str:
         """Why a denial of a site would have no effect; empty if it would."""
@@ -125,8 +193,8 @@ class Admission:
             return error.message
         return ""
 
-    def _check_known(self, site: str, denying: bool, book: Book, records: dict[str, Any]) -> None:
-        if site in records or (not denying and site in (book.get("denied") or {})):
+    def _check_known(self, site: str, denying: bool, denials: Mapping[str, Any], records: Mapping[str, Any]) -> None:
+        if site in records or (not denying and site in denials):
             return
         known = ", ".join(sorted(records)) or "none"
         raise ClusterError(

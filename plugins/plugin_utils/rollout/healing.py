@@ -71,6 +71,7 @@ class Healer:
 
         Raises:
             ClusterError: the hub cannot be read, or its SuperLink does not run: then nothing is restarted.
+            Abandoned: the playbook has ended; sites whose turn had not come are left as they are.
         """
         started = self._superlink()
         nodes = self.cli.nodes()
@@ -92,6 +93,7 @@ class Healer:
             if found[name].get(heal_plan.HEALING):
                 self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
         for name, lost in plan.restart.items():
+            outcomes.go_on()
             try:
                 self._site(ways[name], lost, result)
             except ClusterError as error:

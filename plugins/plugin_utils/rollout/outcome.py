@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 from ..apply.engine import ApplyFailed
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
+from ..lease import parent
 from ..reach.site import DATA_FAULTS, Done, Reach, Run, named, unexpected
 from . import open_files
 
@@ -76,10 +78,14 @@ class Outcomes:
         run: the run.
         sites: their names.
         workers: how many sites are worked on at the same time.
+
+    Attributes:
+        parent: process of the playbook.
     """
 
     def __init__(self, run: RecordedRun, sites: Iterable[str], workers: int) -> None:
         self.run, self.workers = run, workers
+        self.parent = os.getppid()
         self.sites = {name: Outcome() for name in sites}
 
     def __getitem__(self, name: str) -> Outcome:
@@ -102,15 +108,27 @@ class Outcomes:
             outcome.msg = named(name, message)
             self.run.failed(name, outcome.msg)
 
+    def go_on(self) -> None:
+        """Called before each step on a site.
+
+        Raises:
+            Abandoned: the playbook has ended.
+        """
+        parent.go_on(self.parent, "the playbook")
+
     def each(self, step: Callable[[str], Any], names: Iterable[str] | None = None) -> dict[str, Any]:
         """Run a step for every good site, several at the same time; returns what it returned for those that are still good.
 
         An error ends only the site that it is about.
+
+        Raises:
+            Abandoned: the playbook has ended; sites whose step had not begun are left as they are.
         """
         chosen = [name for name in (self.good() if names is None else names) if not self.sites[name].failed]
         found: dict[str, Any] = {}
 
         def one(name: str) -> None:
+            self.go_on()
             try:
                 found[name] = step(name)
             except ApplyFailed as error:

@@ -209,7 +209,7 @@ class Registry:
             }
             return sum(len(records.unregistered(record, pretended)) for record in merged.values()), {}
         cli = FlowerCLI(self.hub, self.namespace)
-        cli.wait_for_superlink(self.seconds, waiting=Rescue(self.run, self.hub, self.host, self.federation))
+        Rescue(self.run, self.hub, self.host, self.federation).wait(cli, self.seconds)
         nodes = cli.nodes()
         for record in merged.values():
             records.mark_dead(record, nodes)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Have a SuperLink pod created again that can never start."""
+"""Have a SuperLink pod created again that can never be ready."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import time
 from typing import Any
 
 from ..base.values import Object
-from ..kube import stranded
+from ..flower.cli import CONTAINER, FlowerCLI
+from ..kube import outdated, stranded
 from ..kube.client import Cluster
+from ..kube.pod_health import is_ready
 from ..manifests.superlink import NAME
 from ..marks import proof
 from ..reach.site import Run
@@ -22,7 +24,7 @@ _PAUSE = 3.0
 
 
 class Rescue:
-    """Called with the pod as long as it is not ready; deletes it once if it waits without end for its volume.
+    """Deletes the pod if it has a former template and is not ready; and, once, if it waits without end for its volume.
 
     Args:
         run: the run.
@@ -37,12 +39,41 @@ class Rescue:
         self._looked = 0.0
         self._done = False
 
+    def wait(self, cli: FlowerCLI, seconds: float) -> None:
+        """Wait until the SuperLink container is ready, and look at its pod meanwhile.
+
+        Args:
+            cli: the SuperLink's command line.
+            seconds: time limit.
+
+        Raises:
+            FlowerError: with its last state, when it is not ready after C(seconds).
+        """
+        pod = cli.wait_for_superlink(seconds, waiting=self)
+        # Another container of a former template may never be ready.
+        if self._replaced_outdated(pod):
+            cli.wait_for_superlink(seconds, waiting=self)
+
     def __call__(self, pod: Object) -> None:
-        """Look at the pod."""
+        """Look at the pod, whose SuperLink container is not ready."""
         now = time.monotonic()
-        if self._done or now - self._looked < _PAUSE or not self._is_ours(pod):
+        if now - self._looked < _PAUSE or not self._is_ours(pod):
             return
         self._looked = now
+        if not self._replaced_outdated(pod) and not self._done:
+            self._replace_stranded(pod, now)
+
+    def _replaced_outdated(self, pod: Object) -> bool:
+        if is_ready(pod):
+            return False
+        owner = self.hub.get("apps/v1", "StatefulSet", NAME, pod["metadata"]["namespace"])
+        if owner is None or not outdated.is_outdated(pod, owner, self.federation, CONTAINER):
+            return False
+        stranded.replace(self.hub, pod)
+        self._report(pod, outdated.WORDS)
+        return True
+
+    def _replace_stranded(self, pod: Object, now: float) -> None:
         claim = stranded.claim_of(self.hub, pod)
         uid = str(pod["metadata"]["uid"])
         if not claim:
@@ -52,9 +83,12 @@ class Rescue:
         elif now - self._since[1] >= _PATIENCE:
             self._done = True
             stranded.replace(self.hub, pod)
-            words = f"pod {pod['metadata']['name']} was created again: it waited without end for its volume {claim}, which was deleted before"
-            self.run.say(f"{self.host}: {words}")
-            self.run.note(self.host, words=[words])
+            self._report(pod, f"it waited without end for its volume {claim}, which was deleted before")
+
+    def _report(self, pod: Object, why: str) -> None:
+        words = f"pod {pod['metadata']['name']} was created again: {why}"
+        self.run.say(f"{self.host}: {words}")
+        self.run.note(self.host, words=[words])
 
     def _is_ours(self, pod: Object) -> bool:
         """Whether the SuperLink's StatefulSet created it, which belongs to this federation, as its pods do."""

@@ -329,7 +329,8 @@ class Rollout:
             if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in record["keys"].values()):
                 conditions.wait_no_run(cli, 0, self.run.say, _HEAL_WAY_OUT)
             return
-        away = conditions.offline(self.hub.ledger.read_records(), self.hub.ledger.read_book(), cli.nodes())
+        found, unreadable = self.hub.ledger.read_sites()
+        away = conditions.away({*found, *self.sites}, found, unreadable, self.hub.ledger.read_book(), cli.nodes())
         # With an unknown certificate, a SuperNode of this site may be offline already; a restart resolves this.
         away.pop(name, None)
         if away:

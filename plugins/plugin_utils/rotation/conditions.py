@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base import values
@@ -68,6 +68,25 @@ def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping
         if away:
             reported[site] = ", ".join(away)
     return reported
+
+
+def away(
+    names: Iterable[str], found: Mapping[str, Record], unreadable: Mapping[str, str], book: Book, nodes: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    """Of some sites, as C(offline); those whose record cannot be read are not known to be online.
+
+    A record of another site that cannot be read, for example of one that has left, is not their fault.
+
+    Args:
+        names: the sites.
+        found: site -> its record, of those that can be read.
+        unreadable: site -> why its record cannot be read.
+        book: the ledger's book.
+        nodes: node id -> its state at Flower.
+    """
+    chosen = list(names)
+    known = {name: found[name] for name in chosen if name in found}
+    return offline(known, book, nodes) | {name: unreadable[name] for name in chosen if name in unreadable}
 
 
 def active(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -25,13 +25,14 @@ from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..manifests import federation as publication
 from ..manifests.gateway import NEXT_SECRET
+from ..manifests.superlink import NAME
+from ..marks import proof
 from ..pki import certificates
 from . import ca_state as ca
 from . import gateway_certificates, machine
 from .ca_state import State
 from .running_gateway import Gateway
 
-POD_LABELS = "app.kubernetes.io/name=superlink"
 _ROTATION_SECONDS = 90  # until a Secret is served that a kubelet must update
 
 
@@ -293,13 +294,17 @@ class Hub:
         """Have the gateway serve what is in its Secret: at once through its runtime API, and by its files for later."""
         found = self.secret(self.gateway.secret())
         self.warnings += self.gateway.push(found["tls.crt"] + found["tls.key"])
-        refresh.touch_pods(self.cluster, self.settings.namespace, POD_LABELS)
+        self.bring_files()
         self._wait_served(self.publication()["data"]["server_name"], found["tls.crt"])
+
+    def bring_files(self) -> None:
+        """Have the kubelet update the files of the gateway's pod now; the gateway loads them."""
+        refresh.touch_pods(self.cluster, self.settings.namespace, proof.selector(self.settings.federation, NAME))
 
     def serve_next(self, now: datetime.datetime) -> None:
         """Have the gateway serve the certificate that is tried; a new file takes a reload."""
         found = self.secret(NEXT_SECRET)
-        refresh.touch_pods(self.cluster, self.settings.namespace, POD_LABELS)
+        self.bring_files()
         self._wait_served(next_server_name(self.publication()["data"]["server_name"]), found["tls.crt"])
 
     def _wait_served(self, name: str, certificate: str) -> None:
@@ -316,7 +321,7 @@ class Hub:
         self.cluster.delete("v1", "Secret", NEXT_SECRET, self.settings.namespace, propagation="Background")
         gone = {"kind": "Secret", "namespace": self.settings.namespace, "name": NEXT_SECRET, "change": "deleted"}
         self.note(objects=of_objects([gone]))
-        refresh.touch_pods(self.cluster, self.settings.namespace, POD_LABELS)
+        self.bring_files()
 
 
 def public(name: str, certificate: str) -> dict[str, str]:

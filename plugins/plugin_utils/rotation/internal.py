@@ -19,6 +19,7 @@ from ..audit.notes import of_objects
 from ..base.secret_data import entries, secret
 from ..hub import credentials
 from ..kube.client import Cluster
+from ..marks import proof
 from ..pki import certificates as pki
 from ..site_keys.keys import MARK
 from . import restart, site_proof
@@ -118,23 +119,25 @@ class Internal:
 
     def restart(self, seconds: float) -> list[str]:
         """Restart the hub's pods that run with outdated secrets; returns their names when they are ready."""
-        old = old_pods(self.cluster, self.settings.namespace)
+        place = self.settings.namespace, self.settings.federation
+        old = old_pods(self.cluster, *place)
         # All at once: one side alone would only meet the other's old secret.
-        return restart.replace(self.cluster, self.settings.namespace, old, seconds, self.hub.note)
+        return restart.replace(self.cluster, *place, old, seconds, self.hub.note)
 
 
-def old_pods(cluster: Cluster, namespace: str, *, younger: bool = False) -> list[dict[str, Any]]:
+def old_pods(cluster: Cluster, namespace: str, federation: str, *, younger: bool = False) -> list[dict[str, Any]]:
     """The hub's pods that run with older secrets than there are.
 
     Args:
         cluster: a connection to the hub.
         namespace: the SuperLink's.
+        federation: the federation's name. Pods of others in the namespace are not asked.
         younger: look only into pods that are older than one of their Secrets. Both times are the API server's.
     """
     secrets: dict[str, dict[str, Any] | None] = {}
     found = []
     for label, container, files in _PODS:
-        for pod in cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={label}"):
+        for pod in cluster.list("v1", "Pod", namespace, labels=proof.selector(federation, label)):
             present = {path: place for path, place in files.items() if restart.mounts(pod, container, path)}
             for name, _entry in present.values():
                 if name not in secrets:
@@ -155,9 +158,9 @@ def is_younger(secret: Mapping[str, Any] | None, pod: Mapping[str, Any]) -> bool
     return max(filter(None, written), default="") > pod["metadata"]["creationTimestamp"]
 
 
-def restart_old(cluster: Cluster, namespace: str, note: Callable[..., None]) -> list[str]:
+def restart_old(cluster: Cluster, namespace: str, federation: str, note: Callable[..., None]) -> list[str]:
     """Restart the hub's pods whose secrets were recreated; returns their names, without waiting for their successors."""
-    return restart.delete(cluster, namespace, old_pods(cluster, namespace, younger=True), note)
+    return restart.delete(cluster, namespace, old_pods(cluster, namespace, federation, younger=True), note)
 
 
 def renew_site(

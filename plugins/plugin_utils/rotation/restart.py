@@ -21,6 +21,7 @@ from ..flower import in_pod
 from ..kube import pod_health as described
 from ..kube.api_errors import Conflict, Forbidden, NotFound
 from ..kube.client import Cluster
+from ..marks import proof
 from . import site_program
 
 Object = Mapping[str, Any]
@@ -105,13 +106,19 @@ def _restarts(cluster: Cluster, pod: Object, container: str) -> bool:
 
 
 def replace(
-    cluster: Cluster, namespace: str, old: Sequence[Object], seconds: float, note: Callable[..., None]
+    cluster: Cluster,
+    namespace: str,
+    federation: str,
+    old: Sequence[Object],
+    seconds: float,
+    note: Callable[..., None],
 ) -> list[str]:
     """Delete pods all at once and wait until those that take their place are ready.
 
     Args:
         cluster: a connection to their cluster.
         namespace: theirs.
+        federation: to which they belong. Pods of others do not take their place.
         old: live pods, each owned by a controller that replaces it.
         seconds: how long to wait.
         note: records for the audit trail (C(ClusterAction.note)).
@@ -126,15 +133,11 @@ def replace(
         return []
     gone = {pod["metadata"]["uid"] for pod in old}
     seats = set(map(_seat, old))
+    labels = proof.selector(federation, *sorted({seat[0] for seat in seats}))
     delete(cluster, namespace, old, note)
     deadline = time.monotonic() + seconds
     while True:
-        present = cluster.list(
-            "v1",
-            "Pod",
-            namespace,
-            labels=f"app.kubernetes.io/name in ({','.join(sorted({seat[0] for seat in seats}))})",
-        )
+        present = cluster.list("v1", "Pod", namespace, labels=labels)
         new = [pod for pod in present if pod["metadata"]["uid"] not in gone and _seat(pod) in seats]
         if seats <= {_seat(pod) for pod in new if described.is_ready(pod)}:
             return [pod["metadata"]["name"] for pod in old]

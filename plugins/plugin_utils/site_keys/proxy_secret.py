@@ -14,7 +14,7 @@ from ..base.errors import ClusterError
 from ..base.secret_data import entries, secret
 from ..base.values import text
 from ..manifests.tunnel import MARK, SECRET
-from ..marks.proof import holder, is_managed
+from ..marks.proof import belongs, holder, may_delete
 from ..spec.proxy_spec import PASSWORD, USERNAME
 from ..spec.site_spec import SiteSpec
 
@@ -33,27 +33,37 @@ def wanted(spec: SiteSpec, given: Mapping[str, Any]) -> dict[str, str]:
 
 def changes(
     spec: SiteSpec, values: Mapping[str, str], live: Mapping[str, Any] | None
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The Secret to write, if any, and the names of Secrets that pods no longer need when the site's objects are applied.
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The Secret to write, if any, and the Secrets of this federation that pods no longer need when the site's objects are applied.
 
     Args:
         spec: the site.
         values: of C(wanted).
         live: the live Secret of that name.
 
+    Returns:
+        The Secret to write; and name -> uid of those to delete after that.
+
     Raises:
         ClusterError: it is someone else's.
     """
-    ours = live is not None and is_managed(live)
     if not values:
-        return [], [SECRET] if ours else []
-    if live is not None and not ours:
+        return [], _obsolete(spec, live)
+    if live is not None and not belongs(live, spec.federation):
         raise ClusterError(
             f"Secret {spec.namespace}/{SECRET} exists already and {holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
             "or delete or rename it."
         )
     held = entries(live)
     if held.pop(MARK, "") and held == dict(values):
-        return [], []
+        return [], {}
     data = {**values, MARK: secrets.token_hex(8)}
-    return [secret(spec.federation, spec.namespace, SECRET, data, application="supernode")], []
+    return [secret(spec.federation, spec.namespace, SECRET, data, application="supernode")], {}
+
+
+def _obsolete(spec: SiteSpec, live: Mapping[str, Any] | None) -> dict[str, str]:
+    """The live Secret, unless it is someone else's, or the user names it: pods go on using it then."""
+    named = spec.has_proxy and spec.http_proxy.secret == SECRET
+    if live is None or named or not may_delete(live, spec.federation):
+        return {}
+    return {SECRET: str(live["metadata"]["uid"])}

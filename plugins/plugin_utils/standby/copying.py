@@ -24,7 +24,8 @@ from ..manifests import federation, namespace, outputs, superlink
 from ..marks import proof
 from ..spec.hub_spec import HubSpec
 from ..upgrade import releases
-from . import outputs_copy
+from . import fencing, outputs_copy
+from .terms import Term
 
 Object = dict[str, Any]
 _CLAIM = "PersistentVolumeClaim"
@@ -93,8 +94,19 @@ class Done:
         return ", ".join(said + ([self.outputs.words] if self.outputs else []))
 
 
-def faults(source: End, target: End) -> list[str]:
-    """Why a hub is not copied to a standby: sentences. Nothing is changed."""
+def origin(source: End) -> str:
+    """What the volume claim of a standby says of the hub whose database it is for (C(volume_pod.RESTORED))."""
+    return f"the hub {source.host}"
+
+
+def faults(source: End, target: End, there: Term | None) -> list[str]:
+    """Why a hub is not copied to a standby: sentences. Nothing is changed.
+
+    Args:
+        source: the hub.
+        target: the standby.
+        there: the record of the standby.
+    """
     found = []
     if not source.is_hub:
         return [
@@ -130,6 +142,11 @@ def faults(source: End, target: End) -> list[str]:
         found.append(
             f"{target.host}: namespace {target.spec.namespace} has another hub of a federation {target.spec.federation}, which is not replaced. "
             "Choose another cluster, or remove that hub"
+        )
+    elif there is None and fencing.serves(target.cluster, target.spec.namespace):
+        found.append(
+            f"{target.host} has a SuperLink that serves, and no record that it is a standby: it is not replaced. Choose another cluster, or "
+            "remove it"
         )
     return found
 
@@ -234,7 +251,7 @@ def _prepare(source: End, target: End) -> list[dict[str, str]]:
     applied = apply_objects(cluster, made).objects if made else []
     done = [_entry({"kind": one["kind"], "metadata": one}, one["change"]) for one in applied if one["change"] in _CHANGES]
     if cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace) is None:
-        cluster.create(volume_pod.claim(spec, f"the hub {source.host}"))
+        cluster.create(volume_pod.claim(spec, origin(source)))
         done.append({"kind": _CLAIM, "namespace": spec.namespace, "name": superlink.CLAIM, "change": "created"})
     return done
 

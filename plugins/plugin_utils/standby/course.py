@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Following a hub: when its standby needs another copy. Pure, apart from C(Course.recognise), C(database_mark) and C(all_digests).
+"""Following a hub: when its standby needs another copy. Pure, apart from C(database_mark) and C(all_digests).
 
 Whether nodes or runs have changed is asked often, since that is one short query. Objects and outputs are listed after such a change, which mostly
 goes with one of theirs, and otherwise now and then.
@@ -52,7 +52,6 @@ class Course:
         known: what was seen right before the last copy.
         claim: uid of the volume claim that has the database.
         again: whether the database is copied once more at the next close look: what Flower writes right after a run has ended is behind its state.
-        volumes: uids of the hub's volume claims.
         copies: how many copies were made.
         looked: when objects and outputs were looked at last, in seconds of the monotonic clock.
         noted: when the record was written last.
@@ -62,7 +61,6 @@ class Course:
     known: Seen = Seen()
     claim: str = ""
     again: bool = False
-    volumes: tuple[str, ...] = ()
     copies: int = 0
     looked: float = -math.inf
     noted: float = -math.inf
@@ -107,22 +105,6 @@ class Course:
         self.known = seen if is_whole else replace(seen, outputs="")
         self.claim = claim
         self.copies += 1
-
-    def recognise(self, source: End) -> None:
-        """Make sure that the hub has the volumes that it had.
-
-        Raises:
-            ClusterError: it has others. What was lost with them is on the standby.
-        """
-        names = [superlink.CLAIM] + ([outputs.claim_name(source.spec)] if source.spec.outputs_enabled else [])
-        found = [source.cluster.get("v1", "PersistentVolumeClaim", name, source.spec.namespace) for name in names]
-        uids = tuple(live["metadata"]["uid"] if live else "" for live in found)
-        if self.volumes and self.volumes != uids:
-            raise ClusterError(
-                f"{source.host} has other volumes than before ({', '.join(names)}): they may be empty, so nothing is copied over what the standby "
-                "has. Fail over, or run federated.flower.standby if they are right."
-            )
-        self.volumes = uids
 
 
 def database_mark(source: End) -> str:

@@ -32,6 +32,9 @@ class Term:
         standby: inventory name of its standby.
         copied: when the newest copy that is complete was started, in UTC, as C(2026-11-24T20:15:00Z); empty for none.
         claim: uid of the volume claim that has this copy.
+        hub_claim: uid of the volume claim with the database of the hub that serves, as it was at the newest copy that is complete, or when the
+            hub began to serve; empty where it is not known, as in records of earlier releases.
+        hub_outputs: the same of its volume claim with the outputs of runs.
     """
 
     state: str
@@ -40,6 +43,8 @@ class Term:
     standby: str = ""
     copied: str = ""
     claim: str = ""
+    hub_claim: str = ""
+    hub_outputs: str = ""
 
     def text(self) -> str:
         """For the record."""

@@ -9,7 +9,7 @@ it, looks at the clusters, and continues.
 
   C(target)   release that the hub is to run.
   C(started)  time, ISO 8601.
-  C(backup)   archive that was written before the hub was changed, or C(waived).
+  C(backup)   archive that was written before the hub was changed, or C(WAIVED).
   C(waves)    lists of sites, for people.
   C(hub)      C(was) (see C(what_runs)) and C(state): C(WAITING), C(BEGUN) or C(DONE).
   C(sites)    site -> the same with C(why), where it was rolled back (C(BACK)).
@@ -30,9 +30,29 @@ from .what_runs import What, differs
 
 NAME = "flower-upgrade"
 WAITING, BEGUN, DONE, BACK = "waiting", "begun", "done", "rolled back"
+WAIVED = "waived"  # instead of a backup
 _KEY = "upgrade.json"
 
 Progress = dict[str, Any]
+
+
+def is_hub_begun(known: Progress, live: What, target: str, *, answers: bool) -> bool:
+    """Whether an earlier run began with the hub and its end is open, so that what ran before that run is still the way back.
+
+    It is not if the SuperLink answers and runs what it ran before that run; or the release of that run, while another release is wanted
+    now. Its database has the format of what runs then, and this upgrade begins there, with its own backup.
+
+    Args:
+        known: what an earlier run left; empty for none.
+        live: what runs at the hub.
+        target: release that is wanted there.
+        answers: whether the SuperLink answers.
+    """
+    hub = known.get("hub") or {}
+    if hub.get("state") != BEGUN:
+        return False
+    is_done = live["version"] == known["target"] != target
+    return not answers or not (live == hub["was"] or is_done)
 
 
 def begin(
@@ -41,10 +61,13 @@ def begin(
     waves: Sequence[Sequence[str]],
     hub: tuple[What, What],
     sites: Mapping[str, tuple[What, What]],
+    *,
+    hub_begun: bool,
 ) -> Progress:
     """The progress at the start of a run.
 
-    What ran before is kept for a place that an earlier run has begun and not completed, since it may run anything now.
+    What ran before is kept for a place that an earlier run has begun and not completed, since it may run anything now. The backup of the hub
+    is kept as long as what ran before it is.
 
     Args:
         known: what an earlier run left; empty for none.
@@ -52,24 +75,31 @@ def begin(
         waves: see above.
         hub: what runs there, and what is wanted.
         sites: site -> the same.
+        hub_begun: see C(is_hub_begun).
     """
 
-    def place(earlier: Mapping[str, Any], live: What, want: What) -> dict[str, Any]:
-        if earlier.get("state") == BEGUN:
+    def place(earlier: Mapping[str, Any], live: What, want: What, *, begun: bool) -> dict[str, Any]:
+        if begun:
             return dict(earlier)
         return {"was": live, "state": WAITING if differs(live, want) or not live["workloads"] else DONE}
 
     same = known.get("target") == hub[1]["version"]
+    hub_before, before = known.get("hub") or {}, known.get("sites") or {}
+    hub_now = place(hub_before, *hub, begun=hub_begun)
+    backed_up = hub_before.get("state") == BEGUN and hub_now["was"] == hub_before["was"]
     # Of a site that takes no part in this run it is still known what ran there before.
-    half = {site: one for site, one in (known.get("sites") or {}).items() if site not in sites and one["state"] == BEGUN}
+    half = {site: one for site, one in before.items() if site not in sites and one["state"] == BEGUN}
     return {
         "target": hub[1]["version"],
         "started": known["started"] if same else now,
-        "backup": known.get("backup", "") if same and known["hub"]["state"] == BEGUN else "",
+        "backup": known.get("backup", "") if backed_up else "",
         "waves": [list(wave) for wave in waves],
-        "hub": place(known.get("hub") or {}, *hub),
+        "hub": hub_now,
         "sites": half
-        | {site: place((known.get("sites") or {}).get(site) or {}, *pair) for site, pair in sites.items()},
+        | {
+            site: place(before.get(site) or {}, *pair, begun=(before.get(site) or {}).get("state") == BEGUN)
+            for site, pair in sites.items()
+        },
     }
 
 
@@ -81,9 +111,11 @@ def words(progress: Progress) -> str:
     done = sum(site["state"] == DONE for site in sites.values())
     back = sorted(name for name, site in sites.items() if site["state"] == BACK)
     rolled = f", {', '.join(back)} rolled back" if back else ""
+    archive = progress.get("backup", "")
+    backed_up = f", the backup before it is {archive}" if archive not in ("", WAIVED) else ""
     return (
         f"the upgrade to {progress['target']} of {progress['started']} is not complete: hub {progress['hub']['state']}, "
-        f"{done} of {len(sites)} sites done{rolled}; federated.flower.upgrade continues it"
+        f"{done} of {len(sites)} sites done{rolled}{backed_up}; federated.flower.upgrade continues it"
     )
 
 

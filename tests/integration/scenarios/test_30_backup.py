@@ -18,6 +18,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import restore_mark
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
@@ -147,7 +148,16 @@ def test_a_lost_hub_comes_back(backup, tmp_path):
         assert words in said, said
         assert fed.gone("hub", NAMESPACE, CA_NAMESPACE)
 
+    # Interrupted: the pod that gets the database has no time to start. A hub on what is there would begin with an empty database.
+    fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive} superlink_wait_timeout=0", "-e", private, rc=2)
+    mark = restore_mark.read(fed.hub, NAMESPACE)
+    assert mark is not None and mark.archive == archive.name
+    said = fed.play("site", "--limit", "hub", rc=2).messages("hub", failed=True)
+    assert f"the restore of {archive.name}" in said and "is not complete" in said, said
+    assert fed.hub.get("apps/v1", "StatefulSet", "superlink", NAMESPACE) is None
+
     fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive}", "-e", private)
+    assert restore_mark.read(fed.hub, NAMESPACE) is None
     begun = time.monotonic()
     again = fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive}", "-e", private)
     assert "restored 0 objects" in again.messages() and f"{len(files)} were there already" in again.messages(), again.messages()

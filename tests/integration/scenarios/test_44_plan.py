@@ -11,6 +11,10 @@ import pytest
 import yaml
 
 POD = "supernode-gpu"
+IN_EU = (
+    "-e", f"flower_app={Path(__file__).parents[3] / 'examples' / 'quickstart'}",
+    "-e", '{"flower_run_regions": ["eu"], "flower_run_regions_only": true, "flower_run_config": {"min-nodes": 2}}',
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -177,9 +181,24 @@ def test_a_plan_that_was_interrupted_is_finished(fed, place):
 
 @pytest.mark.soak
 def test_sites_of_other_regions_are_denied_for_the_time_of_a_run(fed):
-    app = ("-e", f"flower_app={Path(__file__).parents[3] / 'examples' / 'quickstart'}")
-    run = fed.play("run", *app, "-e", '{"flower_run_regions": ["eu"], "flower_run_regions_only": true, "flower_run_config": {"min-nodes": 2}}')
+    run = fed.play("run", *IN_EU)
     assert "(2 nodes, 1200 examples; site-a 2)" in run.messages(), run.messages()
-    # Of the items of a loop, which are in no message of the task.
     assert "site-b is denied since" in run.output and "msg: site-b is admitted" in run.output
     fed.wait_online(*fed.keys("site-b").values(), seconds=180)
+
+
+@pytest.mark.soak
+def test_a_site_that_someone_denies_during_such_a_run_stays_denied(fed):
+    """And another such run is refused, because the end of one would admit the sites of the other."""
+    going = fed.start("run", *IN_EU)
+    fed.wait("the denial for the run", lambda: fed.ledger().read_denial("site-b"), 60)
+    refused = fed.play("run", *IN_EU, rc=2).messages("hub", failed=True)
+    assert "deny sites for a time: site-b (a run in eu only)" in refused, refused
+    assert fed.ledger().read_denial("site-b")["holder"].startswith("run ")
+    fed.play("site_access", "-e", "flower_site=site-b flower_access=denied flower_reason=audit")
+    run = going()
+    assert run.rc == 0 and "(2 nodes, 1200 examples; site-a 2)" in run.messages(), run.messages()
+    denial = fed.ledger().read_denial("site-b")
+    assert denial["reason"] == "audit" and "holder" not in denial, denial
+    fed.play("site_access", "-e", "flower_site=site-b flower_access=admitted")
+    fed.wait_online(*fed.keys("site-b").values(), seconds=60)

@@ -13,11 +13,10 @@ from typing import Any
 
 from ...base.errors import ClusterError
 from ...hub.sources.interface import BUILTIN
-from ...kube import refresh
 from ...manifests.gateway import SECRET
 from ...pki import certificates
 from ...rotation import ca_state
-from ...rotation.hub_steps import POD_LABELS, Hub, Settings
+from ...rotation.hub_steps import Hub, Settings
 from ..bench import Bench
 from ..drill_verdict import Measured
 
@@ -73,7 +72,7 @@ class _Certificate:
 
     def _end_connections(self) -> None:
         """Have the gateway read its files: connections that were opened before end."""
-        refresh.touch_pods(self._bench.hub, self._bench.namespace, POD_LABELS)
+        self._hub.bring_files()
 
     def _repair_if_ours(self, facts: Mapping[str, Any]) -> list[str]:
         """Replace the certificate of the drill, unless another one is there already."""

@@ -16,6 +16,7 @@ from ...rotation import conditions
 from ..bench import Bench
 from ..drill_verdict import Measured
 
+#: Reason of the denial, and its holder: there is one drill at a time.
 REASON = "drill: site_cut"
 
 
@@ -54,21 +55,24 @@ class SiteCut:
         """Deny it, wait, admit it."""
         bench = self._bench
         nodes = bench.expected(self.place)
-        self._admission.change(self.place, access.DENIED, REASON)
+        self._admission.change([self.place], access.DENIED, REASON, REASON)
         begin = bench.look().now
         cut = time.monotonic()
         bench.hold(bench.lasting, f"{self.place} is cut off")
         away = bench.cut_off(nodes, begin)
         since, begun = bench.look().now, time.monotonic()
         lasted = begun - cut
-        self._admission.change(self.place, access.ADMITTED)
+        denial = self._admission.change([self.place], access.ADMITTED, holder=REASON).denials[self.place]
+        if denial:
+            why = denial["reason"] or "no reason given"
+            return Measured(len(nodes), len(away), error=f"someone denied {self.place} meanwhile ({why}): it stays denied")
         seconds, missing = bench.until_back(away, since, begun)
         return Measured(len(nodes), len(away), seconds, f"cut off for {lasted:.0f} s", missing)
 
     def undo(self, facts: Mapping[str, Any]) -> list[str]:
         """Admit the site, unless someone else denied it."""
         site = str(facts["site"])
-        if self._admission.denial(site).get("reason") != REASON:
+        if self._admission.denial(site).get("holder") != REASON:
             return []
-        self._admission.change(site, access.ADMITTED)
+        self._admission.change([site], access.ADMITTED, holder=REASON)
         return [f"{site} was admitted again"]

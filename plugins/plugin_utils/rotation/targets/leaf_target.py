@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...hub.sources.interface import BUILTIN
 from ...pki import certificates
 from .. import source
-from ..inputs import RotationInputs, ca_begun, cannot_sign, handing_over, signer
+from ..inputs import RotationInputs, ca_begun, cannot_sign, handing_over, has_own_leaf, signer
 from .target import LEAF, Target
 
 UNSERVED = "it was issued, but the gateway does not serve it yet"
@@ -23,14 +23,19 @@ class LeafTarget(Target):
     cost = "a new certificate for the gateway, served at once; nothing restarts"
 
     def due(self, inputs: RotationInputs) -> str | None:
-        """See C(Target). Faults of a certificate of a CA that is or must be rotated are resolved by its rotation."""
+        """See C(Target). Faults other than its age are left to a rotation of the CA that was started, and all to one that must be."""
         ca = signer(inputs)
         if inputs.source != BUILTIN or ca is None or handing_over(inputs):
             return None
-        reason = certificates.reissue_reason(
-            inputs.leaf["tls.crt"], ca.certificate, inputs.names, inputs.now, inputs.renew_before
-        )
-        if reason and not ca_begun(inputs) and not cannot_sign(inputs):
+        reason = None
+        if not ca_begun(inputs):
+            reason = certificates.reissue_reason(
+                inputs.leaf["tls.crt"], ca.certificate, inputs.names, inputs.now, inputs.renew_before
+            )
+        elif has_own_leaf(inputs):
+            # A site that is down holds up the rotation of the CA, perhaps for longer than this certificate is valid.
+            reason = certificates.aged(inputs.leaf["tls.crt"], inputs.now, inputs.renew_before)
+        if reason and not cannot_sign(inputs):
             return reason
         return None if inputs.facts.leaf.served == inputs.facts.leaf.serial else UNSERVED
 

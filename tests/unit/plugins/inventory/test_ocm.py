@@ -75,7 +75,7 @@ def test_examples_use_known_options_and_variables(config: dict[str, Any]) -> Non
 
 def test_the_example_s_variables_are_known() -> None:
     known: set[str] = {"ansible_connection", "ansible_python_interpreter"}
-    for role in ("superlink", "supernode"):
+    for role in ("ocm_addon", "superlink", "supernode"):
         specs = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
         known |= set(specs["argument_specs"]["main"]["options"])
         known |= set(re.findall(r"\bflower_\w+", (ROOT / "roles" / role / "defaults" / "main.yml").read_text("utf-8")))
@@ -83,3 +83,14 @@ def test_the_example_s_variables_are_known() -> None:
     for path in EXAMPLE.glob("group_vars/*/*.yml"):
         used |= set(yaml.safe_load(path.read_text(encoding="utf-8")))
     assert used - known == set()
+
+
+def test_the_add_on_of_the_example_selects_its_clusters() -> None:
+    config = files()[0]
+    variables: dict[str, Any] = {}
+    for path in (*EXAMPLE.glob("group_vars/all/*.yml"), *EXAMPLE.glob("group_vars/flower_hub/*.yml")):
+        variables |= yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert variables["flower_ocm_cluster_sets"] == config["cluster_sets"]
+    (one,) = variables["ocm_addon_predicates"]
+    labels = one["requiredClusterSelector"]["labelSelector"]["matchLabels"]
+    assert ",".join(f"{key}={value}" for key, value in labels.items()) == config["label_selector"]

@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.action import (
     run_outputs_info,
     run_outputs_remove,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_sites, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import handed, run_sites, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import Hub
 
@@ -314,8 +314,27 @@ def test_what_a_run_goes_on_from_stays_while_it_is_not_finished(cluster, app, mo
     assert act(run_outputs_remove, cluster, keep=0)["deleted"] == ["1"]
     assert [one["in_use"] for one in act(run_outputs_info, cluster)["outputs"]] == [False, True]
     monkeypatch.setattr(runs, "read_all", lambda cli: LISTED[:2])
+    assert act(run_outputs_remove, cluster, keep=0)["deleted"] == ["3"], "another run with it may not be submitted yet"
+    (cluster.root / "3").mkdir()
+    an_hour_ago = time.time() - 3700
+    os.utime(cluster.root / ".used-2", (an_hour_ago, an_hour_ago))
     assert act(run_outputs_remove, cluster, run_ids=["2"])["deleted"] == ["2"]
     assert [path.name for path in cluster.root.iterdir()] == ["3"], "the mark goes as well"
+
+
+def test_a_run_whose_beginning_is_deleted_meanwhile_is_not_submitted(cluster, app, tmp_path, monkeypatch):
+    (tmp_path / "x").write_text("x")
+    provide = handed.provide
+
+    def slow(*given, **more):
+        done = provide(*given, **more)
+        os.rename(cluster.root / "2", cluster.root / ".deleted-2")
+        return done
+
+    monkeypatch.setattr(handed, "provide", slow)
+    with pytest.raises(FlowerError, match="nothing was submitted: run 2 has no outputs on hub to go on from"):
+        act(run, cluster, app=str(app), resume="2", inputs=str(tmp_path / "x"), outputs_min_free="0")
+    assert cluster.submitted == []
 
 
 @pytest.mark.parametrize(

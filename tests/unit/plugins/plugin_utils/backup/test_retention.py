@@ -16,21 +16,24 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup.about impo
 ABOUT = About("heart", "hub-1", "20261101T000000Z", "1.0.0", "1.41.0")
 
 
+def about_of(day, **changed):
+    return dataclasses.replace(ABOUT, made=f"202611{day:02}T000000Z", **changed)
+
+
 def archive(folder, day, **changed):
     recipients = [pyrage.x25519.Identity.generate().to_public()]
-    about = dataclasses.replace(ABOUT, made=f"202611{day:02}T000000Z", **changed)
-    return archive_writer.write(folder, about, [], recipients)
+    return archive_writer.write(folder, about_of(day, **changed), [], recipients)
 
 
 def test_the_newest_ones_stay(tmp_path):
     paths = [archive(tmp_path, day) for day in (3, 1, 2)]
-    gone = retention.surplus(tmp_path, ABOUT, 2)
+    gone = retention.surplus(tmp_path, about_of(3), 2)
     assert gone == [paths[1]]
     retention.remove(gone)
     assert sorted(os.listdir(tmp_path)) == sorted(
         name for path in (paths[0], paths[2]) for name in (path.name, f"{path.name}.sha256")
     )
-    assert retention.surplus(tmp_path, ABOUT, 2) == []
+    assert retention.surplus(tmp_path, about_of(3), 2) == []
 
 
 def test_what_is_not_proven_to_be_ours_stays(tmp_path):
@@ -43,7 +46,14 @@ def test_what_is_not_proven_to_be_ours_stays(tmp_path):
     (tmp_path / "flower-backup-heart-20261107T000000Z.tar").symlink_to(newest)
     (tmp_path / "flower-backup-heart-20261108T000000Z.tar").mkdir()
     (tmp_path / "notes.txt").write_text("mine")
-    assert retention.surplus(tmp_path, ABOUT, 1) == []
+    assert retention.surplus(tmp_path, about_of(30), 1) == []
+
+
+def test_the_one_that_was_just_written_stays(tmp_path):
+    """The clock was wrong once."""
+    ahead, old, written = (archive(tmp_path, day) for day in (30, 2, 3))
+    assert retention.surplus(tmp_path, about_of(3), 1) == [old]
+    assert ahead.exists() and written.exists()
 
 
 def test_one_is_always_kept(tmp_path):

@@ -16,8 +16,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import conducting
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_table as table
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_verdict as verdict
-from ansible_collections.federated.flower.plugins.plugin_utils.drill.bench import Abandoned, Bench, Options
+from ansible_collections.federated.flower.plugins.plugin_utils.drill.bench import Bench, Options
 from ansible_collections.federated.flower.plugins.plugin_utils.drill.drill_verdict import Measured
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.parent import Abandoned
 
 DRILL = table.DRILLS["site_cut"]
 

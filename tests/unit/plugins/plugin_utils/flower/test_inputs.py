@@ -130,6 +130,24 @@ def test_what_an_app_changed_is_sent_again(root, folder):
     assert tree(root / again.inputs.place) == tree(folder)
 
 
+def test_what_is_handed_over_with_them_is_marked_with_each_piece(root, folder):
+    write(root / "7/model")
+    work = Sending(reader_of(root), inputs_files.load(str(folder)), "0", [].append, "7")
+    mark = root / ".used-7"
+    assert work.missing() and not mark.exists(), "looking changes nothing"
+    asked, ask = [], work.reader.ask
+
+    def watched(request, **more):
+        answer = ask(request, **more)
+        asked.append((request["do"], mark.stat().st_mtime > 10**9))
+        os.utime(mark, (0, 0))
+        return answer
+
+    work.reader.ask = watched
+    work.send()
+    assert len(asked) > 3 and {what for what, _marked in asked} == {"offer", "take"} and all(marked for _what, marked in asked)
+
+
 def test_each_piece_says_that_they_are_in_use(root, folder):
     work = sending(root, folder)
     there = work._offer()

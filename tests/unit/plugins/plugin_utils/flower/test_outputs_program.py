@@ -138,6 +138,18 @@ def test_delete(root, tmp_path):
     assert reader.delete(["7"]) == {}, "a second time it is gone already"
 
 
+def test_what_was_handed_to_a_run_since_it_was_listed_is_not_deleted(root):
+    write(root / "7/x")
+    write(root / "9/x")
+    reader = reader_of(root)
+    used = {one.run_id: one.used for one in reader.list()[1]}
+    assert reader.use("7") and not reader.use("8")
+    assert reader.delete(["7", "9"], used=used) == {"7": "it was handed to another run meanwhile"}
+    assert (root / "7/x").exists() and not (root / "9").exists()
+    used = {one.run_id: one.used for one in reader.list()[1]}
+    assert reader.delete(["7"], used=used) == {} and not (root / "7").exists()
+
+
 def test_delete_what_is_read_only_and_deep(root):
     write(root / "7/a/b/c")
     for path in (root / "7/a/b", root / "7/a", root / "7"):

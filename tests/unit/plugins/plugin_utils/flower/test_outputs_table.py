@@ -70,6 +70,18 @@ def test_what_the_rules_let_go(listed, keep, older, gone):
     assert outputs_table.expired(listed, keep, limit) == gone
 
 
+def test_what_was_handed_to_a_run_stays_until_that_can_be_submitted():
+    """No run is active: one that was handed them may still send its inputs, or wait."""
+    now = datetime.datetime.now(datetime.timezone.utc).timestamp()
+    found = outputs_table.entries([Stored("1", 1, 1, 0, used=now - 60), Stored("2", 1, 1, 0, used=now - 3700), Stored("3", 1, 1, 0)], [])
+    assert {one["run_id"]: one["in_use"] for one in found} == {"1": True, "2": False, "3": False}
+    assert outputs_table.expired(found, 0, None) == ["2", "3"]
+    with pytest.raises(FlowerError, match="outputs of run 1 may be in use: .* within the last hour"):
+        outputs_table.refuse_in_use(["1", "2"], found)
+    late = {**run(9, "running"), "pending_at": "2999-01-01 00:00:00Z"}  # by a clock that is ahead
+    assert outputs_table.entries([Stored("1", 1, 1, 0, used=now)], [late])[0]["in_use"]
+
+
 @pytest.mark.parametrize("text", ["30", "d", "-1d", "30 days", "999999w", ""])
 def test_what_is_no_duration(text):
     with pytest.raises(FlowerError, match="older_than: .* is not a duration like"):

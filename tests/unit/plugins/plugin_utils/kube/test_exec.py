@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import websocket
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ExecBroken, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import Exec
 
 END = (3, b'{"status": "Success"}')
@@ -76,3 +76,9 @@ def test_the_end_of_the_time_is_no_silence() -> None:
         run(Channel(), silence=5, timeout=2)
     with pytest.raises(Unreachable, match="not finished after 2 s"):
         run(Channel(), timeout=2)
+
+
+def test_an_error_of_the_runtime_is_no_refusal() -> None:
+    """The command may have run: it is told apart from what the API server refuses."""
+    with pytest.raises(ExecBroken, match="hub: exec python: container runtime is down"):
+        run(Channel((3, b'{"status": "Failure", "message": "container runtime is down"}')))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
+from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "demo"}
 APPLIED = {"manager": "federated.flower", "operation": "Apply", "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}}}
@@ -34,6 +35,26 @@ def thing(kind: str = "Service", labels: Any = None, managers: Any = (), **notes
 
 def space(labels: Any = None, managers: Any = (), **notes: str) -> dict[str, Any]:
     return thing("Namespace", labels, managers, **notes)
+
+
+def test_what_is_selected_belongs_to_the_federation() -> None:
+    pods = proof.selector("demo", "supernode", "clientapp")
+    assert selects(pods, {**OURS, "app.kubernetes.io/name": "clientapp"})
+    assert not selects(pods, {**OURS, "app.kubernetes.io/name": "superlink"})
+    for label in OURS:
+        other = {**OURS, "app.kubernetes.io/name": "supernode", label: "other"}
+        assert not selects(pods, other) and not proof.belongs(thing(labels=other), "demo")
+
+
+def test_every_pod_that_is_rendered_is_selected(goldens: dict[str, list[dict[str, Any]]]) -> None:
+    for name, objects in goldens.items():
+        for item in objects:
+            labels = item["metadata"].get("labels") or {}
+            template = item["spec"]["template"] if item["kind"] in ("StatefulSet", "DaemonSet", "Deployment") else None
+            if template is not None:
+                own = template["metadata"]["labels"]
+                selector = proof.selector(labels["app.kubernetes.io/instance"], own["app.kubernetes.io/name"])
+                assert selects(selector, own), f"{name}: {item['metadata']['name']}"
 
 
 def test_what_may_be_changed() -> None:

@@ -13,11 +13,19 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import trail as audit
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings import OPTIONS
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
+    image_pull,
+    key_job,
+    policies,
+    superlink,
+    supernode,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, acm_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import reserved
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import (
@@ -108,6 +116,27 @@ def test_a_site(parsed_site: Any) -> None:
     rendered = [item for changes in SITE for item in supernode.objects(parsed_site(**changes, allocation={}))]
     found = names(rendered) | names(reserved.objects(SUPERNODE, parsed_site(**SITE[0])))
     compare("Objects of a site", found)
+
+
+def test_objects_for_a_while(parsed_hub: Any, parsed_site: Any) -> None:
+    site, hub = parsed_site(pools=POOLS, allocation={}), parsed_hub()
+    (workload,) = [item for item in supernode.objects(site) if item["kind"] == "StatefulSet"]
+    made = [
+        key_job.job(site, key_job.ACCESS, "1a2b", {}, 60),
+        *key_job.belongings(site, None, "1a2b", {}, {"secrets": []}, given=False),
+        *image_pull.network_policies(site),
+        image_pull.job(site, workload, {"supernode": "new"}, "worker-1", 60),
+        volume_pod.pod(hub),
+        volume_pod.outputs_pod(hub),
+    ]
+    compare("Objects for a while", names(made))
+
+
+def test_kinds_of_policies(parsed_hub: Any, parsed_addon: Any) -> None:
+    hub = parsed_hub(metrics={"enabled": True, "image": "x", "monitor": True, "acm": True})
+    made = [*acm.objects(parsed_addon()), *acm_metrics.objects(hub, acm.INFORM, acm_metrics.LOCAL)]
+    (words,) = re.findall(r"``federated\.flower\.acm_policy -e.*?\n\n", PAGE.read_text(encoding="utf-8"), re.S)
+    assert {item["kind"] for item in made if f"``{item['kind']}``" not in words} == set()
 
 
 def test_rights(superlink_spec: Any, supernode_spec: Any) -> None:

@@ -131,6 +131,10 @@ def test_states() -> None:
     denied, absent = site(access={"since": "x"}), site(pools=[])
     states = [state_of(one) for one in (site(), site(pool={"online": 1}), site(reachable=False), denied, absent)]
     assert states == ["ok", "offline", "unreachable", "denied", "absent"] and set(states) == set(WORDS) == set(SHAPES)
+    nothing = {"desired": None, "ready": None, "online": 0}
+    two = site(pools=[POOL, {**POOL, "name": "gpu", **nothing}])
+    far = [site(bundle={"version": 1}, pool={**nothing, "online": number}) for number in (2, 1)]
+    assert [state_of(one) for one in (site(pool=nothing), two, *far)] == ["absent", "offline", "ok", "offline"]
     assert "1 not reachable" in draw([site(reachable=False), site("b", None)])["words"]
 
 

@@ -153,6 +153,51 @@ def test_an_offline_node_shows_since_when():
     assert "offline" in fleet.fleet_table(report)
 
 
+def test_nodes_that_the_superlink_has_lost_are_not_online():
+    report = fleet.fleet_report("hub", hub(nodes={}), {"site-a": SITE})
+    assert report["problems"] == ["site-a: 0 of 2 SuperNodes of pool cpu are online"]
+    far = {**SITE, "workloads": [], "bundle": {"version": 1, "answered": 1, "waits": False, "next": ""}}
+    assert fleet.fleet_report("hub", hub(nodes={}), {"site-a": far})["problems"] == report["problems"]
+    assert fleet.fleet_report("hub", hub(nodes={}, sites={}), {"site-a": far})["healthy"], "it has not answered yet"
+    assert fleet.fleet_report("hub", hub(nodes={}, sites={}), {})["healthy"], "a hub without sites"
+
+
+def test_where_flower_was_not_asked_no_site_is_to_blame():
+    silent = fleet.fleet_report("hub", hub(nodes={}, error="cannot list the SuperNodes on hub: busy"), {"site-a": SITE})
+    assert silent["problems"] == ["hub hub: cannot list the SuperNodes on hub: busy"]
+    assert "log" in silent["findings"][0]["remedy"] and "flower_kubeconfig" not in silent["findings"][0]["remedy"]
+    bare = fleet.fleet_report("hub", hub(nodes={}, sites={}, deployed=False), {"site-a": SITE})
+    assert bare["problems"] == ["hub hub: no SuperLink is deployed"]
+
+
+def test_workloads_that_were_deleted_at_a_site_are_a_problem():
+    gone = fleet.fleet_report("hub", HUB, {"site-a": {**SITE, "workloads": []}})
+    (found,) = gone["findings"]
+    assert (found["text"], "--limit site-a" in found["remedy"]) == ("site-a: no SuperNodes are deployed", True)
+    assert fleet.fleet_table(gone).splitlines()[2].endswith("not deployed")
+    two = hub()
+    two["sites"]["site-a"]["keys"].append({"pool": "gpu", "name": "0", "node_id": None, "dead": True, "leaving": None})
+    trouble = {**SITE, "trouble": "supernode-cpu-0 (Pending): no room"}
+    report = fleet.fleet_report("hub", two, {"site-a": trouble})
+    assert report["problems"] == ["site-a: pool gpu is not deployed", "site-a: supernode-cpu-0 (Pending): no room"]
+    node_pool = {**SITE, "workloads": [{**POOL, "kind": "DaemonSet", "pool": "gpu", "desired": 0, "ready": 0}, POOL]}
+    assert fleet.fleet_report("hub", two, {"site-a": node_pool})["healthy"], "no node of the cluster is for this pool"
+
+
+def test_pools_that_are_removed_and_sites_that_say_why_are_not_missing():
+    two = hub()
+    two["sites"]["site-a"]["keys"].append({"pool": "gpu", "name": "0", "node_id": "12", "leaving": True})
+    assert fleet.fleet_report("hub", two, {"site-a": SITE})["healthy"]
+    away = {**SITE, "workloads": [], "trouble": "no Placement selects it", "ocm": {"state": "not chosen", "ready": False}}
+    assert fleet.fleet_report("hub", HUB, {"site-a": away})["problems"] == ["site-a: no Placement selects it"]
+    lost = {**away, "trouble": "", "ocm": {"state": "ready", "ready": True, "desired": 0}}
+    assert fleet.fleet_report("hub", HUB, {"site-a": lost})["problems"] == ["site-a: no SuperNodes are deployed"]
+    denied = hub()
+    denied["sites"]["site-a"]["access"] = {"since": "2026-11-21T10:00:00+00:00", "reason": "audit"}
+    (problem,) = fleet.fleet_report("hub", denied, {"site-a": {**SITE, "workloads": []}})["problems"]
+    assert problem.startswith("site-a is denied since")
+
+
 def test_a_denied_site_is_shown_as_denied_and_not_as_broken():
     gone = {"status": "offline", "offline-at": "2026-11-21 10:00:00Z"}
     changed = hub(nodes={"10": gone, "11": gone})

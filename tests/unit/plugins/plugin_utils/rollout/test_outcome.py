@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.parent import Abandoned
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import open_files
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
@@ -74,6 +76,24 @@ def test_sites_are_worked_on_at_the_same_time() -> None:
     meeting = threading.Barrier(3, timeout=10)
     outcomes = Outcomes(Run(), ["a", "b", "c"], 3)
     assert set(outcomes.each(lambda name: meeting.wait() >= 0)) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_nothing_more_is_begun_after_the_end_of_the_playbook(workers: int) -> None:
+    """A fork of a playbook that was killed is still there, and someone else may change the fleet soon."""
+    run, worked = Run(), []
+    outcomes = Outcomes(run, ["a", "b", "c", "d"], workers)
+
+    def step(name: str) -> None:
+        worked.append(name)
+        outcomes.parent = os.getppid() + 1
+
+    with pytest.raises(Abandoned, match="the playbook has ended, so nothing more is changed"):
+        outcomes.each(step)
+    assert len(worked) in range(1, workers + 1) and not run.given_up
+    with pytest.raises(Abandoned):
+        outcomes.each(step)
+    assert len(worked) <= workers
 
 
 class Way:

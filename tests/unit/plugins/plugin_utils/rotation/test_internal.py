@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
+from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 POD = {"metadata": {"creationTimestamp": "2026-11-21T10:00:00Z"}}
 
@@ -21,3 +22,11 @@ def test_a_secret_that_was_written_after_its_pod_was_made_is_younger():
 def test_a_pod_that_was_made_after_its_secrets_is_not_looked_into():
     assert not internal.is_younger(secret("2026-11-21T09:59:59Z", "2026-11-21T10:00:00Z"), POD)
     assert not internal.is_younger(None, POD)
+
+
+def test_pods_of_others_in_the_namespace_of_the_hub_are_not_asked(monkeypatch):
+    asked = []
+    monkeypatch.setattr(internal.restart, "is_old", lambda _cluster, one, *_more: asked.append(one) or True)
+    own = [pod("superlink-0", "superlink"), pod("serverapp-a", "serverapp")]
+    cluster = SharedNamespace(*own, pod("helm-superlink-0", "superlink", ours=False), pod("helm-a", "serverapp", ours=False))
+    assert internal.old_pods(cluster, "shared", FEDERATION) == asked == own

@@ -75,6 +75,34 @@ def test_a_leaf_of_a_ca_that_changes_is_left_to_the_change():
     assert list(plan.decide("due", inputs(state=state))[0]) == ["ca"]
 
 
+@pytest.mark.parametrize("phase", [ca.ADDING, ca.SWITCHED, ca.DROPPING])
+def test_a_leaf_is_renewed_by_its_age_while_a_site_holds_up_the_change_of_the_ca(phase):
+    state = ca.begin(ca.State(Authority(OTHER if phase != ca.ADDING else CA_)), CA_ if phase != ca.ADDING else OTHER, NOW)
+    state = state if phase == ca.ADDING else ca.switch(state, NOW)
+    state = ca.drop(state) if phase == ca.DROPPING else state
+    assert state.phase == phase
+    given = {"state": state, "ca_renew_before": DAY}
+    assert list(plan.decide("due", inputs(**given))[0]) == ["ca"]
+    todo, refused = plan.decide("due", inputs(**given, now=NOW + 46 * DAY))
+    assert refused is None and list(todo) == ["leaf", "ca"] and "more than half" in todo["leaf"]
+    assert plan.parts(todo) == ["leaf", "ca"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"leaf": gateway_certificates.issue(OTHER, NAMES, 90 * DAY)},  # the next step issues one of the current CA
+        {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_good=False)},
+        {"state": ca.begin(ca.State(Authority(certificates.Issued(CA_.certificate, ""))), OTHER, NOW)},
+    ],
+)
+def test_a_leaf_that_the_current_ca_did_not_or_cannot_sign_is_left_to_the_change_though_it_is_old(changes):
+    given = {"state": ca.begin(ca.State(Authority(CA_)), OTHER, NOW), "now": NOW + 46 * DAY, "ca_renew_before": DAY}
+    serial = certificates.describe(changes.get("leaf", LEAF)["tls.crt"])["serial"]
+    facts = {"facts": machine.Facts(NOW, leaf=machine.Leaf(serial, served=serial))}
+    assert list(plan.decide("due", inputs(**{**given, **facts, **changes}))[0]) == ["ca"]
+
+
 @pytest.mark.parametrize("kind", plan.KINDS)
 def test_what_is_asked_for_is_done_though_it_is_not_due(kind):
     todo, refused = plan.decide(kind, inputs())

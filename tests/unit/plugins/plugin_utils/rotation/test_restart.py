@@ -11,6 +11,8 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.in_pod import Output
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import restart
+from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace
+from ansible_collections.federated.flower.tests.unit.shared_namespace import pod as ready_pod
 
 
 def pod(container: str = "1", *, uid: str = "u", state: str = "running") -> dict[str, Any]:
@@ -54,3 +56,20 @@ def test_a_program_that_fails_in_a_container_that_runs_is_an_error(monkeypatch, 
     monkeypatch.setattr(restart, "_REPORTED", 0)
     with pytest.raises(ClusterError, match=f"ended with code {code}: it said nothing"):
         restart.is_old(Cluster(pod()), pod(), "supernode", {"/f": "d"})
+
+
+def test_a_pod_of_others_does_not_take_the_place_of_a_restarted_one(monkeypatch):
+    """The pods of two Deployments have the same seat: neither pool nor fixed name."""
+    own, theirs = ready_pod("own", "serverapp"), ready_pod("theirs", "serverapp", ours=False)
+    del own["metadata"]["labels"]["federated.flower/pool"]
+    noted: list[str] = []
+
+    def note(words: list[str]) -> None:
+        noted.extend(words)
+
+    late = SharedNamespace(own, theirs)
+    monkeypatch.setattr(late, "delete", lambda *_args, **_more: late.pods.remove(own))
+    with pytest.raises(ClusterError, match="not ready after 0 s"):
+        restart.replace(late, "shared", FEDERATION, [own], 0, note)
+    assert noted == ["restarted pod shared/own"]
+    assert restart.replace(SharedNamespace(own, theirs), "shared", FEDERATION, [{**own, "metadata": dict(own["metadata"])}], 0, note) == ["own"]

@@ -16,18 +16,45 @@ GIVEN = {"username": "site-a", "password": "hunter2"}
 PROXY = {"address": "proxy.example.com:3128"}
 
 
+def live(made, manager="federated.flower"):
+    """A Secret as the API server has it."""
+    return {**made, "metadata": {**made["metadata"], "uid": "1", "managedFields": [{"manager": manager}]}}
+
+
 def test_written_once_and_again_when_the_password_changes(parsed_site):
     site = parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN)
     values = proxy_secret.wanted(site, GIVEN)
     (made,), gone = proxy_secret.changes(site, values, None)
     mark = entries(made)["mark"]
-    assert (entries(made), gone, made["metadata"]["name"]) == ({**GIVEN, "mark": mark}, [], tunnel.SECRET)
-    assert proxy_secret.changes(site, values, made) == ([], [])
+    assert (entries(made), gone, made["metadata"]["name"]) == ({**GIVEN, "mark": mark}, {}, tunnel.SECRET)
+    assert proxy_secret.changes(site, values, made) == ([], {})
     (again,), _gone = proxy_secret.changes(site, {**values, "password": "other"}, made)
     assert entries(again)["password"] == "other" and entries(again)["mark"] != mark
     without = parsed_site(http_proxy=PROXY)
-    assert proxy_secret.changes(without, proxy_secret.wanted(without, {}), made) == ([], [tunnel.SECRET])
-    assert proxy_secret.changes(without, {}, None) == ([], [])
+    assert proxy_secret.changes(without, proxy_secret.wanted(without, {}), live(made)) == ([], {tunnel.SECRET: "1"})
+    assert proxy_secret.changes(without, {}, None) == ([], {})
+
+
+def test_a_secret_that_the_user_names_is_not_deleted_though_it_was_made_here(parsed_site):
+    """Someone took the credentials out of the variables, and has the pods go on with the Secret that has them."""
+    (made,), _gone = proxy_secret.changes(parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN), GIVEN, None)
+    named = parsed_site(http_proxy={**PROXY, "secret": tunnel.SECRET})
+    assert proxy_secret.changes(named, {}, live(made)) == ([], {})
+    other = parsed_site(http_proxy={**PROXY, "secret": "other"})
+    assert proxy_secret.changes(other, {}, live(made)) == ([], {tunnel.SECRET: "1"})
+
+
+def test_the_secret_of_another_federation_is_left_alone(parsed_site):
+    other = parsed_site(federation="other", http_proxy=PROXY, http_proxy_credentials=GIVEN)
+    (made,), _gone = proxy_secret.changes(other, GIVEN, None)
+    assert proxy_secret.changes(parsed_site(http_proxy=PROXY), {}, live(made)) == ([], {})
+    with pytest.raises(ClusterError, match="belongs to the federation other: it is not changed"):
+        proxy_secret.changes(parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN), GIVEN, live(made))
+
+
+def test_a_copy_that_someone_else_made_is_not_deleted(parsed_site):
+    (made,), _gone = proxy_secret.changes(parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN), GIVEN, None)
+    assert proxy_secret.changes(parsed_site(), {}, live(made, manager="kubectl-create")) == ([], {})
 
 
 def test_someone_elses_secret_is_left_alone(parsed_site):
@@ -35,7 +62,7 @@ def test_someone_elses_secret_is_left_alone(parsed_site):
     theirs = {"metadata": {"name": tunnel.SECRET, "labels": {"app.kubernetes.io/managed-by": "Helm"}}, "data": {}}
     with pytest.raises(ClusterError, match="it is not changed"):
         proxy_secret.changes(site, GIVEN, theirs)
-    assert proxy_secret.changes(site, {}, theirs) == ([], [])
+    assert proxy_secret.changes(site, {}, theirs) == ([], {})
 
 
 def test_no_object_has_the_password(parsed_site):

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
     releases,
     unfinished,
     verdict,
+    way_back,
     what_runs,
 )
 
@@ -98,10 +99,11 @@ def test_releases() -> None:
     assert not releases.same_database("1.42.0", "1.42.1"), "of what is not known nothing is claimed"
 
 
-def begin(known: Any, live: Any = None, target: Any = None) -> Any:
+def begin(known: Any, live: Any = None, target: Any = None, *, answers: bool = False) -> Any:
     live, target = live or OLD, target or NEW
     sites = {"a": (live, target), "b": (OLD, target)}
-    return unfinished.begin(known, "now", [["a"], ["b"]], (live, target), sites)
+    begun = unfinished.is_hub_begun(known, live, target["version"], answers=answers)
+    return unfinished.begin(known, "now", [["a"], ["b"]], (live, target), sites, hub_begun=begun)
 
 
 def test_what_ran_before_is_kept() -> None:
@@ -114,15 +116,56 @@ def test_what_ran_before_is_kept() -> None:
     assert again["sites"]["a"] == {"was": OLD, "state": "begun"} and again["hub"]["was"] == OLD and again["backup"] == "x"
     done = {**first, "sites": {"a": {"was": OLD, "state": "done"}, "b": {"was": OLD, "state": "waiting"}}}
     assert begin(done, NEW)["sites"]["a"] == {"was": NEW, "state": "done"}
-    left_out = unfinished.begin(half, "now", [["b"]], (OLD, NEW), {"b": (OLD, NEW)})
+    left_out = unfinished.begin(half, "now", [["b"]], (OLD, NEW), {"b": (OLD, NEW)}, hub_begun=True)
     assert left_out["sites"]["a"]["was"] == OLD, "it is not reached in this run, and its state is still known"
     other = begin(half, broken, what("1.42.0"))
     assert other["target"] == "1.42.0" and other["sites"]["a"]["was"] == OLD, "what is half done is never what ran before"
+    assert other["hub"] == {"was": OLD, "state": "begun"} and other["backup"] == "x", "the way back stays that of the hub that does not answer"
+
+
+@pytest.mark.parametrize(
+    ("live", "target", "answers", "begun"),
+    [
+        (NEW, what("1.42.0"), True, False),  # it ended at the hub, and another upgrade begins
+        (NEW, what("1.42.0"), False, True),
+        (OLD, NEW, True, False),  # interrupted before the hub was changed
+        (OLD, NEW, False, True),
+        (NEW, NEW, True, True),  # to be completed
+        (NEW, what("1.41.0", "mirror"), True, True),  # half of what ran may be of another registry
+        (what("1.40.0", "mirror"), what("1.42.0"), True, True),  # half changed
+    ],
+)
+def test_a_hub_that_an_earlier_run_left(live: Any, target: Any, answers: bool, begun: bool) -> None:
+    """Only what a SuperLink that answers runs, and all of it, is what runs before the next upgrade, which then has its own backup."""
+    half = {**begin({}), "hub": {"was": OLD, "state": "begun"}, "backup": "x"}
+    assert unfinished.is_hub_begun(half, live, target["version"], answers=answers) is begun
+    assert not unfinished.is_hub_begun({**half, "hub": {"was": OLD, "state": "done"}}, live, target["version"], answers=answers)
+    assert not unfinished.is_hub_begun({}, live, target["version"], answers=answers)
+    again = begin(half, live, target, answers=answers)
+    assert again["hub"] == ({"was": OLD, "state": "begun"} if begun else {"was": live, "state": "waiting"})
+    assert again["backup"] == ("x" if again["hub"]["was"] == OLD else ""), "an archive is the way back to what ran when it was written"
+
+
+@pytest.mark.parametrize(
+    ("was", "live", "want", "never_started", "other"),
+    [
+        ("1.40.0", "1.40.0", "1.41.0", True, ""),
+        ("1.40.0", "1.40.0", "1.41.0", False, "1.41.0"),
+        ("1.41.0", "1.41.0", "1.41.0", False, ""),
+        ("1.40.0", "1.41.0", "1.41.0", True, "1.41.0"),  # an earlier run started it
+        ("1.40.0", "1.41.0", "1.42.0", True, "1.41.0"),
+        ("1.40.0", "", "1.41.0", True, "a release that is not known"),
+    ],
+)
+def test_which_database_the_release_of_before_may_find(was: str, live: str, want: str, never_started: bool, other: str) -> None:
+    assert way_back.other_format(was, live, want, never_started=never_started) == other
 
 
 def test_words() -> None:
     progress = {**begin({}), "sites": {"a": {"state": "rolled back"}, "b": {"state": "done"}}}
     assert "hub waiting, 1 of 2 sites done, a rolled back" in unfinished.words(progress)
+    assert "rolled back, the backup before it is /b/a.tar; federated" in unfinished.words({**progress, "backup": "/b/a.tar"})
+    assert "backup" not in unfinished.words({**progress, "backup": unfinished.WAIVED})
     assert unfinished.words({}) == ""
 
 

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the SuperLink lists: its SuperNodes and its runs, asked together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .cli import Answer, FlowerCLI, FlowerError, nodes_of
+from .runs import reason
+
+
+def read(cli: FlowerCLI) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """Ask for both in one exec.
+
+    Raises:
+        FlowerError: the SuperLink does not answer, or cannot list them.
+    """
+    nodes, runs = cli.do([cli.command("supernode", "list"), cli.command("list")])
+    return listed(nodes, runs, cli.cluster.name)
+
+
+def listed(nodes: Answer, runs: Answer, hub: str) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """Read both answers. Pure.
+
+    Args:
+        nodes: answer to C(flwr supernode list).
+        runs: answer to C(flwr list).
+        hub: name of the hub, for the message.
+
+    Returns:
+        Node id (text) -> its state; the runs, with their ids as text.
+
+    Raises:
+        FlowerError: the SuperLink could not list one of them. That is not a list without entries.
+    """
+    if not runs.ok:
+        raise FlowerError(f"cannot list the runs on {hub}: {reason(runs)}")
+    return nodes_of(nodes, hub), [{**run, "run-id": str(run["run-id"])} for run in runs.data.get("runs", [])]

@@ -1,0 +1,44 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The playbook of which a task is a fork.
+
+Forks of a playbook that was killed (SIGKILL) are in sessions of their own (ansible-core 2.19, C(executor/process/worker.py)): nothing ends them,
+so a task that works for long looks between two steps whether its playbook is still there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..base.errors import ClusterError
+
+
+class Abandoned(ClusterError):
+    """The playbook has ended, and with it soon the lease; this process, a fork of it, is still there."""
+
+
+def why_not(pid: int, what: str) -> str:
+    """Why a task does not go on: a sentence; empty while the playbook is there.
+
+    Args:
+        pid: its process, as C(os.getppid) returned it in the fork.
+        what: what it was.
+    """
+    return "" if os.getppid() == pid else f"{what} has ended, so nothing more is changed. Run it again"
+
+
+def go_on(pid: int, what: str) -> None:
+    """Go on only while the playbook is there.
+
+    Args:
+        pid: see C(why_not).
+        what: see C(why_not).
+
+    Raises:
+        Abandoned: it has ended.
+    """
+    why = why_not(pid, what)
+    if why:
+        raise Abandoned(why)

@@ -1,0 +1,65 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sites are forgotten one by one: what stands in the way of one is said, and the others go."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import supernode_forget
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import DATASETS, SITE_LABEL
+
+
+class Hub(Cluster):
+    """The ConfigMaps of a ledger; those of some sites were written by other hands."""
+
+    def __init__(self, **managers: str) -> None:
+        self.name = "hub"
+        self.items: dict[str, Any] = {}
+        self._add(DATASETS, {}, "federated.flower")
+        for site, manager in managers.items():
+            self._add(f"flower-site-{site}", empty_record(site), manager, {SITE_LABEL: site})
+
+    def _add(self, name: str, content: Any, manager: str, labels: Any = None) -> None:
+        data = {"ledger.json": json.dumps(content)}
+        made = config_map("demo", "flower", name, data, application="flower-ledger", component="ledger", labels=labels)
+        made["metadata"] |= {"uid": name, "resourceVersion": "1", "managedFields": [{"manager": manager}]}
+        self.items[name] = made
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
+        return self.items.get(name)
+
+    def list(self, api_version: str, kind: str, namespace: str | None = None, **_chosen: Any) -> Any:
+        return [item for item in self.items.values() if SITE_LABEL in item["metadata"]["labels"]]
+
+    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "") -> Any:
+        if method == "DELETE":
+            del self.items[path.rpartition("/")[2]]
+        else:
+            self.items[body["metadata"]["name"]] = body
+        return {}
+
+
+def test_a_record_that_is_not_deleted_stops_no_other_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub(a="federated.flower", b="kubectl-create", c="federated.flower")
+    noted: list[str] = []
+    store = SimpleNamespace(bring=lambda: False, diff=[])
+    monkeypatch.setattr(supernode_forget, "ClientStore", lambda *_place, **_more: store)
+    action: Any = object.__new__(supernode_forget.ActionModule)
+    action._task = SimpleNamespace(check_mode=False)
+    action.connect = lambda _hub: contextlib.nullcontext(hub)
+    action.note = lambda site, **_facts: noted.append(site)
+    given = {"hub": "hub", "hub_namespace": "flower", "federation": "demo", "sites": ["a", "b", "c"]}
+    result = action.execute(action._checked(action.ARGS, {}, given, ""), {})
+    assert result["failed"] and result["sites"] == noted == ["a", "c"]
+    assert "2 sites forgotten; b is not forgotten: ConfigMap flower/flower-site-b on hub, the record of b, was written" in result["msg"]
+    assert [name for name in hub.items if name.startswith("flower-site-")] == ["flower-site-b"]

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps of an upgrade at the hub: what is planned, and what comes before a change."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import upgrade
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+
+
+class Store:
+    """What an earlier run left, and what is changed."""
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        self.known = known
+
+    def read(self) -> dict[str, Any]:
+        return self.known
+
+    def change(self, to: Any) -> bool:
+        before, self.known = self.known, to(self.known)
+        return self.known != before
+
+
+def hub_of(version: str) -> dict[str, Any]:
+    return {"version": version, "workloads": [{"name": "superlink", "pool": None, "images": {"superlink": f"r:{version}"}}]}
+
+
+def at_the_hub(was: str, target: str, backup: str = "/b/old.tar") -> dict[str, Any]:
+    """What a run leaves that stops while it changes the hub."""
+    return {"target": target, "started": "then", "backup": backup, "waves": [], "hub": {"was": hub_of(was), "state": "begun"}, "sites": {}}
+
+
+def action_of(known: dict[str, Any], *, check: bool = False) -> Any:
+    action = object.__new__(upgrade.ActionModule)
+    action._task = SimpleNamespace(check_mode=check)
+    action.task_vars = {}
+    action.store = Store(known)
+    return action
+
+
+def plan(known: dict[str, Any], live: str, want: str, error: str = "", **more: Any) -> Any:
+    workload = {"kind": "StatefulSet", **hub_of(live)["workloads"][0], "version": live}
+    params = {
+        "hub": "hub",
+        "sites": [],
+        "superlink": {"workloads": [workload], "sites": {}, "nodes": {}, "error": error},
+        "hub_checked": {"flower": hub_of(want)},
+        "sites_checked": {},
+        "supernodes": {},
+        "waves": None,
+        "max_failed": 0,
+        "backup": True,
+        "can_back_up": True,
+        **more,
+    }
+    return action_of(known)._plan(params, None)
+
+
+def test_an_upgrade_after_one_that_stopped_at_the_hub_has_its_own_backup() -> None:
+    found = plan(at_the_hub("1.40.0", "1.41.0"), "1.41.0", "1.42.0")
+    assert found["back_up"] and found["hub_changes"] and not found["hub_begun"] and found["hub_release"] == "1.41.0"
+    assert "/b/old.tar" in found["lines"][0], "the archive of then is named before it is forgotten"
+    with pytest.raises(ClusterError, match="flower_upgrade_backup"):
+        plan(at_the_hub("1.40.0", "1.41.0"), "1.41.0", "1.42.0", can_back_up=False)
+    broken = plan(at_the_hub("1.40.0", "1.41.0"), "1.41.0", "1.41.1", error="it does not answer")
+    assert broken["hub_begun"] and not broken["back_up"], "a SuperLink that does not answer cannot be backed up"
+
+
+def test_a_run_that_was_submitted_during_the_backup_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {**at_the_hub("1.40.0", "1.41.0", ""), "hub": {"was": hub_of("1.40.0"), "state": "waiting"}}
+    params = {"hub": "hub", "plan": {"hub_changes": True}, "archive": "/b/new.tar"}
+
+    def busy(*_given: Any) -> None:
+        raise ClusterError("run 1 is active")
+
+    monkeypatch.setattr(upgrade.ActionModule, "_wait_no_run", busy)
+    action = action_of(known)
+    with pytest.raises(ClusterError, match="run 1 is active"):
+        action._hub_begin(params, None)
+    assert action.store.known == known
+    assert action_of(known)._hub_begin({**params, "plan": {"hub_changes": False}}, None) == {"changed": False}
+    monkeypatch.setattr(upgrade.ActionModule, "_wait_no_run", lambda *_given: None)
+    action._hub_begin(params, None)
+    assert action.store.known["hub"]["state"] == "begun" and action.store.known["backup"] == "/b/new.tar"
+
+
+def test_a_site_whose_record_cannot_be_read_is_named_before_anything_is_changed() -> None:
+    checked, seen = {name: {"flower": hub_of("1.41.0")} for name in ("a", "b")}, {name: {"reachable": True} for name in ("a", "b")}
+    known = {"a": {"fault": ""}, "b": {"fault": "ConfigMap flower/flower-site-b is not JSON"}, "x": {"fault": "it is broken, and not a site of the inventory"}}
+    params = {"sites": ["a", "b"], "sites_checked": checked, "supernodes": seen, "superlink": {"sites": known}}
+    assert upgrade.ActionModule._unusable(params) == {"b": "b: ConfigMap flower/flower-site-b is not JSON"}

@@ -1,0 +1,70 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An app is submitted once, whatever happens to the connection, and what is not known is not taken for a refusal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ExecBroken, Forbidden, Unreachable
+
+ROOT = Path(__file__).parents[5]
+RUN = Answer(True, {"run-id": "7"}, "")
+BROKEN = ExecBroken("hub", "exec python", 500, {"message": "container runtime is down"})
+LOST = Unreachable("hub: the connection was closed")
+
+
+class Cli:
+    """Flower's command line, which answers or fails in turn; the last one for ever."""
+
+    def __init__(self, *answers: Any, uids: tuple[str, ...] = ("1",)) -> None:
+        self.answers, self.uids, self.tokens = list(answers), list(uids), []
+        self.cluster, self.namespace = SimpleNamespace(name="hub"), "flower"
+
+    def wait_for_superlink(self, _seconds: float) -> dict[str, Any]:
+        return {"metadata": {"uid": self.uids.pop(0) if len(self.uids) > 1 else self.uids[0]}}
+
+    def do(self, steps: list[dict[str, Any]], **_options: Any) -> list[Answer]:
+        self.tokens.append(steps[0]["once"])
+        found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(found, ClusterError):
+            raise found
+        return [found]
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs.time, "sleep", lambda _seconds: None)
+
+
+@pytest.fixture(scope="module")
+def quickstart() -> app.App:
+    return app.load(str(ROOT / "examples" / "quickstart"))
+
+
+@pytest.mark.parametrize("fault", [BROKEN, LOST])
+def test_the_same_request_is_sent_again(quickstart: app.App, fault: ClusterError) -> None:
+    cli = Cli(fault, RUN)
+    assert runs.submit(cli, quickstart, {})["run-id"] == "7"
+    assert len(cli.tokens) == 2 and len(set(cli.tokens)) == 1
+
+
+@pytest.mark.parametrize("cli", [Cli(BROKEN), Cli(LOST), Cli(LOST, uids=("1", "2"))])
+def test_whether_there_is_a_run_is_unknown(quickstart: app.App, cli: Cli) -> None:
+    with pytest.raises(runs.UnknownSubmission, match="it is unknown whether a run started"):
+        runs.submit(cli, quickstart, {})
+
+
+def test_a_refusal_is_none_of_these(quickstart: app.App) -> None:
+    cli = Cli(Forbidden("hub", "exec python", 403, {"message": "no"}))
+    with pytest.raises(Forbidden):
+        runs.submit(cli, quickstart, {})
+    assert len(cli.tokens) == 1

@@ -1,0 +1,211 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the actions on a hub and its standby refuse before they stop, overwrite or delete anything. Copies themselves need real pods."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import superlink_failover, superlink_standby
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, FENCED, STANDBY, Term
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import Kept, act
+
+SERVES = Term(ACTIVE, 1, "hub", "spare", "2026-11-24T20:00:00Z")
+COPY = Term(STANDBY, 1, "hub", "spare", "2026-11-24T20:00:00Z", "spare-data-superlink-0", "hub-data-superlink-0", "hub-superlink-outputs")
+
+
+class Pair:
+    """A hub, and a standby that has a copy of it."""
+
+    def __init__(self, parsed_hub):
+        self.clusters = {"hub": Kept("hub"), "spare": Kept("spare")}
+        self.specs = {name: parsed_hub(version="1.41.0", outputs_enabled=True) for name in self.clusters}
+        self.hub, self.spare = self.clusters.values()
+        self.hub.put_hub()
+        self.hub.put_term(SERVES)
+        self.spare.put("ConfigMap", "flower-ledger", data=self.hub.objects["ConfigMap", "flower-ledger"]["data"])
+        self.spare.put("PersistentVolumeClaim", "data-superlink-0", metadata={"annotations": {volume_pod.RESTORED: "the hub hub"}})
+        self.spare.put_term(COPY)
+
+    def act(self, module, **given):
+        """For the standby."""
+        return act(module, "spare", self.clusters, self.specs, hub="hub", **given)
+
+    def plan(self, **given):
+        """Plan a failover."""
+        return self.act(superlink_failover, state="planned", confirmed=True, **given)
+
+    def lose_volume(self):
+        """The hub's volume is deleted, and created again."""
+        self.hub.put("PersistentVolumeClaim", "data-superlink-0", metadata={"uid": "new"})
+
+
+@pytest.fixture
+def pair(parsed_hub, monkeypatch):
+    monkeypatch.setattr(runs, "read_all", lambda _cli: [])
+    return Pair(parsed_hub)
+
+
+@pytest.fixture
+def copied(monkeypatch):
+    """The copies that are made."""
+    made = []
+
+    def copy(source, target, **how):
+        made.append((source.host, target.host, target.cluster.term()))
+        return copying.Done("2026-11-25T08:00:00Z", "spare-data-superlink-0")
+
+    monkeypatch.setattr(copying, "copy", copy)
+    return made
+
+
+# ---- other volumes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own", [SERVES, Term(FENCED, 2, "spare"), None])
+def test_a_failover_does_not_copy_a_hub_with_other_volumes(pair, own):
+    pair.hub.objects.pop(("ConfigMap", "flower-standby"))
+    if own is not None:
+        pair.hub.put_term(own)
+    assert pair.plan()["plan"]["copy"]
+    pair.lose_volume()
+    with pytest.raises(ClusterError, match="hub has another volume for its database .* Nothing was changed"):
+        pair.plan()
+    assert pair.plan(accept_volumes=True)["plan"]["copy"]
+    planned = pair.plan(hub_lost=True)
+    assert not planned["plan"]["copy"] and planned["plan"]["promote"]
+
+
+@pytest.mark.parametrize("own", [SERVES, None])
+def test_a_schedule_does_not_copy_a_hub_with_other_volumes(pair, copied, own):
+    """Without a record, it was restored from a backup, which may be older than the copy."""
+    pair.hub.objects.pop(("ConfigMap", "flower-standby"))
+    if own is not None:
+        pair.hub.put_term(own)
+    pair.lose_volume()
+    with pytest.raises(ClusterError, match="hub has another volume for its database"):
+        pair.act(superlink_standby)
+    assert not copied and pair.spare.term() == COPY and pair.hub.term() == own
+    pair.act(superlink_standby, accept_volumes=True)
+    assert len(copied) == 1 and pair.spare.term().hub_claim == pair.hub.term().hub_claim == "new"
+    pair.act(superlink_standby)
+
+
+def test_the_first_copy_notes_the_volumes_and_so_does_a_failover(pair, copied, monkeypatch):
+    pair.spare.put_term(Term(STANDBY, 1, "hub", "spare", "2026-11-24T20:00:00Z", "spare-data-superlink-0"))  # of an earlier release
+    pair.act(superlink_standby)
+    assert (pair.spare.term().hub_claim, pair.spare.term().hub_outputs) == ("hub-data-superlink-0", "hub-superlink-outputs")
+    monkeypatch.setattr(volume_pod, "remove", lambda *_arguments: None)
+    plan = pair.plan()["plan"]
+    pair.hub.put_term(Term(FENCED, plan["number"], "spare"))
+    pair.act(superlink_failover, state="promoted", plan=plan)
+    assert pair.spare.term() == Term(ACTIVE, 2, "spare", "hub", hub_claim="spare-data-superlink-0")
+
+
+# ---- before the hub is stopped -----------------------------------------------------------------------------------------
+
+
+def test_a_failover_that_could_not_copy_is_refused_before_the_hub_is_stopped(pair, parsed_hub):
+    pair.specs["spare"] = parsed_hub(version="1.40.0", outputs_enabled=True)
+    with pytest.raises(ClusterError, match=r"cannot read the database of Flower 1\.41\.0 on hub: .* Nothing was changed"):
+        pair.plan()
+    pair.specs["spare"] = parsed_hub(version="1.41.0", outputs_enabled=False)
+    with pytest.raises(ClusterError, match="superlink_outputs_enabled is false"):
+        pair.plan(check=True)
+
+
+def test_so_is_one_into_a_namespace_of_someone_else(pair):
+    others = {"labels": {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "other"}}
+    pair.spare.put("Namespace", "flower", metadata=others)
+    with pytest.raises(ClusterError, match="spare: v1 Namespace flower|spare: Namespace"):
+        pair.plan()
+
+
+def test_a_standby_that_does_not_answer_is_not_taken_for_a_lost_hub(pair):
+    def silent(*_arguments):
+        raise Unreachable("spare: no answer")
+
+    get = pair.spare.get
+    pair.spare.get = lambda version, kind, name, space=None: silent() if name == "flower-ledger" else get(version, kind, name, space)
+    with pytest.raises(ClusterError, match="spare: no answer"):
+        pair.plan()
+
+
+def test_what_fails_when_the_hub_is_stopped_names_the_way_back(pair, copied):
+    plan = pair.plan()["plan"]
+    pair.hub.put_term(Term(FENCED, plan["number"], "spare"))
+    pair.lose_volume()
+    with pytest.raises(ClusterError, match="hub is fenced, and no hub serves.* delete the ConfigMap flower-standby") as refused:
+        pair.act(superlink_failover, state="promoted", plan=plan)
+    assert "another volume" in refused.value.message and not copied and pair.spare.term() == COPY
+
+
+# ---- active runs -------------------------------------------------------------------------------------------------------
+
+
+def test_runs_that_cannot_be_listed_forbid_a_failover(pair, monkeypatch):
+    def refuse(_cli):
+        raise ClusterError("hub: no right to exec")
+
+    monkeypatch.setattr(runs, "read_all", refuse)
+    with pytest.raises(ClusterError, match="whether hub has active runs"):
+        pair.plan()
+    assert any("not known (hub: no right to exec)" in line for line in pair.plan(abandon_runs=True)["lines"])
+    pair.hub.put("Pod", "superlink-0", status={"containerStatuses": [{"name": "superlink", "ready": False, "state": {"waiting": {}}}]})
+    assert any("its SuperLink is down (container waiting)" in line for line in pair.plan()["lines"])
+
+
+# ---- a standby that is removed -----------------------------------------------------------------------------------------
+
+
+def leave(pair):
+    found = pair.act(superlink_standby, state="absent")
+    return found["removable"]
+
+
+def test_a_copy_that_was_never_completed_can_be_removed(pair, copied):
+    for name in [name for name in pair.spare.objects if name[0] == "ConfigMap"]:
+        pair.spare.objects.pop(name)
+    pair.act(superlink_standby)
+    ((_hub, _standby, begun),) = copied
+    assert begun == Term(STANDBY, 1, "hub", "spare"), "the record comes first"
+    pair.spare.put_term(begun)
+    assert leave(pair) and pair.hub.term().standby == ""
+
+
+def test_so_can_what_is_left_without_a_record(pair):
+    pair.spare.objects.pop(("ConfigMap", "flower-standby"))
+    assert leave(pair) and pair.hub.term() == Term(ACTIVE, 1, "hub")
+    pair.spare.objects.pop(("ConfigMap", "flower-ledger"))
+    assert leave(pair), "the volume is that of a copy"
+    pair.spare.objects.clear()
+    assert not leave(pair)
+
+
+def test_what_may_be_another_hub_is_not_removed(pair):
+    pair.spare.objects.pop(("ConfigMap", "flower-standby"))
+    pair.spare.put("StatefulSet", "superlink", spec={"replicas": 1})
+    assert not leave(pair), "it serves"
+    pair.spare.put("StatefulSet", "superlink", spec={"replicas": 0})
+    assert leave(pair)
+    pair.spare.objects.pop(("ConfigMap", "flower-ledger"))
+    assert not leave(pair), "it lost its ledger"
+    pair.spare.objects.pop(("StatefulSet", "superlink"))
+    pair.spare.put("PersistentVolumeClaim", "data-superlink-0")
+    assert not leave(pair), "a volume that a hub had left"
+    pair.spare.put_hub("another")
+    pair.spare.put("StatefulSet", "superlink", spec={"replicas": 0})
+    assert not leave(pair)
+
+
+def test_nothing_is_removed_without_a_record_when_the_hub_is_gone(pair):
+    pair.spare.objects.pop(("ConfigMap", "flower-standby"))
+    pair.hub.objects.clear()
+    assert not leave(pair)
