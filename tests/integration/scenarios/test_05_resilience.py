@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 
 END = "import os, signal; os.kill(1, signal.SIGTERM)"
@@ -59,4 +61,24 @@ def test_supernode_container_ends(fed):
     others = {name: life for name, life in before.items() if name != pod}
     assert {name: life for name, life in fed.lives("site-a").items() if name != pod} == others
     fed.wait_online(*fed.keys("site-b").values())
+    fed.unchanged()
+
+
+@pytest.mark.nightly
+def test_a_superlink_that_cannot_start_is_corrected(fed):
+    """Its StatefulSet leaves a pod as it is that is not ready, also when the template is right again: one run of site.yml corrects it."""
+    keys, known = {site: fed.keys(site) for site in ("site-a", "site-b")}, set(fed.nodes())
+    wrong, right = fed.base(), fed.base()
+    wrong["hub"]["superlink_extra_args"] = ["--no-such-argument"]
+    for site in keys:
+        wrong[site]["supernode_wait_timeout"] = 20
+    fed.settled = False
+    failed = fed.play("site", hosts=wrong, rc=2)
+    assert "superlink-0" in failed.messages(failed=True), failed.messages(failed=True)
+    fed.play("site", hosts=right)
+    entries = [note for entry in fed.trail()[-2:] for note in entry["sites"].get("hub", {}).get("words", [])]
+    assert any("pod superlink-0 was created again: it was not ready" in words for words in entries), entries
+    fed.wait_online(*(node for nodes in keys.values() for node in nodes.values()))
+    assert {site: fed.keys(site) for site in keys} == keys and set(fed.nodes()) == known
+    fed.settled = True
     fed.unchanged()

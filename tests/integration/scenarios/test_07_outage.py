@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 
 def test_site_that_is_down_fails_alone(fed, dead, tmp_path):
     hosts = fed.base()
@@ -45,3 +47,19 @@ def test_hub_that_is_down(fed, dead):
     rows = {line.split()[0]: line for line in status.table}
     assert "unreachable" in rows["hub"] and "2/2" in rows["site-a"], rows
     assert "hub: " in status.messages("hub", failed=True)
+
+
+@pytest.mark.nightly
+def test_supernodes_that_their_site_deleted_are_missed(fed):
+    """Nothing is wrong with what is there: what is not there is a problem, too, and the next run creates it."""
+    site, keys = fed.cluster("site-b"), fed.keys("site-b")
+    fed.settled = False
+    site.delete("apps/v1", "StatefulSet", "supernode-gpu", fed.namespace, propagation="Foreground")
+    fed.wait("the end of its pods", lambda: not fed.pods("site-b"))
+    report = fed.play("status", "-e", "flower_status_format=json").report
+    assert not report["healthy"] and any("site-b: no SuperNodes are deployed" in problem for problem in report["problems"]), report["problems"]
+    fed.play("site")
+    fed.wait_online(*keys.values())
+    assert fed.keys("site-b") == keys
+    fed.settled = True
+    fed.unchanged()

@@ -324,6 +324,33 @@ def test_runs_forbid_a_failover_of_a_hub_that_serves(pair: Pair) -> None:
 
 
 @pytest.mark.soak
+def test_a_hub_that_lost_its_volume_is_not_copied(pair: Pair) -> None:
+    """The copy is all that there is: neither a schedule nor a failover replaces it by the empty volume."""
+    known, runs = set(pair.nodes("hub")), pair.runs("hub")
+    pair.play("standby")
+    pair.scale("hub", 0)
+    pair.fed.wait("the end of the hub", lambda: not pair.pods("hub"))
+    claim = ("v1", "PersistentVolumeClaim", "data-superlink-0", SPACE)
+    lost = pair.cluster("hub").get(*claim)
+    pair.cluster("hub").delete(*claim, propagation="Background")
+    pair.fed.wait("the end of its volume", lambda: pair.cluster("hub").get(*claim) is None)
+    spec = {key: value for key, value in lost["spec"].items() if key != "volumeName"}
+    meta = {key: lost["metadata"][key] for key in ("name", "namespace", "labels")}
+    pair.cluster("hub").create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec})
+    copied = pair.term("spare").copied
+    said = pair.play("standby", rc=2).messages("spare", failed=True)
+    assert "flower_standby_accept_volumes" in said, said
+    said = pair.play("failover", "-e", "flower_failover=true", rc=2).messages("spare", failed=True)
+    assert "flower_failover_hub_lost=true" in said, said
+    assert pair.term("spare").copied == copied and pair.term("hub").state == "active"
+    pair.play("failover", "-e", "flower_failover=true flower_failover_hub_lost=true")
+    assert pair.runs("spare") == runs and pair.nodes("spare") == dict.fromkeys(known, "online")
+    pair.play("failover", "-e", "flower_failover=true")  # fences the old hub
+    pair.play("failback", "-e", "flower_failover=true")
+    assert pair.runs("hub") == runs and pair.nodes("hub") == dict.fromkeys(known, "online") and serving(pair) == ["hub"]
+
+
+@pytest.mark.soak
 def test_the_namespaces_of_the_hub_are_lost_and_the_standby_is_removed(pair: Pair) -> None:
     known = set(pair.nodes("hub"))
     pair.play("standby", "-e", "flower_standby_state=absent")
@@ -338,5 +365,12 @@ def test_the_namespaces_of_the_hub_are_lost_and_the_standby_is_removed(pair: Pai
     assert pair.nodes("spare") == dict.fromkeys(known, "online")
     pair.play("failback", "-e", "flower_failover=true")  # into an empty cluster
     assert pair.nodes("hub") == dict.fromkeys(known, "online") and serving(pair) == ["hub"]
-    pair.play("standby")
+    # A first copy that was interrupted is a copy of all keys: it is removed as well.
+    begun = pair.fed.start("standby", hosts=pair.inventory())
+    ca = ("v1", "Secret", "flower-ca", f"{SPACE}-ca")
+    pair.fed.wait("keys at the standby", lambda: not begun.running() or pair.cluster("spare").get(*ca), 180, pause=0.1)
+    assert begun.running(), "the first copy was over"
+    begun.kill()
     pair.play("standby", "-e", "flower_standby_state=absent")
+    assert pair.cluster("spare").get(*ca) is None and pair.term("spare") is None
+    assert pair.cluster("spare").get("v1", "PersistentVolumeClaim", "data-superlink-0", SPACE) is None
