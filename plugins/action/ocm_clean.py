@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import query
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
@@ -61,20 +62,15 @@ class ActionModule(ClusterAction):
             made += hub.list(api.ADDONS, "AddOnDeploymentConfig", params["namespace"], labels=labels)
             sets = self._replica_sets(hub, params)
             managements = hub.list(api.ADDONS, "ClusterManagementAddOn")
-            clusters = hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={params['addon']}")
+            clusters: list[dict[str, Any]] = []
+            for name in versions.addon_names(made, params["addon"]):
+                clusters += hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={name}")
             gone = versions.unused(made, managements, clusters)
             if sets:
                 label = replica_set.label(params["federation"])
                 gone += versions.unused_apps(sets, hub.list(api.CLUSTERS, "ManagedCluster", labels=label), label)
             result = apply_objects(hub, gone, state="absent", check=self.check, show_diff=self.show_diff)
-        results = [*self._labels, removed, result]
-        return {
-            **result.as_dict(),
-            "changed": any(one.changed for one in results),
-            "objects": [entry for one in results for entry in one.objects],
-            "diff": [entry for one in results for entry in one.diff],
-            "warnings": warnings,
-        }
+        return {**merged([*self._labels, removed, result]), "warnings": warnings, "msg": result.msg}
 
     @staticmethod
     def _replica_sets(hub: Cluster, params: dict[str, Any]) -> list[dict[str, Any]]:

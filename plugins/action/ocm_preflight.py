@@ -16,12 +16,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec i
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {"spec": {"type": "dict", "required": True}}
+    ARGS = {"spec": {"type": "dict", "required": True}, "claim": {"type": "bool", "default": False}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read everything, then report all faults at once."""
         with self.connect() as hub:
-            found = hub_reader.at_addon(hub, AddonSpec.parse(params["spec"]))
+            found = hub_reader.at_addon(hub, AddonSpec.parse(params["spec"]), claim=params["claim"])
         return {
             **found,
             "changed": False,

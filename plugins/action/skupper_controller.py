@@ -14,17 +14,13 @@ from urllib.error import URLError
 from ansible.module_utils.urls import open_url
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset as sets
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.foreign import of_others
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller, installed
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults, version_fault
-
-_APPS = "apps/v1"
 
 
 class ActionModule(SkupperAction):
@@ -47,6 +43,7 @@ class ActionModule(SkupperAction):
         with self.reach() as cluster:
             if params["state"] == "absent":
                 return self._absent(cluster, spec, params["wait_timeout"])
+            self.refuse([installed.fault(cluster, spec)])
             if spec.install == "operator":
                 return self._operator(cluster, spec, params["wait_timeout"])
             return self._manifests(cluster, spec, params)
@@ -55,9 +52,8 @@ class ActionModule(SkupperAction):
 
     def _manifests(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         namespace = controller.home(spec)
-        live = self._deployment(cluster, namespace)
-        ours = self._is_ours(live, namespace)
-        if live is not None and not ours:
+        live = installed.deployment(cluster, namespace)
+        if live is not None and not controller.is_part(live, namespace):
             wrong = version_fault(controller.release(live))
             if wrong:
                 raise ClusterError(
@@ -91,15 +87,6 @@ class ActionModule(SkupperAction):
         return self.finished(f"Skupper's controller is {controller.image(there)}", namespace=namespace)
 
     @staticmethod
-    def _deployment(cluster: Cluster, namespace: str) -> Object | None:
-        return cluster.get(_APPS, "Deployment", controller.NAME, namespace)
-
-    @staticmethod
-    def _is_ours(live: Mapping[str, Any] | None, namespace: str) -> bool:
-        labels = ((live or {}).get("metadata") or {}).get("labels") or {}
-        return labels.get(sets.PART_OF) == sets.set_id(controller.NAME, namespace)
-
-    @staticmethod
     def _read(spec: NetworkSiteSpec) -> list[Object]:
         where = controller.location(spec)
         try:
@@ -121,24 +108,17 @@ class ActionModule(SkupperAction):
 
     def _operator(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
         namespace = controller.home(spec)
-        try:
-            found = [
-                one
-                for one in cluster.list(controller.OPERATORS, "Subscription", namespace)
-                if (one.get("spec") or {}).get("name") == controller.PACKAGE
-            ]
-        except NotServed as error:
-            raise ClusterError(
-                f"the cluster {cluster.name} has no Operator Lifecycle Manager ({error.text}): skupper_site_install: operator is for "
-                "OpenShift; elsewhere use manifests."
-            ) from error
+        found = installed.subscriptions(cluster, namespace)
         if found:
             wrong = controller.channel_fault(found[0])
             if wrong:
                 raise ClusterError(f"{wrong}.")
             name = found[0]["metadata"]["name"]
         else:
-            self.apply(cluster, controller.subscription(spec), applyset=controller.NAME, applyset_namespace=namespace)
+            groups = cluster.list(controller.GROUPS, "OperatorGroup", namespace)
+            self.refuse([controller.groups_fault(namespace, groups)])
+            wanted = controller.subscription(spec, groups)
+            self.apply(cluster, wanted, applyset=controller.NAME, applyset_namespace=namespace)
             name = controller.PACKAGE
         if self.check and not found:
             return self.finished("the operator would be installed", namespace=namespace)
@@ -151,7 +131,7 @@ class ActionModule(SkupperAction):
             return controller.operator_state(
                 live,
                 cluster.get(controller.OPERATORS, "ClusterServiceVersion", csv, namespace) if csv else None,
-                self._deployment(cluster, namespace),
+                installed.deployment(cluster, namespace),
             )
 
         state = self.wait(seconds, look)
@@ -181,6 +161,10 @@ class ActionModule(SkupperAction):
                     f"{cluster.name}: Skupper's controller is not deleted, because there still are Sites: {', '.join(sorted(left))}"
                 )
                 return self.finished("Skupper's controller stays")
+        # Then a namespace is created for the controller alone.
+        own = spec.install == "manifests" and spec.scope == "cluster"
+        # Before anything is deleted, since what belongs to the controller would be without its owner then.
+        stays = self._why_stays(cluster, namespace) if own else ""
         self.apply(
             cluster,
             [],
@@ -190,23 +174,19 @@ class ActionModule(SkupperAction):
             wait=True,
             wait_timeout=seconds,
         )
-        kept = self._remove_namespace(cluster, spec, namespace, seconds)
+        if own and not stays:
+            self.remove(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}], seconds)
+        kept = f"; namespace {namespace} stays ({stays})" if stays else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
 
-    def _remove_namespace(self, cluster: Cluster, spec: NetworkSiteSpec, namespace: str, seconds: float) -> str:
-        """Remove the namespace that was created for the controller alone, unless someone uses it; returns why it stays."""
-        if spec.install != "manifests" or spec.scope != "cluster":
-            return ""
+    @staticmethod
+    def _why_stays(cluster: Cluster, namespace: str) -> str:
+        """Why the namespace stays when the controller is removed: someone else created it or uses it. Empty if it goes."""
         live = cluster.get("v1", "Namespace", namespace)
-        left = of_others(cluster, namespace)
-        for kind in ("Pod", "PersistentVolumeClaim"):
-            listed = [] if self.check else cluster.list("v1", kind, namespace)
-            left += [
-                f"{kind} {one['metadata']['name']}" for one in listed if not one["metadata"].get("deletionTimestamp")
-            ]
-        stays = controller.why_stays(live, left)
+        stays = controller.why_stays(live, [])
         if stays:
-            return f"; namespace {namespace} stays ({stays})"
-        self.remove(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}], seconds)
-        return ""
+            return stays
+        listed, unseen = contents.everything(cluster, namespace)
+        left = contents.strange(listed, lambda one: controller.is_part(one, namespace))
+        return controller.why_stays(live, left, unseen)

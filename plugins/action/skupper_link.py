@@ -60,24 +60,32 @@ class ActionModule(SkupperAction):
         return {**done, "site": self.inventory_host}
 
     def _present(self, join: Join, *, renew: bool) -> dict[str, Any]:
-        spec = join.spec
         seen, own = join.look_at_hub(), join.look_at_site()
         if self.check and not seen.denied and (seen.site is None or own.site is None):
             return self._foreseen(join)
-        plan = links.decide(spec, seen, own, join.now(), join.renew_before)
-        if plan.fault:
-            raise ClusterError(f"{plan.fault}.")
-        self.warn(*plan.warnings)
+        plan = self._decided(join, seen, own)
+        if not self.check and plan.do not in (links.ADOPT, links.WITHHOLD):
+            seen = self._ready(join, seen)
+            plan = self._decided(join, seen, own)
         if plan.do == links.WITHHOLD:
             self.warn(f"{self.inventory_host}: {plan.why}")
             return self.finished(plan.why, denied=True, link={})
-        if not self.check and plan.do != links.ADOPT:
-            seen = self._ready(join, seen)
-            plan = links.decide(spec, seen, own, join.now(), join.renew_before)
         if plan.do == links.ADOPT:
             found = self._await([plan.adopted], join, seen)
             return self.finished(plan.why, denied=False, link=self._facts(own, found, {}, adopted=True))
         return self._linked(join, seen, own, plan, renew=renew)
+
+    def _decided(self, join: Join, seen: links.Hub, own: links.Site) -> links.Plan:
+        """What to do, after its warnings were shown.
+
+        Raises:
+            ClusterError: nothing can be done.
+        """
+        plan = links.decide(join.spec, seen, own, join.now(), join.renew_before)
+        if plan.fault:
+            raise ClusterError(f"{plan.fault}.")
+        self.warn(*plan.warnings)
+        return plan
 
     def _ready(self, join: Join, seen: links.Hub) -> links.Hub:
         """The hub, when others can link to it: before that a token would be lost, and a Link would lead nowhere."""
@@ -144,7 +152,7 @@ class ActionModule(SkupperAction):
         if renewed or not seen.ca:
             trusted = link_credentials.trust(made["ca.crt"], seen.server)
         else:
-            trusted = link_credentials.bundle(seen.ca, seen.server.get("ca.crt", ""))
+            trusted = link_credentials.bundle(links.trusted_ca(seen), seen.server.get("ca.crt", ""))
             if link_credentials.same_authorities(trusted, made["ca.crt"]):
                 trusted = made["ca.crt"]
         return {"tls.crt": made["tls.crt"], "tls.key": made["tls.key"], "ca.crt": trusted}
@@ -220,6 +228,7 @@ class ActionModule(SkupperAction):
         """Take the link away on both sides. Its certificate stays valid until the hub's CA changes."""
         spec = join.spec
         if join.site.get("v1", "Namespace", join.at_site) is not None:
+            self.refuse_other_end(join.site, join.at_site, hub=False, removing=_SET)
             own = join.look_at_site()
             self.apply(
                 join.site,

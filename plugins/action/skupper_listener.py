@@ -42,6 +42,7 @@ class ActionModule(SkupperAction):
         with self.reach() as cluster:
             if params["state"] == "absent":
                 return self._absent(cluster, spec, kind, params["wait_timeout"])
+            self.refuse_other_end(cluster, spec.namespace, hub=kind == "Connector")
             plan = self._plan(cluster, spec, kind)
             if plan.fault:
                 raise ClusterError(f"{plan.fault}.")
@@ -99,6 +100,7 @@ class ActionModule(SkupperAction):
         namespace = spec.namespace
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}, so no {kind} exists")
+        self.refuse_other_end(cluster, namespace, hub=kind == "Connector", removing=_SET)
         _ours, theirs = split(self.listed(cluster, kind, namespace))
         self.apply(
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds

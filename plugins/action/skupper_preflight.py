@@ -6,12 +6,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, security, sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+    installed,
+    listeners,
+    security,
+    sites,
+    state,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import ListenerSpec, NetworkSiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
 
@@ -32,23 +40,41 @@ class ActionModule(SkupperAction):
         self.refuse(rules.all_faults(site, listener, link))
         with self.reach() as cluster:
             wanted = NetworkSiteSpec.parse(site)
+            live = cluster.get("v1", "Namespace", wanted.namespace)
+            going = live is not None and bool(live["metadata"].get("deletionTimestamp"))
+            self._check_place(cluster, wanted, live, going=going)
+            self.refuse([installed.fault(cluster, wanted)])
             if wanted.install == "none" or self.is_served(cluster):
                 self.require_kinds(cluster)
-                self._check(cluster, wanted, ListenerSpec.parse(listener), at_hub=not link)
+                if live is not None and not going:
+                    self._check(cluster, wanted, ListenerSpec.parse(listener), live)
         return self.finished(f"{cluster.name} can take part in the Skupper network")
 
-    def _check(self, cluster: Cluster, site: NetworkSiteSpec, listener: ListenerSpec, *, at_hub: bool) -> None:
+    def _check_place(
+        self, cluster: Cluster, site: NetworkSiteSpec, live: Mapping[str, Any] | None, *, going: bool
+    ) -> None:
+        """Stop where the namespace is that of the other end of the network, or of another host of this run."""
         namespace = site.namespace
-        live = cluster.get("v1", "Namespace", namespace)
-        if live is None or live["metadata"].get("deletionTimestamp"):
-            return
+        if live is not None and not going:
+            own = sites.has_own(site, self.listed(cluster, "Site", namespace))
+            self.refuse_other_end(cluster, namespace, hub=site.hub, own=own)
+        other = self.claim(self.inventory_host, [f"skupper {one}" for one in look.places(cluster, namespace, [live])])
+        if other:
+            raise ClusterError(
+                f"this host and {other} are the same namespace {namespace} of the same cluster, and Skupper serves one Site for a "
+                "namespace: each would replace the Site of the other. If one of them is the hub, set flower_connectivity to direct for the "
+                "other; two sites need two namespaces (flower_namespace)."
+            )
+
+    def _check(self, cluster: Cluster, site: NetworkSiteSpec, listener: ListenerSpec, live: Mapping[str, Any]) -> None:
+        namespace = site.namespace
         found = self.listed(cluster, "Site", namespace)
         plan = sites.decide(site, found)
         faults = [plan.fault]
         served = sites.active(found)
         wrong = rules.version_fault((state.status(served).get("controller") or {}).get("version"))
         faults.append(wrong and f"the controller that serves namespace {namespace} of {cluster.name} {wrong}")
-        if at_hub:
+        if site.hub:
             ends = listeners.decide_connector(listener, self.listed(cluster, "Connector", namespace))
         else:
             service = cluster.get("v1", "Service", listener.host, namespace)

@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
+from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration, moment
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -63,13 +63,22 @@ class ActionModule(SkupperAction):
         todo = rotation_plan.todo(choice, known, now, duration(params["renew_before"]))
         if set(todo) & {rotation_plan.CA, rotation_plan.SERVER}:
             self._leave_adopted(hub, todo, choice)
+            if choice != rotation_plan.DUE and rotation_plan.stage(before) == rotation_plan.NONE:
+                raise ClusterError(
+                    f"the Secret of the CA or {skupper.SITE_SERVER} is not in namespace {params['hub_namespace']} of {cluster.name}, so nothing "
+                    "can be rotated or revoked. Skupper recreates them within half a minute: is its controller running? Then run again."
+                )
+        since = None
         if params["revoke"]:
             todo[rotation_plan.CA] = f"the link of {params['revoke']} is revoked"
-            self._take_back(cluster, params)
+            since = self._take_back(cluster, params)
         facts = rotation_plan.facts(before)
         if self.check or not todo:
             self.done["changed"] |= bool(todo)
             return self._result(todo, facts, before)
+        first = rotation_plan.first_of_revocation(hub.read(), since) if params["revoke"] else ""
+        if first:
+            hub.step(first)
         done: set[str] = set()
         while True:
             seen = hub.read()
@@ -94,8 +103,13 @@ class ActionModule(SkupperAction):
             theirs = [f"{kind} ({todo.pop(kind)})" for kind in (rotation_plan.CA, rotation_plan.SERVER) if kind in todo]
             self.warn(f"{' and '.join(theirs)}: {error}")
 
-    def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> None:
-        """Deny the site in the ledger, so that it is not linked again, and remove the hub's objects for its link."""
+    def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> datetime.datetime | None:
+        """Deny the site in the ledger, so that it is not linked again, and remove the hub's objects for its link.
+
+        Returns:
+            Since when the hub has issued nothing for it, by the hub's clock: since its denial. None when there was an object for its link
+            until now, or there is no denial.
+        """
         site = params["revoke"]
         ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
         now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0).isoformat()
@@ -114,6 +128,8 @@ class ActionModule(SkupperAction):
             if live is not None and is_ours(live):
                 going.append(live)
         self.remove(cluster, going, params["wait_timeout"], at_hub=True)
+        since = None if going else moment(ledger.read_denial(site).get("since"))
+        return since and since + datetime.timedelta(seconds=cluster.skew or 0)
 
     def _result(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation_plan.Hub) -> dict[str, Any]:
         words = "; ".join(f"{kind}: {why}" for kind, why in todo.items()) or "nothing is due"

@@ -52,10 +52,12 @@ class ActionModule(SkupperAction):
             self.require_kinds(cluster)
         namespace, seconds = spec.namespace, params["wait_timeout"]
         made = self.make_namespace(cluster, spec, seconds)
-        self._let_routers_in(cluster, spec)
-        plan = sites.decide(spec, [] if made else self.listed(cluster, "Site", namespace))
+        found = [] if made else self.listed(cluster, "Site", namespace)
+        end = "" if made else self.end_of(cluster, namespace, own=sites.has_own(spec, found))
+        plan = sites.decide(spec, found, end)
         if plan.fault:
             raise ClusterError(f"{plan.fault}.")
+        self._let_routers_in(cluster, spec)
         self.warn(*plan.warnings)
         self.wait_gone(cluster, plan.leaving, seconds)
         # Two Sites are one too many, and the routers of the previous one must be gone before the new ones are created.
@@ -70,8 +72,8 @@ class ActionModule(SkupperAction):
             live: Object | None = self.wait_site(cluster, namespace, name, seconds)
         else:
             live = self.read(cluster, "Site", name, namespace)
-        found = facts(live, adopted=plan.adopted is not None)
-        return self.finished(self._words(found, name, namespace), site=found)
+        told = facts(live, adopted=plan.adopted is not None)
+        return self.finished(self._words(told, name, namespace), site=told)
 
     def _let_routers_in(self, cluster: Cluster, spec: NetworkSiteSpec) -> None:
         """Lower the Pod Security level of a namespace of ours to what Skupper's routers comply with. One field, so the
@@ -123,7 +125,9 @@ class ActionModule(SkupperAction):
         namespace = spec.namespace
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}, so there is no Site")
-        ours, theirs = split(self.listed(cluster, "Site", namespace))
+        found = self.listed(cluster, "Site", namespace)
+        self.refuse_other_end(cluster, namespace, hub=spec.hub, own=sites.has_own(spec, found), removing=_SET)
+        ours, theirs = split(found)
         self.apply(
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )

@@ -14,7 +14,8 @@ author:
 description:
   - >-
     Reports kinds that the hub does not serve, features that are disabled or not supported by its API, missing rights,
-    an add-on of the same name that belongs to someone else, and cluster sets that do not exist or are not bound.
+    an add-on of the same name that belongs to someone else, one of a federation of the same name in another namespace,
+    and cluster sets that do not exist or are not bound.
   - The supported features are determined from the schema that the hub serves.
   - This module is a step of the role C(federated.flower.ocm_addon). Its options may change in any release.
 options:
@@ -23,6 +24,11 @@ options:
       - The specification, as assembled by the role C(federated.flower.ocm_addon).
     type: dict
     required: true
+  claim:
+    description:
+      - Whether an add-on of a federation of this name in another namespace may be taken over.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -19,8 +19,13 @@ description:
     A controller that someone else installed is used as it is. A controller that this module installed is upgraded to
     other manifests only with O(upgrade), because an upgrade restarts the routers of all its sites.
   - >-
+    Fails and changes nothing if someone else installed Skupper in another way or in another namespace: the manifests
+    would overwrite its CustomResourceDefinitions, and a second controller would serve the same Sites.
+  - An OperatorGroup of someone else is used as it is. One is created if the operator's namespace has none.
+  - >-
     The controller is removed only if no Site is left. CustomResourceDefinitions are always kept, because deleting
-    them would delete all objects of their kinds.
+    them would delete all objects of their kinds. The namespace C(skupper) is deleted if this module created it and
+    nothing else is in it.
   - Needs rights to create CustomResourceDefinitions, ClusterRoles and namespaces, or subscriptions.
   - This module is a step of the role C(federated.flower.skupper_site). Its options may change in any release.
 options:

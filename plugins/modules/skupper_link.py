@@ -26,6 +26,10 @@ description:
     its CA changes, and after half of the certificate's lifetime (or C(renew_before) of O(spec) before its expiry).
     Links are not recreated.
   - >-
+    While the hub's router does not trust the current CA, because a rotation was interrupted, the link keeps its
+    certificate, with a warning. A site without a certificate that the router accepts is not linked until the rotation
+    continues.
+  - >-
     A site with a Link to the hub that someone else created is not changed. A denied site
     (M(federated.flower.site_access)) is neither linked nor renewed.
   - This module is a step of the role C(federated.flower.skupper_link). Its options may change in any release.

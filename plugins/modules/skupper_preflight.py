@@ -16,6 +16,9 @@ description:
     Reports all faults in the variables of the roles C(skupper_site), C(skupper_listener) and C(skupper_link). Then
     checks that Skupper's CustomResourceDefinitions exist and are recent enough, that the controller is installed,
     that the namespace does not have two Sites, and that the Listener's name is available.
+  - >-
+    Refuses a site in the namespace of the hub, a hub in the namespace of a site, two hosts that are one namespace, and
+    the installation of a controller beside one that someone else installed in another way.
   - This module is a step of the role C(federated.flower.skupper_site). Its options may change in any release.
 options:
   site:

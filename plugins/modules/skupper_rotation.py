@@ -25,7 +25,8 @@ description:
   - >-
     With O(revoke) the rotation excludes a site. V(begin) denies it in the ledger and deletes the hub's objects for
     its link, and V(finish) closes all connections that use previous certificates. Sites with a valid certificate
-    reconnect at once.
+    reconnect at once. If a rotation has not been finished, and its CA may have signed a certificate of the site,
+    V(begin) creates yet another CA.
   - If someone else created the hub's Site, its CA and its router's certificate are not rotated.
   - This module is a step of the role C(federated.flower.skupper_link). Its options may change in any release.
 options:

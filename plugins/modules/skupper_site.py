@@ -20,7 +20,8 @@ description:
     error.
   - >-
     A Site of this collection with another name is deleted first, with everything that Skupper created for it, because
-    Skupper supports one Site per namespace.
+    Skupper supports one Site per namespace. The Site of the hub is never replaced or removed by that of a site in its
+    namespace, nor the other way round.
   - This module is a step of the role C(federated.flower.skupper_site). Its options may change in any release.
 options:
   spec:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..apply import applyset as sets
 from ..apply.engine import apply_objects
 from ..apply.wait import Clock, Waiter
 from ..audit import notes
@@ -19,7 +20,7 @@ from ..kube.api_errors import NotServed, Unreachable
 from ..kube.client import Cluster
 from ..manifests import namespace as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
-from ..skupper import sites, state
+from ..skupper import ends, sites, state
 from ..skupper.state import State
 from ..spec.part_spec import PartSpec
 from ..validate.skupper_faults import OLDEST, version_fault
@@ -50,7 +51,7 @@ class SkupperAction(ClusterAction):
     @staticmethod
     def refuse(faults: Iterable[str]) -> None:
         """Stop when a spec has faults."""
-        found = list(faults)
+        found = list(filter(None, faults))
         if found:
             raise ClusterError("; ".join(found) + ".")
 
@@ -104,6 +105,28 @@ class SkupperAction(ClusterAction):
             return cluster.get(api_version, kind, name, namespace)
         except NotServed:
             return None
+
+    @staticmethod
+    def end_of(cluster: Cluster, namespace: str, *, own: bool = False) -> str:
+        """Which end of the network a namespace is; C(own) as for C(ends.of)."""
+        return ends.of((_record(cluster, name, namespace) for name in ends.RECORDS), own=own)
+
+    def refuse_other_end(
+        self, cluster: Cluster, namespace: str, *, hub: bool, own: bool = False, removing: str = ""
+    ) -> None:
+        """Stop where the namespace is that of the other end.
+
+        Args:
+            cluster: a connection.
+            namespace: its name.
+            hub: whether this host is the hub.
+            own: as for C(ends.of).
+            removing: the ApplySet whose members are to be removed. One without a record has none.
+        """
+        if removing and _record(cluster, removing, namespace) is None:
+            return
+        end = self.end_of(cluster, namespace, own=own)
+        self.refuse([ends.fault(namespace, end, hub=hub, removing=bool(removing))])
 
     # ---- writing -----------------------------------------------------------------------------------------------------
 
@@ -243,6 +266,11 @@ class SkupperAction(ClusterAction):
                 f"Site {namespace}/{name} on {cluster.name} was deleted by someone else during this run. Run again."
             )
         return live
+
+
+def _record(cluster: Cluster, name: str, namespace: str) -> Object | None:
+    """The record of an ApplySet."""
+    return cluster.get("v1", "ConfigMap", sets.parent_name(name), namespace)
 
 
 def facts(site: Mapping[str, Any] | None, *, adopted: bool = False) -> dict[str, Any]:

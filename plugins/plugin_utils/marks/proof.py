@@ -130,6 +130,11 @@ def created(namespace: Object, federation: str) -> bool:
         return annotations_of(namespace)[CREATED_FOR] == federation
     if project_of(namespace):
         return True
+    return created_alone(namespace)
+
+
+def created_alone(namespace: Object) -> bool:
+    """Whether this collection wrote to a Namespace, and no one else can have created it, as the API server recorded it."""
     return has_written(namespace) and not any(map(_may_have_created, namespace["metadata"]["managedFields"]))
 
 

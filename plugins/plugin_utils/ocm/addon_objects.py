@@ -53,6 +53,8 @@ STORAGE = {
     "PersistentVolume": "persistentvolumes",
     "PersistentVolumeClaim": "persistentvolumeclaims",
 }
+# Kinds whose objects are never changed, and never pruned: a cluster may still use them.
+VERSIONED = ("AddOnTemplate", "AddOnDeploymentConfig")
 # Pods of a pool for which the site reports why they wait. More of them fail for the same reason.
 WATCHED_PODS = 8
 

@@ -15,12 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..apply.engine import Result, apply_objects
+from ..apply.label import set_label
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
-from . import addon_objects, api, checks, nodes_work, placements, replica_set, schema, scraping
+from . import addon_objects, api, checks, hub_reader, nodes_work, placements, replica_set, schema, scraping
 from . import work as works
 
 # An agent retries what was refused: the namespace may be created a moment later.
@@ -99,7 +100,7 @@ class Apps:
         clock = Clock(seconds or 0)
         if moves:
             if current:
-                self._leave(current, Clock(max(seconds or 0, _SILENCE)))
+                self._leave(current, Clock(max(seconds or 0, _SILENCE)), self.version)
             self._set(self.version)
         if seconds is not None and not self.check:
             self._wait(clock)
@@ -146,9 +147,9 @@ class Apps:
         foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
         return wanted if foreseen.changed else []
 
-    def _leave(self, version: str, clock: Clock | None) -> None:
-        """Remove the label, and wait until the version's objects are deleted in the cluster."""
-        self._set(None)
+    def _leave(self, version: str, clock: Clock | None, goal: str | None = None) -> None:
+        """Remove the label, and wait until the version's objects are deleted in the cluster; C(goal): the version that follows."""
+        self._set(None, goal)
         while clock is not None and not self.check and self._works(version):
             if not clock.tick():
                 raise ClusterError(
@@ -157,10 +158,10 @@ class Apps:
                     "Run again when they are gone."
                 )
 
-    def _set(self, version: str | None) -> None:
-        """The label that selects the version: the only field of the ManagedCluster that is written."""
-        meta: Object = {"name": self.spec.ocm_cluster, "labels": {self.label: version} if version else {}}
-        self._apply([{"apiVersion": api.CLUSTERS, "kind": "ManagedCluster", "metadata": meta}])
+    def _set(self, version: str | None, goal: str | None = None) -> None:
+        """The label that selects the version: the only field of the ManagedCluster that is written, which may have those of other federations."""
+        live, options = self._cluster(), {"check": self.check, "show_diff": self.show_diff}
+        self.results.append(set_label(self.hub, live, self.label, version, goal=goal, **options))
 
     def live(self) -> dict[str, Any] | None:
         """The cluster's ManifestWork with this version; None while there is none."""
@@ -212,9 +213,7 @@ class Apps:
         if work is not None:
             return f"the ManifestWork {work['metadata']['name']} is still outdated"
         name = replica_set.name_of(self.version)
-        label = f"{api.PLACEMENT_LABEL}={name}"
-        found = self.hub.list(api.PLACEMENTS, "PlacementDecision", self.spec.hub_namespace, labels=label)
-        if self.spec.ocm_cluster in placements.decisions(found):
+        if self.spec.ocm_cluster in placements.decisions(hub_reader.slices(self.hub, self.spec.hub_namespace, name)):
             return f"the ManifestWorkReplicaSet {name} has not created a ManifestWork for it yet"
         return (
             f"the Placement {name} has not selected it: it needs the label {api.ADDON_LABEL}{self.spec.ocm_addon}, which Open Cluster "

@@ -141,11 +141,29 @@ def gate_command(manager: Mapping[str, Any], part: str, feature: str) -> str:
     return f"`kubectl patch clustermanager {manager['metadata']['name']} --type=json -p '{json.dumps([patch])}'`"
 
 
-def foreign(spec: AddonSpec, live: Mapping[str, Any] | None) -> list[str]:
-    """Faults of a ClusterManagementAddOn of that name that is not ours, or another federation's."""
-    labels = ((live or {}).get("metadata") or {}).get("labels") or {}
+def foreign(spec: AddonSpec, live: Mapping[str, Any] | None, *, claim: bool = False) -> list[str]:
+    """Faults of a ClusterManagementAddOn: one of that name that is not ours, or another federation's; one of a federation of the same name
+    whose hub is in another namespace. Add-ons are one namespace for the whole hub of OCM, and so are names of federations.
+
+    Args:
+        live: any of the hub.
+        claim: whether to take over that of the other namespace.
+    """
+    meta = (live or {}).get("metadata") or {}
+    labels = meta.get("labels") or {}
     owner, instance = labels.get("app.kubernetes.io/managed-by"), labels.get("app.kubernetes.io/instance")
-    if live is None or (owner == MANAGER and instance == spec.federation):
+    if live is None:
+        return []
+    if owner == MANAGER and instance == spec.federation:
+        there = _default_namespace(live)
+        if claim or there in ("", spec.namespace):
+            return []
+        return [
+            f"the hub has an add-on {meta['name']} already, which belongs to a federation {spec.federation} in the namespace {there}, and "
+            f"flower_namespace is {spec.namespace}: set flower_federation to another name, and flower_ocm_addon if it is set. If the federation has "
+            "moved to this namespace: -e flower_claim_sites=true takes the add-on over"
+        ]
+    if meta.get("name") != spec.name:
         return []
     whose = f"the federation {instance}" if owner == MANAGER else "someone else"
     return [
@@ -154,11 +172,19 @@ def foreign(spec: AddonSpec, live: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
+def _default_namespace(management: Mapping[str, Any]) -> str:
+    """The namespace of a ClusterManagementAddOn's default config, which is that of its federation's hub; empty without one."""
+    for one in (management.get("spec") or {}).get("supportedConfigs") or []:
+        if one.get("resource") == api.CONFIGS_RESOURCE:
+            return str((one.get("defaultConfig") or {}).get("namespace") or "")
+    return ""
+
+
 def taken(spec: SiteSpec, live: Mapping[str, Any] | None) -> list[str]:
-    """Faults of the add-on that a managed cluster has already: that of another federation, or of another host of the inventory.
+    """Faults of the add-on that a managed cluster has already: that of another federation, of another hub, or of another host of the inventory.
 
     Args:
-        live: its ManagedClusterAddOn; one that Open Cluster Management has just created has no status yet.
+        live: its ManagedClusterAddOn; one that Open Cluster Management has just created has no configs and no status yet.
     """
     meta = (live or {}).get("metadata") or {}
     instance = (meta.get("labels") or {}).get("app.kubernetes.io/instance", spec.federation)
@@ -167,6 +193,14 @@ def taken(spec: SiteSpec, live: Mapping[str, Any] | None) -> list[str]:
         return [
             f"the managed cluster {spec.ocm_cluster} has an add-on {spec.ocm_addon} of the federation {instance}: set flower_ocm_addon "
             "to another name"
+        ]
+    listed = ((live or {}).get("spec") or {}).get("configs") or []
+    homes = {str(one.get("namespace") or "") for one in listed if one.get("resource") == api.CONFIGS_RESOURCE}
+    if homes - {"", spec.hub_namespace}:
+        return [
+            f"the managed cluster {spec.ocm_cluster} is a site of a federation {instance} whose hub is in the namespace "
+            f"{', '.join(sorted(homes))}, and flower_namespace is {spec.hub_namespace}: set flower_federation to another name, and flower_ocm_addon if it "
+            "is set. If the federation has moved to this namespace: -e flower_claim_sites=true takes the site over"
         ]
     if site != spec.cluster:
         return [

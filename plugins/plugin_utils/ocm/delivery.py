@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..apply.engine import Result, apply_objects
+from ..apply.results import merged
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
 from ..base.values import Object
@@ -150,16 +151,11 @@ class Delivery:
 
     def result(self) -> dict[str, Any]:
         """What was done, in the format of C(apply)."""
-        results = [*self.results, *self.apps.results]
-        objects = [one for result in results for one in result.objects]
-        changed = sum(one["change"] not in ("unchanged", "failed") for one in objects)
+        found = merged([*self.results, *self.apps.results])
+        changed = sum(one["change"] not in ("unchanged", "failed") for one in found["objects"])
         return {
-            "changed": any(result.changed for result in results),
-            "objects": objects,
-            "diff": [entry for result in results for entry in result.diff],
-            "warnings": [word for result in results for word in result.warnings],
-            "requests": sum(result.requests for result in results),
-            "msg": f"{changed} of {len(objects)} objects changed on the hub for {self.spec.ocm_cluster}",
+            **found,
+            "msg": f"{changed} of {len(found['objects'])} objects changed on the hub for {self.spec.ocm_cluster}",
         }
 
     def _apply(self, objects: Sequence[Object], **options: Any) -> None:

@@ -23,11 +23,12 @@ _REQUESTS = "open-cluster-management.io/cluster-name"
 _CSR = ("certificates.k8s.io/v1", "CertificateSigningRequest")
 
 
-def at_addon(hub: Cluster, spec: AddonSpec) -> dict[str, Any]:
+def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str, Any]:
     """Can this hub deliver SuperNodes?
 
     Args:
         hub: a connection.
+        claim: whether to take over the add-on of a federation of this name in another namespace.
 
     Returns:
         C(install), C(predicates), C(cluster_sets) and C(clientapps), for the sites' check; C(warnings).
@@ -44,7 +45,8 @@ def at_addon(hub: Cluster, spec: AddonSpec) -> dict[str, Any]:
     faults = checks.missing_kinds(missing) + checks.gates(manager)
     if not faults:
         ask.require(hub, grants.ocm_rights(spec.namespace, spec))
-        faults += checks.foreign(spec, hub.get(api.ADDONS, "ClusterManagementAddOn", spec.name))
+        for management in hub.list(api.ADDONS, "ClusterManagementAddOn"):
+            faults += checks.foreign(spec, management, claim=claim)
         faults += checks.apis(spec, document(hub, api.WORKS), document(hub, api.PLACEMENTS))
         if apps:
             live = [] if manager else hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", spec.namespace)
@@ -99,16 +101,15 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
 
 def chosen(hub: Cluster, management: Mapping[str, Any] | None) -> set[str] | None:
     """Clusters that the add-on's Placements have selected; None without Placements."""
-    strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
-    if strategy.get("type") != PLACEMENTS:
+    named = placements.references(management)
+    if named is None:
         return None
-    found: set[str] = set()
-    for one in strategy.get("placements") or []:
-        label = f"{api.PLACEMENT_LABEL}={one['name']}"
-        found |= set(
-            placements.decisions(hub.list(api.PLACEMENTS, "PlacementDecision", one["namespace"], labels=label))
-        )
-    return found
+    return {cluster for one in sorted(named) for cluster in placements.decisions(slices(hub, *one))}
+
+
+def slices(hub: Cluster, namespace: str, name: str) -> list[dict[str, Any]]:
+    """All PlacementDecisions of one Placement."""
+    return hub.list(api.PLACEMENTS, "PlacementDecision", namespace, labels=f"{api.PLACEMENT_LABEL}={name}")
 
 
 def _refuse(faults: Sequence[str]) -> None:

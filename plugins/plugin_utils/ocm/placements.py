@@ -13,7 +13,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..spec.addon_spec import PLACEMENTS
 from . import api
+
+
+def references(management: Mapping[str, Any] | None) -> set[tuple[str, str]] | None:
+    """Namespace and name of the Placements by which a ClusterManagementAddOn gets its clusters; None without that strategy."""
+    strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
+    if strategy.get("type") != PLACEMENTS:
+        return None
+    return {(one["namespace"], one["name"]) for one in strategy.get("placements") or []}
+
+
+def taken_over(management: Mapping[str, Any] | None) -> set[tuple[str, str]]:
+    """Namespace and name of the Placements from which OCM's add-on manager has begun to take the clusters of an add-on."""
+    status = (management or {}).get("status") or {}
+    return {(one["namespace"], one["name"]) for one in status.get("installProgressions") or []}
 
 
 def decisions(slices: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -34,6 +34,16 @@ def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
     return {(one["resource"], one.get("namespace") or "", one["name"]) for one in found if one.get("name")}
 
 
+def addon_names(made: Iterable[Mapping[str, Any]], own: str) -> list[str]:
+    """Names of the add-ons whose clusters may have one of these objects: a federation may have had its add-on under another name.
+
+    Args:
+        made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
+        own: name of its add-on.
+    """
+    return sorted({own} | {item["spec"]["addonName"] for item in made if item["kind"] == "AddOnTemplate"})
+
+
 def unused_apps(
     sets: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]], label: str
 ) -> list[dict[str, Any]]:
@@ -62,7 +72,7 @@ def unused(
     """Objects to delete, as a list for C(apply) with C(state=absent).
 
     Args:
-        made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one add-on.
+        made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
         managements: ClusterManagementAddOns that may refer to them.
         clusters: ManagedClusterAddOns that may refer to them, of all clusters.
     """

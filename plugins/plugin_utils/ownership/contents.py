@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..kube.api_errors import ApiError, NotServed
@@ -32,6 +32,7 @@ _AUTOMATIC_KINDS = frozenset(("Event", "Endpoints"))
 _AUTOMATIC_GROUPS = ("metrics.k8s.io/", "events.k8s.io/")
 _TOKENS = ("kubernetes.io/service-account-token", "kubernetes.io/dockercfg")
 _ACCOUNT = "kubernetes.io/service-account.name"
+_ACCOUNT_UID = "kubernetes.io/service-account.uid"
 _SHOWN = 8
 
 
@@ -45,6 +46,15 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str, *, p
         part: C(parts.HUB) or C(parts.SITE).
         project: whether OpenShift created it as a project, and with it the rights of its administrator.
     """
+    listed, unseen = everything(cluster, namespace)
+    if unseen:
+        return unseen
+    found = others(listed, federation, part)
+    return words([one for one in found if not (project and (one["kind"], one["metadata"]["name"]) == _ADMIN)], part)
+
+
+def everything(cluster: Cluster, namespace: str) -> tuple[list[Object], str]:
+    """All objects in a namespace, and which kinds cannot be listed, as a reason for it to stay; that is empty if all can."""
     listed: list[Object] = []
     unseen: list[str] = []
     for resource in _resources(cluster, unseen):
@@ -56,10 +66,9 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str, *, p
             if error.status == 405:
                 continue
             unseen.append(resource.plural)
-    if unseen:
-        return f"it is not known what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed"
-    found = others(listed, federation, part)
-    return words([one for one in found if not (project and (one["kind"], one["metadata"]["name"]) == _ADMIN)], part)
+    if not unseen:
+        return listed, ""
+    return listed, f"it is not known what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed"
 
 
 def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:
@@ -85,17 +94,28 @@ def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:
 
 def others(listed: Iterable[Mapping[str, Any]], federation: str, part: str) -> list[Mapping[str, Any]]:
     """The objects that are not of this part of the federation, nor of the cluster itself, nor owned by one that is listed. Pure."""
+    return strange(listed, lambda one: _is_ours(one, federation, part))
+
+
+def strange(
+    listed: Iterable[Mapping[str, Any]], is_ours: Callable[[Mapping[str, Any]], bool]
+) -> list[Mapping[str, Any]]:
+    """The objects that are neither ours, nor of the cluster itself, nor owned by one that is listed. Pure.
+
+    Args:
+        listed: all objects of a namespace.
+        is_ours: whether an object is to go.
+    """
     objects = list({str(one["metadata"].get("uid")): one for one in listed}.values())
     known = {one["metadata"].get("uid") for one in objects}
-    return [
-        one
-        for one in objects
-        if not _is_ours(one, federation, part) and not _is_automatic(one) and not known & _owners(one)
-    ]
+    return [one for one in objects if not is_ours(one) and not _is_automatic(one) and not known & _owners(one)]
 
 
 def _owners(obj: Mapping[str, Any]) -> set[Any]:
-    return {owner.get("uid") for owner in obj["metadata"].get("ownerReferences") or []}
+    # Kubernetes deletes the token Secret of a ServiceAccount with it, also without a reference to its owner.
+    accounts = [proof.annotations_of(obj).get(_ACCOUNT_UID)] if obj.get("type") in _TOKENS else []
+    owners = [owner.get("uid") for owner in obj["metadata"].get("ownerReferences") or []]
+    return {uid for uid in (*owners, *accounts) if uid}
 
 
 def _is_ours(obj: Mapping[str, Any], federation: str, part: str) -> bool:

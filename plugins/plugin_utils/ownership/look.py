@@ -85,7 +85,7 @@ def look(
     return Found(
         [name for name, there in live.items() if there is None],
         [name for name, there in live.items() if proof.project_of(there)],
-        _places(cluster, home, [parent, live.get(home)])
+        places(cluster, home, [parent, live.get(home)]),
     )
 
 
@@ -142,8 +142,14 @@ def _read(
     return cluster.list(api_version, kind, namespace)
 
 
-def _places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] | None]) -> list[str]:
-    """Unique in all clusters. For an object without a uid yet, the cluster's own Namespace is used."""
+def places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] | None]) -> list[str]:
+    """What identifies a namespace, unique in all clusters.
+
+    Args:
+        cluster: a connection.
+        namespace: its name.
+        known: live objects that identify it; without any, the cluster's own Namespace and the name do.
+    """
     uids = [one["metadata"]["uid"] for one in known if one is not None]
     if uids:
         return uids

@@ -13,17 +13,20 @@ unasked.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from ..apply import applyset as sets
 from ..apply import readiness
 from ..base.kinds import builtin
 from ..base.labels import MANAGER
 from ..base.values import text
 from ..manifests.skupper import API
+from ..marks import proof
 from ..spec.network_spec import NetworkSiteSpec
+from . import state
 from .ownership import is_ours
 from .state import State
 
@@ -33,7 +36,9 @@ OURS = {"app.kubernetes.io/managed-by": MANAGER}
 NAME = "skupper-controller"  # Deployment, applyset
 SYSTEM = "skupper"  # namespace of a controller for the whole cluster
 RELEASES = "https://github.com/skupperproject/skupper/releases/download"
+DEFINITION = "sites.skupper.io"  # one of its CustomResourceDefinitions; they come together
 OPERATORS = "operators.coreos.com/v1alpha1"
+GROUPS = "operators.coreos.com/v1"
 PACKAGE = "skupper-operator"
 OPENSHIFT_OPERATORS = "openshift-operators"  # has an OperatorGroup for all namespaces
 
@@ -105,17 +110,75 @@ def marked(objects: Iterable[Object], live: Mapping[str, Any] | None) -> list[Ob
     ]
 
 
-def why_stays(live: Mapping[str, Any] | None, left: Iterable[str]) -> str:
+def is_part(obj: Mapping[str, Any], namespace: str) -> bool:
+    """Whether an object is removed with the controller that this collection installed in a namespace: a member of its set, or the record."""
+    labels = proof.labels_of(obj)
+    return sets.set_id(NAME, namespace) in (labels.get(sets.PART_OF), labels.get(sets.ID_LABEL))
+
+
+def why_stays(live: Mapping[str, Any] | None, left: Iterable[Mapping[str, Any]], unseen: str = "") -> str:
     """Why the namespace of a removed controller stays; empty when it is deleted.
 
     Args:
         live: the Namespace.
-        left: objects in it that Kubernetes does not create automatically, for people.
+        left: objects in it that are not removed with the controller, and that no cluster creates automatically.
+        unseen: why it is not known what else is in it; empty if it is known.
     """
-    if not is_ours(live):
+    if live is None or not is_ours(live) or not proof.created_alone(live):
         return "it was not created by this collection"
-    held = sorted(left)
+    if unseen:
+        return unseen
+    staying = [one for one in left if not one["metadata"].get("deletionTimestamp")]
+    held = sorted(f"{one['kind']} {one['metadata']['name']}" for one in staying)
     return f"it contains {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}" if held else ""
+
+
+def strange(
+    spec: NetworkSiteSpec,
+    definition: Mapping[str, Any] | None,
+    deployments: Iterable[Mapping[str, Any]] = (),
+    sites: Iterable[Mapping[str, Any]] = (),
+) -> str:
+    """Why a controller must not be installed beside what someone else installed, a sentence without its full stop; empty if it may.
+
+    CustomResourceDefinitions that this collection wrote, and whose controller is lost, are no obstacle.
+
+    Args:
+        spec: what is to be installed; nothing of it exists.
+        definition: the CustomResourceDefinition of Sites, if it exists.
+        deployments: all controllers of the cluster.
+        sites: all Sites of the cluster, of which the release of their controller is known.
+    """
+    others = [
+        one for one in deployments if one["metadata"]["namespace"] != home(spec) and not _serves_one_namespace(one)
+    ]
+    whole = spec.install == "operator" or spec.scope == "cluster"
+    written = spec.install == "manifests" and definition is not None and not proof.has_written(definition)
+    if not written and not (whole and others):
+        return ""
+    found = [f"Deployment {one['metadata']['namespace']}/{NAME} ({image(one)})" for one in others]
+    served = {text((state.status(one).get("controller") or {}).get("version")) for one in sites} - {""}
+    told = f"Skupper {', '.join(sorted(served))}" if served else "Skupper"
+    why = f"{told} is installed already" + (f": {', '.join(found)}" if found else "")
+    if written and definition is not None:
+        why += f". Its CustomResourceDefinition {DEFINITION} {proof.holder(definition)}, and the manifests would overwrite it"
+    if whole and others:
+        why += ". A second controller for the whole cluster would serve the same Sites"
+    remedy = "Set skupper_site_install to none for this host: what is installed is then used as it is"
+    if not others:
+        remedy += (
+            f". No controller for the whole cluster was found: if none runs, install one the way in which {DEFINITION} was created, or, if "
+            "nothing uses them, delete Skupper's CustomResourceDefinitions"
+        )
+    return f"{why}. {remedy}"
+
+
+def _serves_one_namespace(deployment: Mapping[str, Any]) -> bool:
+    """Whether a controller is that of its own namespace only."""
+    pod = (((deployment.get("spec") or {}).get("template") or {}).get("spec")) or {}
+    return any(
+        entry.get("name") == "WATCH_NAMESPACE" for one in pod.get("containers") or [] for entry in one.get("env") or []
+    )
 
 
 def release(deployment: Mapping[str, Any] | None) -> str:
@@ -132,14 +195,42 @@ def image(deployment: Mapping[str, Any] | None) -> str:
     return text(next((one.get("image") for one in containers), ""))
 
 
-def subscription(spec: NetworkSiteSpec) -> list[Object]:
-    """The operator's Subscription, with an OperatorGroup where the namespace has none."""
+def groups_fault(namespace: str, groups: Sequence[Mapping[str, Any]]) -> str:
+    """Why the operator cannot be installed beside these OperatorGroups, a sentence without its full stop; empty if it can.
+
+    Args:
+        namespace: the operator's.
+        groups: all OperatorGroups there.
+    """
+    if len(groups) > 1:
+        names = ", ".join(sorted(one["metadata"]["name"] for one in groups))
+        return (
+            f"namespace {namespace} has {len(groups)} OperatorGroups ({names}), with which no operator is installed there. Delete all but one, "
+            "or select another namespace (skupper_site_operator_namespace)"
+        )
+    for one in groups:
+        given = one.get("spec") or {}
+        if given.get("targetNamespaces") or given.get("selector"):
+            return (
+                f"OperatorGroup {namespace}/{one['metadata']['name']} is for certain namespaces, and Skupper's operator can only be installed "
+                f"for all. Select another namespace (skupper_site_operator_namespace), for example {OPENSHIFT_OPERATORS}"
+            )
+    return ""
+
+
+def subscription(spec: NetworkSiteSpec, groups: Sequence[Mapping[str, Any]] = ()) -> list[Object]:
+    """The operator's Subscription, with an OperatorGroup where the namespace has none of someone else.
+
+    Args:
+        spec: the Site's specification.
+        groups: all OperatorGroups of the operator's namespace, against which C(groups_fault) has nothing.
+    """
     namespace = home(spec)
     made: list[Object] = []
-    if namespace != OPENSHIFT_OPERATORS:
+    if namespace != OPENSHIFT_OPERATORS and all(is_part(one, namespace) for one in groups):
         made.append(
             {
-                "apiVersion": "operators.coreos.com/v1",
+                "apiVersion": GROUPS,
                 "kind": "OperatorGroup",
                 "metadata": {"name": PACKAGE, "namespace": namespace},
                 "spec": {},

@@ -61,13 +61,23 @@ def same_authorities(one: str, other: str) -> bool:
     return set(certificates.split(one)) == set(certificates.split(other))
 
 
-def link_fault(entries: Entries, ca: str, subject: str, now: datetime.datetime, renew_before: Any = None) -> str:
-    """Why the hub's Secret for a link must be recreated; empty when it is valid.
+def refuses(server: Entries, ca: str) -> bool:
+    """Whether a router refuses certificates of a CA: it does not trust that CA, and does not serve a certificate of it either.
 
     Args:
-        entries: its decoded entries.
-        ca: the current CA of the hub's Site, PEM; empty when it is not known.
-        subject: the site.
+        server: decoded entries of the Secret that it serves.
+        ca: PEM.
+    """
+    trusted = certificates.split(server.get("ca.crt", ""))
+    return certificates.first(ca) not in trusted and not issued_by(server["tls.crt"], ca)
+
+
+def fault(entries: Entries, ca: str, now: datetime.datetime, renew_before: datetime.timedelta | None = None) -> str:
+    """Why the certificate of a link must be replaced; empty when it is valid.
+
+    Args:
+        entries: decoded entries of its Secret.
+        ca: the CAs of which it must be, PEM; empty when they are not known.
         now: the time to judge by.
         renew_before: see C(due).
     """
@@ -78,9 +88,29 @@ def link_fault(entries: Entries, ca: str, subject: str, now: datetime.datetime, 
         return f"its certificate or key {error}"
     if ca and not issued_by(entries["tls.crt"], ca):
         return "the hub's Site has another CA now"
-    if f"CN={subject}" not in certificates.describe(entries["tls.crt"])["subject"].split(","):
-        return "it belongs to another site"
     return due(entries["tls.crt"], now, renew_before)
+
+
+def link_fault(
+    entries: Entries,
+    ca: str,
+    subject: str,
+    now: datetime.datetime,
+    renew_before: datetime.timedelta | None = None,
+) -> str:
+    """Why the hub's Secret for a link must be recreated; empty when it is valid.
+
+    Args:
+        entries: its decoded entries.
+        ca: the current CA of the hub's Site, PEM; empty when it is not known.
+        subject: the site.
+        now: the time to judge by.
+        renew_before: see C(due).
+    """
+    found = fault(entries, ca, now, renew_before)
+    if not found and f"CN={subject}" not in certificates.describe(entries["tls.crt"])["subject"].split(","):
+        return "it belongs to another site"
+    return found
 
 
 def trust(credential_ca: str, server: Entries) -> str:

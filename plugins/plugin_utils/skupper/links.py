@@ -14,11 +14,11 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..base.values import text
-from ..manifests.skupper import groups, link_name
+from ..manifests.skupper import SITE_SERVER, groups, link_name
 from ..spec.network_spec import LinkSpec
 from . import link_credentials, state, tokens
 from .ownership import is_ours, is_redeemed
@@ -30,6 +30,7 @@ WITHHOLD = "withhold"  # the site is denied: nothing is created or renewed
 ADOPT = "adopt"  # someone else's Link leads to the hub
 CERTIFICATE = "certificate"  # the Secret comes from the hub's Certificate
 KEEP = "keep"  # the Secret is good as it is
+HOLD = "hold"  # the Secret stays, though it is of a previous CA: the hub's router would refuse a new one
 TOKEN = "token"  # the Secret must come from a token
 
 
@@ -73,7 +74,7 @@ class Plan:
     """What to do.
 
     Attributes:
-        do: C(WITHHOLD), C(ADOPT), C(CERTIFICATE), C(KEEP) or C(TOKEN).
+        do: C(WITHHOLD), C(ADOPT), C(CERTIFICATE), C(KEEP), C(HOLD) or C(TOKEN).
         why: reason, for people.
         fault: why nothing can be done.
         names: group -> name of a Link of ours that is kept.
@@ -154,11 +155,13 @@ def decide(
         for link in working
     )
     names = _names(ours)
+    if trusted_ca(hub) != hub.ca:
+        return _held(spec, hub, site, now, Plan(HOLD, "", names=names, warnings=warnings))
     if spec.mode == "token":
         # The first Secret comes from a token; later ones come from the hub's Certificate, without a new Link.
         if not ours or not site.entries.get("tls.crt"):
             return Plan(TOKEN, "there is no link yet", names=names, warnings=warnings)
-        reason = _renewal(site.entries, hub, now, renew_before)
+        reason = link_credentials.fault(site.entries, hub.ca, now, renew_before)
         if not reason:
             return Plan(KEEP, "", names=names, warnings=warnings)
         return Plan(CERTIFICATE, reason, names=names, warnings=warnings)
@@ -175,11 +178,33 @@ def _fault(spec: LinkSpec, hub: Hub, site: Site) -> str:
     return ""
 
 
-def _renewal(entries: Mapping[str, str], hub: Hub, now: datetime.datetime, renew_before: Any) -> str:
-    """Why a Secret from a token must be replaced."""
-    if hub.ca and not link_credentials.issued_by(entries["tls.crt"], hub.ca):
-        return "the hub's Site has another CA now"
-    return link_credentials.due(entries["tls.crt"], now, renew_before)
+def trusted_ca(hub: Hub) -> str:
+    """The CAs of which the certificate of a link must be, PEM; empty when they are not known.
+
+    That is the current one. While the hub's router does not know it, because a rotation of the CA was interrupted, these are the CAs
+    that the router trusts: it would refuse what is issued now.
+    """
+    known = hub.server.get("ca.crt", "")
+    if not hub.ca or not known or not hub.server.get("tls.crt"):
+        return hub.ca
+    return known if link_credentials.refuses(hub.server, hub.ca) else hub.ca
+
+
+def _held(spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, plan: Plan) -> Plan:
+    """What to do while the hub's router would refuse a new certificate: the site keeps the one that it has, until it expires."""
+    why = f"Secret {spec.hub_namespace}/{SITE_SERVER} of the hub does not contain the current CA of its Site"
+    remedy = (
+        "Run federated.flower.skupper_rotate, which continues the rotation of the CA"
+        if is_ours(hub.site)
+        else "That Site was created by someone else, who must add its CA to ca.crt of the Secret"
+    )
+    if link_credentials.fault(site.entries, trusted_ca(hub), now, datetime.timedelta()):
+        return Plan(
+            fault=f"{spec.cluster} has no certificate that the hub's Skupper router accepts, and would get none, because {why}. {remedy}. "
+            "Then run this playbook again"
+        )
+    held = f"the link of {spec.cluster} keeps its certificate, because the hub's Skupper router would refuse a new one: {why}. {remedy}."
+    return replace(plan, warnings=(*plan.warnings, held))
 
 
 def _names(ours: Iterable[Object]) -> dict[str, str]:
@@ -258,6 +283,7 @@ def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetim
 __all__ = [
     "ADOPT",
     "CERTIFICATE",
+    "HOLD",
     "KEEP",
     "TOKEN",
     "WITHHOLD",
@@ -272,5 +298,6 @@ __all__ = [
     "own_links",
     "redeemed_names",
     "token_verdict",
+    "trusted_ca",
     "why_not",
 ]

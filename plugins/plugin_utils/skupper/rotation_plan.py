@@ -62,11 +62,12 @@ def stage(hub: Hub) -> str:
     """Where a change of the CA is."""
     if not hub.ca or not hub.server.get("tls.crt"):
         return NONE
+    if link_credentials.refuses(hub.server, hub.ca):
+        return BEGUN
+    if not link_credentials.issued_by(hub.server["tls.crt"], hub.ca):
+        return OVERLAP
     trusted = hub.server.get("ca.crt", "")
-    fresh = link_credentials.issued_by(hub.server["tls.crt"], hub.ca)
-    if fresh:
-        return SETTLED if link_credentials.same_authorities(trusted, certificates.first(hub.ca)) else TRIMMED
-    return OVERLAP if set(certificates.split(certificates.first(hub.ca))) <= set(certificates.split(trusted)) else BEGUN
+    return SETTLED if link_credentials.same_authorities(trusted, certificates.first(hub.ca)) else TRIMMED
 
 
 def facts(hub: Hub) -> list[dict[str, Any]]:
@@ -135,6 +136,22 @@ def next_step(hub: Hub, wanted: Iterable[str], *, changed_over: bool) -> str:
     if CA in kinds:
         return REPLACE_CA
     return REPLACE_SERVER if SERVER in kinds else ""
+
+
+def first_of_revocation(hub: Hub, since: datetime.datetime | None) -> str:
+    """The step that a revocation does before all others; empty when it has none.
+
+    If a rotation was started earlier, its CA may have signed a certificate of the site, which would be accepted after that rotation. So
+    there must be yet another CA. One that is more recent than C(since), such as that of an interrupted revocation, has signed none.
+
+    Args:
+        hub: content of the hub's Secrets.
+        since: since when the hub has issued nothing for the site, by the hub's clock; None when it has until now, or it is not known.
+    """
+    if stage(hub) not in (BEGUN, OVERLAP):
+        return ""
+    start = datetime.datetime.fromisoformat(link_credentials.describe(hub.ca)["not_before"])
+    return REPLACE_CA if since is None or start <= since else ""
 
 
 def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]], excused: str = "") -> dict[str, str]:

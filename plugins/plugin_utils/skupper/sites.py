@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base.values import text
 from ..spec.network_spec import NO_ACCESS, NetworkSiteSpec
-from . import state
+from . import ends, state
 from .ownership import is_ours, owners, split
 
 Object = Mapping[str, Any]
@@ -44,12 +44,21 @@ def active(found: Iterable[Object]) -> Object | None:
     return next(iter(good or candidates), None)
 
 
-def decide(spec: NetworkSiteSpec, found: Iterable[Object]) -> Plan:
+def has_own(spec: NetworkSiteSpec, found: Iterable[Object]) -> bool:
+    """Whether there is a Site of ours with the name of this spec's."""
+    return any(is_ours(site) and site["metadata"]["name"] == spec.site_name for site in found)
+
+
+def decide(spec: NetworkSiteSpec, found: Iterable[Object], end: str = "") -> Plan:
     """What to do about the Sites of the namespace.
 
     Args:
         found: all Sites there, live.
+        end: whose the namespace is, see C(ends.of). A Site of the other end is never replaced.
     """
+    fault = ends.fault(spec.namespace, end, hub=spec.hub)
+    if fault:
+        return Plan(fault=fault)
     leaving = tuple(site for site in found if site["metadata"].get("deletionTimestamp"))
     ours, theirs = split(site for site in found if not site["metadata"].get("deletionTimestamp"))
     if len(theirs) > 1 or (ours and theirs):

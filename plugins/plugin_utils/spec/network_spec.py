@@ -22,9 +22,11 @@ class NetworkSiteSpec(PartSpec):
     """A Site of the network, and the controller that serves it.
 
     Attributes:
+        hub: whether it is the hub's.
         version: of Skupper.
     """
 
+    hub: Flag = False
     name: Text = ""
     link_access: Text = ""
     ha: Flag = False

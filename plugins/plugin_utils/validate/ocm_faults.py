@@ -137,12 +137,20 @@ def predicate_faults(at: str, one: Any, faults: Faults) -> None:
             continue
         if selector.get("matchLabels") and part == "claimSelector":
             faults.add(f"{at}.{part}", selector, "supports matchExpressions only")
+        wanted = selector.get("matchLabels")
+        faults.labels(f"{at}.{part}.matchLabels", wanted, own=True)
+        for key, value in wanted.items() if isinstance(wanted, Mapping) else ():
+            if value is None:
+                faults.add(f"{at}.{part}.matchLabels[{key}]", value, "is dropped by Kubernetes, and more clusters would be selected: give it a value")
+        if not faults.sequence(f"{at}.{part}.matchExpressions", selector.get("matchExpressions")):
+            continue
         for number, expression in enumerate(selector.get("matchExpressions") or []):
             where = f"{at}.{part}.matchExpressions[{number}]"
             if not isinstance(expression, Mapping) or not expression.get("key"):
                 faults.add(where, expression, "has no key")
                 continue
             faults.choice(f"{where}.operator", expression.get("operator"), _OPERATORS)
+            faults.sequence(f"{where}.values", expression.get("values"))
 
 
 def _prioritizer_faults(at: str, one: Any, faults: Faults) -> None:

@@ -287,3 +287,25 @@ def test_a_failed_turn_says_that_the_hub_goes_on_by_itself(apps):
     said = Apps(None, spec, workloads)._armed()
     assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the previous image" in said
     assert Apps(None, replace(spec, clientapp_pace="play"), workloads)._armed() == ""
+
+
+class Labelled:
+    """A hub with one ManagedCluster that is in two federations."""
+
+    host = name = serves = "hub"
+
+    def __init__(self):
+        self.patches = []
+
+    def get(self, api_version, kind, name, namespace=None):
+        labels = {"clientapp.federated.flower/flower": "1", "clientapp.federated.flower/other": "2"}
+        return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "labels": labels}}
+
+    def patch(self, _api_version, _kind, _name, _namespace, body):
+        self.patches.append(body)
+
+
+def test_clientapps_of_another_federation_in_the_same_cluster_stay(parsed_ocm_site):
+    hub = Labelled()
+    Apps(hub, parsed_ocm_site(), []).remove(None)
+    assert hub.patches == [{"metadata": {"labels": {"clientapp.federated.flower/flower": None}}}]

@@ -100,7 +100,25 @@ def test_someone_elses_add_on_is_left_alone(parsed_addon):
     other = copy.deepcopy(own)
     other["metadata"]["labels"]["app.kubernetes.io/instance"] = "oncology"
     assert "belongs to the federation oncology" in checks.foreign(spec, other)[0]
-    assert "belongs to someone else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "x"}})[0]
+    assert "belongs to someone else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "flower-supernode"}})[0]
+    assert checks.foreign(spec, {"metadata": {"name": "x"}}) == []
+
+
+def test_the_add_on_of_a_federation_of_the_same_name_is_left_alone(parsed_addon):
+    """A copy of an inventory with another namespace, on the same hub."""
+    spec = parsed_addon()
+    own = addon_objects.addon_objects(spec)[-1]
+    staging = replace(spec, namespace="staging")
+    (fault,) = checks.foreign(staging, own)
+    for words in ("flower-supernode", "in the namespace flower,", "flower_namespace is staging", "flower_federation", "flower_claim_sites=true"):
+        assert words in fault
+    assert checks.foreign(staging, own, claim=True) == []
+    # Another name of the add-on alone does not help: labels of clusters and templates have the federation's.
+    assert checks.foreign(replace(staging, name="other"), own) == [fault]
+    assert checks.foreign(replace(staging, federation="staging", name="staging-supernode"), own) == []
+    # What has no default config says nothing of a namespace.
+    bare = {**own, "spec": {}}
+    assert checks.foreign(staging, bare) == []
 
 
 def test_an_addon_of_another_federation_or_host_is_refused(parsed_ocm_site):
@@ -113,6 +131,16 @@ def test_an_addon_of_another_federation_or_host_is_refused(parsed_ocm_site):
     )
     (fault,) = checks.taken(spec, addon_objects.managed_addon(replace(spec, cluster="renamed"), []))
     assert "is the site renamed of this federation" in fault and "flower_claim_sites" in fault
+
+
+def test_a_site_of_a_federation_of_the_same_name_in_another_namespace_is_refused(parsed_ocm_site):
+    spec = parsed_ocm_site()
+    references = [addon_objects.config_reference(item) for item in addon_objects.configs(spec, [])]
+    own = addon_objects.managed_addon(spec, references)
+    assert checks.taken(spec, own) == []
+    (fault,) = checks.taken(replace(spec, hub_namespace="staging"), own)
+    for words in ("cluster-a", "in the namespace flower,", "flower_namespace is staging", "flower_claim_sites=true takes the site over"):
+        assert words in fault
 
 
 def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(parsed_addon):

@@ -156,3 +156,6 @@ def test_versions_that_someone_names_or_has_stay(parsed_ocm_site, parsed_addon, 
     }
     assert versions.unused(made, [rolling], [live]) == []
     assert len(versions.unused(made, [], [])) == len(made)
+    # Those of a federation may be used by its add-on of another name.
+    renamed = addon_objects.addon_objects(parsed_addon(name="other"))[:2]
+    assert versions.addon_names([*made, *renamed], "flower-supernode") == ["flower-supernode", "other"]

@@ -10,8 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller, installed
 
+WRITTEN = [{"manager": "federated.flower", "operation": "Apply"}]
+MEMBER = {applyset.PART_OF: applyset.set_id("skupper-controller", "skupper")}
 MANIFESTS = b"""
 apiVersion: v1
 kind: ServiceAccount
@@ -89,6 +95,97 @@ def test_subscription(parsed_network_site):
     assert group["kind"] == "OperatorGroup" and group["spec"] == {}
 
 
+def test_an_operator_group_of_someone_else_is_used(parsed_network_site):
+    spec = parsed_network_site(install="operator", operator_namespace="skupper")
+    for name in ("admins", "skupper-operator"):
+        theirs = [{"metadata": {"name": name}, "spec": {}}]
+        assert [one["kind"] for one in controller.subscription(spec, theirs)] == ["Subscription"]
+        assert controller.groups_fault("skupper", theirs) == ""
+    # Left out, ours would be pruned.
+    ours = [{"metadata": {"name": "skupper-operator", "labels": MEMBER}}]
+    assert [one["kind"] for one in controller.subscription(spec, groups=ours)] == ["OperatorGroup", "Subscription"]
+    two = [*ours, {"metadata": {"name": "admins"}}]
+    assert "has 2 OperatorGroups (admins, skupper-operator)" in controller.groups_fault("skupper", two)
+    some = [{"metadata": {"name": "admins"}, "spec": {"targetNamespaces": ["a"]}}]
+    assert "OperatorGroup skupper/admins is for certain namespaces" in controller.groups_fault("skupper", some)
+
+
+def definition(*managers):
+    return {"metadata": {"name": "sites.skupper.io", "managedFields": [{"manager": one} for one in managers]}}
+
+
+def running(namespace, *, alone=False):
+    container = {"image": "quay.io/skupper/controller:2.2.4", "env": [{"name": "WATCH_NAMESPACE"}] if alone else []}
+    return {
+        "metadata": {"name": "skupper-controller", "namespace": namespace},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+
+
+def test_a_controller_of_someone_else_in_another_namespace(parsed_network_site):
+    spec = parsed_network_site(install="manifests")
+    served = [{"status": {"controller": {"version": "2.2.4"}}}, {}]
+    fault = controller.strange(spec, definition("helm"), [running("platform")], served)
+    assert "Skupper 2.2.4 is installed already: Deployment platform/skupper-controller" in fault
+    assert "CustomResourceDefinition sites.skupper.io was created by someone else (field manager helm)" in fault
+    assert "Set skupper_site_install to none" in fault and "if none runs" not in fault
+    assert "if none runs, install one" in controller.strange(spec, definition("helm"))
+    # Manifests would overwrite the definitions for a single namespace, too.
+    assert controller.strange(parsed_network_site(install="manifests", scope="namespace"), definition("helm"))
+    # OpenShift's operator has its own way with the definitions, and a second controller is one too many all the same.
+    operator = parsed_network_site(install="operator")
+    assert "would serve the same Sites" in controller.strange(operator, definition("helm"), [running("platform")])
+
+
+def test_what_is_no_obstacle_to_an_installation(parsed_network_site):
+    spec = parsed_network_site(install="manifests")
+    assert controller.strange(spec, None) == ""
+    assert controller.strange(spec, definition("federated.flower"), ()) == "", "its Deployment was lost"
+    assert controller.strange(spec, definition("federated.flower"), [running("team", alone=True)]) == ""
+    alone = parsed_network_site(install="manifests", scope="namespace")
+    assert controller.strange(alone, definition("federated.flower"), [running("platform")]) == ""
+    operator = parsed_network_site(install="operator")
+    assert controller.strange(operator, definition("olm"), [running("openshift-operators")]) == "", (
+        "it is installed again"
+    )
+
+
+class Installed(Cluster):
+    """What a cluster has of Skupper."""
+
+    def __init__(self, *found, olm=True):
+        self.name, self.found, self.olm = "site-a", found, olm
+
+    def get(self, api_version, kind, name, namespace=None):
+        """By kind, name and namespace."""
+        chosen = [one for one in self.list(api_version, kind, namespace) if one["metadata"]["name"] == name]
+        return chosen[0] if chosen else None
+
+    def list(self, api_version, kind, namespace=None, **_chosen):
+        """By kind and namespace."""
+        if kind == "Subscription" and not self.olm:
+            raise NotServed("site-a", "GET", 404, {"message": "no matches"})
+        return [
+            one for one in self.found if one["kind"] == kind and namespace in (None, one["metadata"].get("namespace"))
+        ]
+
+
+def test_what_is_looked_for_before_an_installation(parsed_network_site):
+    manifests, operator = (parsed_network_site(install=way) for way in ("manifests", "operator"))
+    theirs = {"kind": "CustomResourceDefinition", **definition("helm")}
+    elsewhere = {"kind": "Deployment", **running("platform")}
+    assert installed.fault(Installed(theirs, elsewhere), parsed_network_site()) == "", "none is to be installed"
+    assert "platform/skupper-controller" in installed.fault(Installed(theirs, elsewhere), manifests)
+    assert installed.fault(Installed(theirs, {"kind": "Deployment", **running("skupper")}), manifests) == "", (
+        "it is used"
+    )
+    one = {"kind": "Subscription", **subscription()}
+    assert installed.fault(Installed(theirs, one), operator) == ""
+    one["metadata"]["namespace"] = "platform"
+    assert "Set skupper_site_operator_namespace to platform" in installed.fault(Installed(theirs, one), operator)
+    assert "no Operator Lifecycle Manager" in installed.fault(Installed(olm=False), operator)
+
+
 def subscription(channel="stable-2", approval="Automatic", **status):
     return {
         "metadata": {"namespace": "openshift-operators", "name": "x"},
@@ -123,20 +220,79 @@ def test_what_an_operator_lacks():
     assert controller.operator_state(installed, done, deployment).ready
 
 
+SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skupper", "labels": {"a": "b"}}}
+MARKED = {"name": "skupper", "labels": {"app.kubernetes.io/managed-by": "federated.flower"}}
+COPIED = {
+    "manager": "kubectl",
+    "operation": "Update",
+    "fieldsV1": {"f:metadata": {"f:labels": {"f:kubernetes.io/metadata.name": {}}}},
+}
+
+
 @pytest.mark.parametrize(
-    ("live", "ours"),
+    ("live", "marked"),
+    [(None, True), ({"metadata": MARKED}, True), ({"metadata": {"name": "skupper"}}, False)],
+)
+def test_a_namespace_that_was_there_is_not_marked(live, marked):
+    other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "skupper-controller"}}
+    made, same = controller.marked([SPACE, other], live)
+    assert made["metadata"]["labels"] == {"a": "b", **(controller.OURS if marked else {})} and same == other
+    assert SPACE["metadata"]["labels"] == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("live", "goes"),
     [
-        (None, True),
-        ({"metadata": {"name": "skupper", "labels": {"app.kubernetes.io/managed-by": "federated.flower"}}}, True),
-        ({"metadata": {"name": "skupper"}}, False),
+        ({"metadata": {**MARKED, "managedFields": WRITTEN}}, True),
+        ({"metadata": MARKED}, False),  # the label alone proves nothing
+        ({"metadata": {**MARKED, "managedFields": [*WRITTEN, COPIED]}}, False),
+        ({"metadata": {"name": "skupper", "managedFields": WRITTEN}}, False),
+        (None, False),
     ],
 )
-def test_a_namespace_that_was_there_is_not_marked_and_stays(live, ours):
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skupper", "labels": {"a": "b"}}}
-    other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "skupper-controller"}}
-    made, same = controller.marked([space, other], live)
-    assert made["metadata"]["labels"] == {"a": "b", **(controller.OURS if ours else {})} and same == other
-    assert space["metadata"]["labels"] == {"a": "b"}
-    found = made if live is None else live
-    assert controller.why_stays(found, []) == ("" if ours else "it was not created by this collection")
-    assert ("it contains Pod x" in controller.why_stays(found, ["Pod x"])) is ours
+def test_a_namespace_goes_only_if_this_collection_created_it(live, goes):
+    assert controller.why_stays(live, []) == ("" if goes else "it was not created by this collection")
+    if goes:
+        left = [item("Secret", "pull"), item("Pod", "x", deletionTimestamp="2026-11-21T10:00:00Z")]
+        assert controller.why_stays(live, left) == "it contains Secret pull"
+        assert controller.why_stays(live, [], "it is not known") == "it is not known"
+
+
+def item(kind, name, labels=None, **meta):
+    return {"kind": kind, "metadata": {"name": name, "uid": f"{kind} {name}", "labels": labels or {}, **meta}}
+
+
+def owned(kind, name, owner):
+    return item(kind, name, ownerReferences=[{"uid": owner["metadata"]["uid"]}])
+
+
+def test_what_of_a_namespace_does_not_go_with_the_controller():
+    deployment = item("Deployment", "skupper-controller", MEMBER)
+    replicas = owned("ReplicaSet", "skupper-controller-1", deployment)
+    grants = owned("SecuredAccess", "skupper-grant-server", replicas)
+    account = item("ServiceAccount", "skupper-controller", MEMBER)
+    token = item(
+        "Secret",
+        "skupper-controller-dockercfg",
+        annotations={"kubernetes.io/service-account.uid": account["metadata"]["uid"]},
+    )
+    going = [
+        deployment,
+        replicas,
+        owned("Pod", "skupper-controller-1-x", replicas),
+        grants,
+        owned("Service", "skupper-grant-server", grants),
+        account,
+        {**token, "type": "kubernetes.io/dockercfg"},
+        item(
+            "ConfigMap",
+            "applyset-skupper-controller",
+            applyset.parent_object("skupper-controller", "skupper", (), ())["metadata"]["labels"],
+        ),
+        item("ConfigMap", "kube-root-ca.crt"),
+        item("ServiceAccount", "default"),
+    ]
+    staying = [item("Secret", "pull"), item("RoleBinding", "admins"), item("Deployment", "paused"), token]
+    found = contents.strange([*going, *staying[:3]], lambda one: controller.is_part(one, "skupper"))
+    assert found == staying[:3]
+    assert contents.strange([account, token], lambda one: controller.is_part(one, "skupper")) == [token]

@@ -10,7 +10,7 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, rotation_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, links, rotation_plan
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -76,6 +76,82 @@ def test_a_change_of_the_ca_step_by_step(old, new):
     assert rotation_plan.next_step(overlap, (), changed_over=True) == rotation_plan.REPLACE_SERVER
     assert rotation_plan.next_step(rotation_plan.Hub(new.certificate, server(new, new)), (), changed_over=True) == ""
     assert rotation_plan.next_step(rotation_plan.Hub(), asked, changed_over=True) == ""
+
+
+def test_a_revocation_during_a_rotation_needs_another_ca(old, new):
+    """The CA of the pending rotation may have signed a certificate of the site, which the hub would accept after it."""
+    start = datetime.datetime.fromisoformat(link_credentials.describe(new.certificate)["not_before"])
+    before, after = start - SHORT, start + SHORT
+    overlap = rotation_plan.Hub(new.certificate, server(old, old, new), {"site-b": client(new)})
+    begun = rotation_plan.Hub(new.certificate, server(old, old))
+    for hub in (overlap, begun):
+        assert rotation_plan.first_of_revocation(hub, after) == rotation_plan.REPLACE_CA
+        assert rotation_plan.first_of_revocation(hub, None) == rotation_plan.REPLACE_CA
+        # That of a revocation that broke off is more recent than the denial: it is not replaced again.
+        assert rotation_plan.first_of_revocation(hub, before) == ""
+    settled = rotation_plan.Hub(new.certificate, server(new, new))
+    assert rotation_plan.first_of_revocation(settled, after) == rotation_plan.first_of_revocation(settled, None) == ""
+
+
+def test_another_ca_during_a_rotation_cuts_off_no_other_site(old, new):
+    """The hub's router trusts both CAs that sites may have certificates of, until all have one of the third."""
+    third = certificates.make_ca("third", YEARS)
+    again = rotation_plan.Hub(third.certificate, server(old, old, new))
+    assert rotation_plan.stage(again) == rotation_plan.BEGUN
+    assert rotation_plan.next_step(again, (), changed_over=False) == rotation_plan.TRUST_BOTH
+    all_three = rotation_plan.Hub(third.certificate, server(old, old, new, third))
+    assert rotation_plan.stage(all_three) == rotation_plan.OVERLAP
+    assert rotation_plan.next_step(all_three, (), changed_over=False) == ""
+    for ca in (old, new):
+        assert "another CA" in link_credentials.fault(credentials(ca), all_three.ca, NOW)
+
+
+def credentials(ca, lifetime=YEARS):
+    made = certificates.issue_client(ca, "site-a", "flower", lifetime)
+    return {"tls.crt": made.certificate, "tls.key": made.key, "ca.crt": ca.certificate}
+
+
+def held(spec, ca, entries, *trusted, now=NOW, ours=True):
+    """What is done about a link while the hub's router serves a certificate of the first CA that it trusts."""
+    hub = links.Hub(given.hub_site(ours=ours), ca.certificate, server(trusted[0], *trusted))
+    secret = given.secret("flower-hub", entries) if entries else None
+    return links.decide(spec, hub, links.Site(given.site(), [given.link()], secret, entries), now)
+
+
+@pytest.mark.parametrize("mode", ["direct", "token"])
+def test_a_rotation_that_broke_off_before_the_router_trusts_the_new_ca_changes_no_link(old, new, parsed_link, mode):
+    """Neither for a certificate of the new CA nor because half of its lifetime has passed: a new one would be refused."""
+    spec, entries = parsed_link(mode=mode), credentials(old)
+    plan = held(spec, new, entries, old)
+    assert (plan.do, plan.fault) == (links.HOLD, "") and held(spec, new, entries, old, now=LATE).do == links.HOLD
+    assert plan.names == {"skupper-router": "flower-hub-skupper-router"}
+    assert "the link of site-a keeps its certificate" in plan.warnings[0]
+    assert "Secret flower/skupper-site-server of the hub does not contain the current CA" in plan.warnings[0]
+    assert "Run federated.flower.skupper_rotate" in plan.warnings[0]
+    assert "someone else, who must add its CA" in held(spec, new, entries, old, ours=False).warnings[0]
+    # Once the router trusts both, the site gets its new one.
+    assert held(spec, new, entries, old, new).do == links.CERTIFICATE
+
+
+@pytest.mark.parametrize("mode", ["direct", "token"])
+def test_a_site_without_a_certificate_that_the_router_accepts_waits_for_the_rotation(old, new, parsed_link, mode):
+    spec = parsed_link(mode=mode)
+    for entries, now in (({}, NOW), (credentials(new), NOW), (credentials(old, SHORT), LATE)):
+        fault = held(spec, new, entries, old, now=now).fault
+        assert "site-a has no certificate that the hub's Skupper router accepts" in fault
+        assert "Run federated.flower.skupper_rotate" in fault and fault.endswith("Then run this playbook again")
+
+
+def test_the_ca_that_counts_for_a_link(old, new):
+    def counts(ca, entries):
+        return links.trusted_ca(links.Hub(given.hub_site(), ca.certificate if ca else "", entries))
+
+    assert counts(new, server(old, old)) == old.certificate
+    assert link_credentials.link_fault(credentials(old), counts(new, server(old, old)), "site-a", NOW) == ""
+    assert counts(new, server(old, old, new)) == counts(new, server(new, new)) == new.certificate
+    # A router with a certificate of this CA knows it, whatever else someone has put into the Secret.
+    assert counts(new, server(new, old)) == new.certificate
+    assert counts(new, {}) == new.certificate and counts(None, server(old, old)) == ""
 
 
 def test_server_alone(old):

@@ -38,6 +38,19 @@ def rollout(kind="Progressive", **options):
             "'=' is not one of In",
         ),
         ({"predicates": predicate(labelSelector={"matchExpressions": [{"operator": "In"}]})}, "has no key"),
+        (
+            {"predicates": predicate(labelSelector={"matchLabels": ["gpu=a100"]})},
+            "ocm_addon_predicates[0].labelSelector.matchLabels: ['gpu=a100'] is not a mapping",
+        ),
+        (
+            {"predicates": predicate(labelSelector={"matchLabels": {"gpu": None}})},
+            "labelSelector.matchLabels[gpu]: None is dropped by Kubernetes, and more clusters would be selected",
+        ),
+        ({"predicates": predicate(labelSelector={"matchExpressions": {"key": "a"}})}, "matchExpressions: {'key': 'a'} is not a list"),
+        (
+            {"predicates": predicate(labelSelector={"matchExpressions": [{"key": "a", "operator": "In", "values": "b"}]})},
+            "matchExpressions[0].values: 'b' is not a list",
+        ),
         ({"prioritizers": [{"weight": 1}]}, "ocm_addon_prioritizers[0]: {'weight': 1} has no scoreCoordinate"),
         ({"prioritizers": [{"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Gpu"}}]}, "'Gpu' is not one of Balance"),
         (

@@ -67,6 +67,13 @@ def test_link(link_spec):
     )
 
 
+def test_a_token_needs_a_window(link_spec):
+    for empty in ("", None):
+        (fault,) = rules.link_faults(link_spec(mode="token", window=empty))
+        assert f"skupper_link_window: {empty!r} is missing" in fault and "10m" in fault
+        assert rules.link_faults(link_spec(mode="direct", window=empty)) == []
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -1,0 +1,113 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.ocm_addon): the add-on's objects on the hub, so that no site loses it by a change of its Placement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, placement_switch
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import ocm_addon_faults
+
+_SET = "ocm-addon"
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "spec": {"type": "dict", "required": True},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "claim": {"type": "bool", "default": False},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """What was done before an error is recorded, too."""
+        wrong = ocm_addon_faults(params["spec"])
+        if wrong:
+            raise ClusterError("\n".join(wrong))
+        spec = AddonSpec.parse(params["spec"])
+        objects = addon_objects.addon_objects(spec)
+        if self.rendering and params["state"] == "present":
+            self.render(self.inventory_host, objects)
+            return {
+                "changed": False,
+                "objects": [],
+                "msg": f"{len(objects)} objects are written by the end of the playbook",
+            }
+        versioned = [item for item in objects if item["kind"] in addon_objects.VERSIONED]
+        rest = [item for item in objects if item["kind"] not in addon_objects.VERSIONED]
+        self._results: list[Result] = []
+        self._warnings: list[str] = []
+        with self.connect() as hub:
+            hub.name = self.inventory_host
+            live = self._management(hub, spec.name)
+            faults = checks.foreign(spec, live, claim=params["claim"])
+            if faults:
+                raise ClusterError(f"nothing is changed: {faults[0]}.")
+            self._options = {"applyset": _SET, "applyset_namespace": spec.namespace}
+            try:
+                if params["state"] == "present":
+                    self._apply(hub, versioned)
+                    self._hand_over(hub, spec.name, placement_switch.first(live, rest), rest)
+                    self._apply(hub, rest, **self._options)
+                else:
+                    self._apply(
+                        hub,
+                        rest,
+                        **self._options,
+                        state="absent",
+                        own_only=True,
+                        wait=True,
+                        wait_timeout=params["wait_timeout"],
+                    )
+            except ClusterError:
+                self.note(objects=notes.of_objects(merged(self._results)["objects"]))
+                raise
+        found = merged(self._results)
+        return {
+            **found,
+            "warnings": [*self._warnings, *found["warnings"]],
+            "msg": "; ".join(one.msg for one in self._results),
+        }
+
+    @staticmethod
+    def _management(hub: Cluster, name: str) -> dict[str, Any] | None:
+        """The live ClusterManagementAddOn; None also on a hub that is none of Open Cluster Management any more."""
+        try:
+            return hub.get(api.ADDONS, "ClusterManagementAddOn", name)
+        except NotServed:
+            return None
+
+    def _hand_over(self, hub: Cluster, name: str, before: Sequence[Object], objects: Sequence[Object]) -> None:
+        """Let the add-on get its clusters from another Placement; the former one stays."""
+        if not before:
+            return
+        sites = placement_switch.Handover(hub, name, before)
+        if self.check:
+            self._warnings += (
+                [f"{sites.sentence()}; if it does not select them, nothing is handed over."] if sites.sites else []
+            )
+            return
+        self._apply(hub, before, **self._options, prune=False)
+        if sites.sites:
+            self.say(f"{self.inventory_host}: {sites.sentence()}")
+        sites.wait()
+        self._apply(hub, objects, **self._options, prune=False)
+        sites.wait_until_taken_over()
+
+    def _apply(self, hub: Cluster, objects: Sequence[Object], **options: Any) -> None:
+        self._results.append(apply_objects(hub, objects, check=self.check, show_diff=self.show_diff, **options))

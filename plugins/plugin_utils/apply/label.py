@@ -1,0 +1,89 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Set one label of an object of someone else, and change nothing else of it.
+
+Not by server-side apply: all federations have the same field manager, so an apply without the label of another federation would remove that
+label (Kubernetes documentation, «Server-Side Apply»). A merge patch of one key (RFC 7386) leaves all others alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..kube.api_errors import ApiError
+from ..kube.client import Cluster
+from . import diff, messages, watching
+from .content import content_digest
+from .engine import Result
+from .mask import Mask
+from .order import id_of
+
+Object = Mapping[str, Any]
+
+
+def patch(key: str, value: str | None) -> dict[str, Any]:
+    """The merge patch that sets a label, or with None removes it. Pure."""
+    return {"metadata": {"labels": {key: value}}}
+
+
+def with_label(live: Object, key: str, value: str | None) -> dict[str, Any]:
+    """A live object as it is after that patch. Pure."""
+    labels = {name: text for name, text in (live["metadata"].get("labels") or {}).items() if name != key}
+    if value is not None:
+        labels[key] = value
+    return {**live, "metadata": {**live["metadata"], "labels": labels}}
+
+
+def set_label(
+    cluster: Cluster,
+    live: Object,
+    key: str,
+    value: str | None,
+    *,
+    goal: str | None = None,
+    check: bool = False,
+    show_diff: bool = False,
+) -> Result:
+    """Set a label of an object that exists, or remove it.
+
+    Args:
+        cluster: a connection.
+        live: the object.
+        key: of the label.
+        value: of the label; None to remove it.
+        goal: the value that the label gets right after a removal: a plan has the object once, with what it has in the end.
+        check: nothing is written.
+        show_diff: keep what differs.
+
+    Raises:
+        ClusterError: the API server refuses it, or a plan does not have it.
+    """
+    result = Result()
+    if (live["metadata"].get("labels") or {}).get(key) == value:
+        return result
+    which, api_version = id_of(live), str(live["apiVersion"])
+    now = with_label(live, key, value)
+    meta = {"name": which.name, **({"namespace": which.namespace} if which.namespace else {})}
+    desired = {"apiVersion": api_version, "kind": which.kind, "metadata": {**meta, "labels": {key: value or goal}}}
+    host, watcher = cluster.host or cluster.name, watching.current()
+    step = watching.Step(host, cluster.serves or host, which, api_version, "changed", desired, live, now)
+    if not check:
+        why = watcher.fault(step) if watcher else ""
+        if why:
+            raise ClusterError(f"{which}: {why}.")
+        try:
+            cluster.patch(api_version, which.kind, which.name, which.namespace or None, patch(key, value))
+        except ApiError as error:
+            raise ClusterError(f"{which}: the label {key} cannot be changed: {messages.describe(error)[1]}.") from error
+        result.requests = 1
+    if watcher:
+        (watcher.foreseen if check else watcher.done)(step)
+    result.changed = True
+    entry = {"apiVersion": api_version, "kind": which.kind, "namespace": which.namespace, "name": which.name}
+    result.objects = [{**entry, "change": "changed", "sha256": content_digest(desired)}]
+    if show_diff:
+        result.diff = [diff.entry(which, live, now, Mask())]
+    return result
