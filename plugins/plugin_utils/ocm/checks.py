@@ -156,7 +156,9 @@ def foreign(spec: AddonSpec, live: Mapping[str, Any] | None, *, claim: bool = Fa
         return []
     if owner == MANAGER and instance == spec.federation:
         there = _default_namespace(live)
-        if claim or there in ("", spec.namespace):
+        if there in ("", spec.namespace):
+            return _renamed(spec, meta["name"])
+        if claim:
             return []
         return [
             f"the hub has an add-on {meta['name']} already, which belongs to a federation {spec.federation} in the namespace {there}, and "
@@ -169,6 +171,17 @@ def foreign(spec: AddonSpec, live: Mapping[str, Any] | None, *, claim: bool = Fa
     return [
         f"the hub has an add-on {spec.name} already, which belongs to {whose}: set flower_ocm_addon to another name "
         "(add-ons are one namespace for the whole hub)"
+    ]
+
+
+def _renamed(spec: AddonSpec, name: str) -> list[str]:
+    """A fault if the federation's add-on has another name: it would go, and with it the SuperNodes and keys of all sites."""
+    if name == spec.name:
+        return []
+    return [
+        f"the add-on of the federation {spec.federation} is {name}, and flower_ocm_addon is {spec.name}: set flower_ocm_addon to {name}. With another "
+        "name all sites lose their SuperNodes and keys, and join again. If that is wanted, delete the add-on first: "
+        f"`kubectl delete clustermanagementaddon {name}`"
     ]
 
 

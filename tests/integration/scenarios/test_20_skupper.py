@@ -323,6 +323,17 @@ def test_second_run_and_check_mode_change_nothing(joined):
     assert {site: joined.fed.lives(site) for site in SITES} == lives
 
 
+def test_a_site_in_the_namespace_of_the_hub_is_refused(joined):
+    """There is one Site in a namespace: the hub's would go, and with it all links."""
+    before = joined.all("hub", "Site")
+    hosts = joined.hosts()
+    hosts["site-c"] = {**hosts["site-a"], "flower_context": "hub"}
+    run = joined.fed.play("site", "--tags", "preflight", rc=None, hosts=hosts)
+    assert {host for host, numbers in run.recap.items() if numbers["failed"]} == {"site-c"}, run.recap
+    assert "flower_connectivity" in run.messages("site-c", failed=True), run.messages("site-c", failed=True)
+    assert joined.all("hub", "Site").keys() == before.keys() and joined.serials()
+
+
 def test_name_of_a_service_that_is_there(joined):
     joined.make("site-a", "Service", "taken", {"ports": [{"port": 1}]}, "v1")
     run = joined.join("--check", rc=None, site_a={"skupper_listener_host": "taken"})

@@ -197,6 +197,19 @@ def test_sites_join_without_any_access_to_them(fleet):
 
 
 @pytest.mark.nightly
+def test_another_placement_takes_the_sites_over(fleet):
+    """OCM removes an add-on from clusters that a Placement has not selected yet, and with it pods and keys."""
+    before = [fleet.federation.lives(site, NAME) for site in ("site-a", "site-b")]
+    placements = [one["metadata"]["name"] for one in fleet.hub.list(api.PLACEMENTS, "Placement", NAME)]
+    for name, change in ((f"{NAME}-other", {"ocm_addon_placement": f"{NAME}-other"}), (placements[0], {})):
+        run = fleet.play("site", **change)
+        assert "2 SuperNodes of 2 sites are online" in run.messages()
+        assert [one["metadata"]["name"] for one in fleet.hub.list(api.PLACEMENTS, "Placement", NAME)] == [name]
+        assert set(fleet.play("site", **change).changed.values()) == {0}
+    assert [fleet.federation.lives(site, NAME) for site in ("site-a", "site-b")] == before
+
+
+@pytest.mark.nightly
 def test_a_run_completes_while_an_agent_is_silent_and_nothing_is_evicted(fleet):
     before = fleet.federation.lives("site-b", NAME)
     fleet.addon("ocm", "stop", "site-b")

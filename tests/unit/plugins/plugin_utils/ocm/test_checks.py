@@ -121,6 +121,15 @@ def test_the_add_on_of_a_federation_of_the_same_name_is_left_alone(parsed_addon)
     assert checks.foreign(staging, bare) == []
 
 
+def test_another_name_of_the_add_on_is_refused(parsed_addon):
+    """OCM deletes an add-on of the former name in all clusters, and the keys of the sites with it."""
+    spec = parsed_addon()
+    own = addon_objects.addon_objects(spec)[-1]
+    for claim in (False, True):
+        (fault,) = checks.foreign(replace(spec, name="renamed"), own, claim=claim)
+        assert f"set flower_ocm_addon to {spec.name}." in fault and f"kubectl delete clustermanagementaddon {spec.name}" in fault
+
+
 def test_an_addon_of_another_federation_or_host_is_refused(parsed_ocm_site):
     spec = parsed_ocm_site()
     own = addon_objects.managed_addon(spec, [])
