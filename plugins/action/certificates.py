@@ -64,7 +64,8 @@ class ActionModule(CertificateAction):
             params = {**params, "spec": spec, "ca_namespace": place}
             found = self.address(hub, spec)
             address = found or self._no_address(hub, spec)
-            wanted = self.wanted(params, found, params["ca_lifetime_days"])
+            doubts: list[str] = []
+            wanted = self.wanted(hub, params, found, doubts, params["ca_lifetime_days"])
             source = self.source(params, wanted, found)
             reported = clients.Settings(
                 wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_lifetime_days"]
@@ -111,7 +112,7 @@ class ActionModule(CertificateAction):
         return {
             "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff or restarted),
             "diff": [entry for outcome in outcomes for entry in outcome.diff] + store.diff,
-            "warnings": [f"{self.inventory_host}: {warning}" for warning in [*shown.warnings, *store.warnings]],
+            "warnings": [f"{self.inventory_host}: {warning}" for warning in [*doubts, *shown.warnings, *store.warnings]],
             "address": address,
             "host": split_address(address)[0],
             "names": list(wanted.names),

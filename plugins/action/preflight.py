@@ -110,7 +110,7 @@ class ActionModule(CertificateAction):
         """Is what the gateway is going to serve good for all sites? Public facts of it, as far as they are known yet."""
         library.require()
         address = self.address(hub, params["spec"], likely=True)
-        wanted = self.wanted(params, address)
+        wanted = self.wanted(hub, params, address, warnings)
         source = self.source(params, wanted, address)
         plan = source.plan(wanted, look(hub, source, wanted))
         self.refuse_faults(hub, plan, wanted)

@@ -16,6 +16,7 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions
 
 FILE = "flower.yaml"
 _NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
@@ -33,19 +34,28 @@ class ActionModule(ActionBase):
         _checked, options = self.validate_argument_spec({
             "directory": {"type": "path", "required": True},
             "hosts": {"type": "list", "elements": "str", "required": True},
+            "hub": {"type": "str", "required": True},
+            "federation": {"type": "str", "required": True},
+            "namespace": {"type": "str", "required": True},
+            "ocm_sites": {"type": "list", "elements": "str", "default": []},
         })
-        directory = Path(options["directory"])
+        directory, kept_in = Path(options["directory"]), Path(constants.DEFAULT_LOCAL_TMP)
+        hub, behind, whose = options["hub"], options["ocm_sites"], (options["federation"], options["namespace"])
+        if hub in options["hosts"]:
+            lost = rendering.incomplete(hub, behind, rendering.served(kept_in, hub))
+            if lost:
+                raise AnsibleActionFail(lost)
         new: list[tuple[Path, str, str]] = []
         skipped: list[str] = []
         for host in options["hosts"]:
-            objects = rendering.kept(Path(constants.DEFAULT_LOCAL_TMP), host)
+            objects = rendering.kept(kept_in, host)
             if objects is None:
                 skipped.append(host)
                 continue
             if not _NAME.fullmatch(host):
                 raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or leave it out (--limit).")
             path = directory / host / FILE
-            before, after = self._read(host, path), gitops.text(host, objects)
+            before, after = self._read(host, path, *whose), gitops.text(host, *whose, map(versions.lasting, objects))
             if before != after:
                 new.append((path, before, after))
         if not self._task.check_mode:
@@ -55,20 +65,25 @@ class ActionModule(ActionBase):
                 {"before_header": str(path), "after_header": str(path), "before": before, "after": after} for path, before, after in new
             ]
         words = f"{len(new)} of {len(options['hosts']) - len(skipped)} files changed in {directory}"
-        if skipped:
-            words += f"; nothing is applied for {', '.join(skipped)}"
+        without = [host for host in skipped if host not in behind]
+        if without:
+            words += f"; nothing is applied for {', '.join(without)}"
+        unwritten = rendering.elsewhere(hub, options["hosts"], behind)
+        if unwritten:
+            result["warnings"] = [unwritten]
         return result | {"changed": bool(new), "files": [str(path) for path, _before, _after in new], "msg": words}
 
     @staticmethod
-    def _read(host: str, path: Path) -> str:
+    def _read(host: str, path: Path, federation: str, namespace: str) -> str:
         try:
             found = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return ""
         except (OSError, UnicodeDecodeError) as error:
             raise AnsibleActionFail(f"{host}: {path} cannot be read: {error}") from error
-        if not found.startswith(gitops.HEADER):
-            raise AnsibleActionFail(f"{host}: {path} was not written by federated.flower.render, and is not overwritten. Move it, or choose another directory.")
+        fault = gitops.fault(found, host, federation, namespace)
+        if fault:
+            raise AnsibleActionFail(f"{host}: {path} {fault}")
         return found
 
     @staticmethod

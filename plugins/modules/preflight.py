@@ -17,7 +17,8 @@ description:
     missing right.
   - >-
     Asks the API server by a server-side dry run whether it accepts the objects, if a workload is new or changes. Objects of a namespace
-    that does not exist yet are tried in C(default), and only errors of the objects themselves count.
+    that does not exist yet are tried in C(default), and only errors of the objects themselves count. Refuses a cluster whose Services get
+    only IPv6 addresses.
   - >-
     Checks the certificate that the gateway is going to serve, as far as it exists: key, names that sites
     verify, chain and validity. If cert-manager issues it, checks that cert-manager and the issuer are available.

@@ -24,7 +24,7 @@ options:
   directory:
     description:
       - Folder of the files, on the control node. It is created if it does not exist.
-      - A file of that name that this module did not write is not overwritten.
+      - A file of that name that this module did not write, or wrote for another federation, is not overwritten.
     type: path
     required: true
   hosts:
@@ -33,6 +33,29 @@ options:
     type: list
     elements: str
     required: true
+  hub:
+    description:
+      - Inventory name of the hub.
+    type: str
+    required: true
+  federation:
+    description:
+      - Name of the federation. It is noted in the files.
+    type: str
+    required: true
+  namespace:
+    description:
+      - Namespace of the federation on its hub. It is noted in the files.
+    type: str
+    required: true
+  ocm_sites:
+    description:
+      - >-
+        Inventory names of all sites that Open Cluster Management delivers to. What they get is in the file of the hub, which is written
+        only if something was rendered for each of them.
+    type: list
+    elements: str
+    default: []
 extends_documentation_fragment:
   - federated.flower.attributes
   - federated.flower.attributes.action
@@ -51,6 +74,9 @@ EXAMPLES = r"""
   federated.flower.render:
     directory: deploy
     hosts: "{{ ansible_play_hosts }}"
+    hub: hub
+    federation: flower
+    namespace: flower
   run_once: true
   check_mode: false
 """

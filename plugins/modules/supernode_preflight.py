@@ -14,8 +14,8 @@ author:
 description:
   - >-
     Checks the variables of each site. If they are good, connects to its cluster, names missing rights, asks the API server by a
-    server-side dry run whether it accepts the objects (if a workload is new or changes), warns if a pool requests a GPU that no node has,
-    and compares clocks.
+    server-side dry run whether it accepts the objects (if a workload is new or changes), refuses a cluster with IPv6 only,
+    warns if a pool requests a GPU that no node has, and compares clocks.
   - >-
     Of a site that is reached through Open Cluster Management nothing is asked but its hub; what keeps objects from it is named, and how
     it is resolved.

@@ -104,7 +104,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
 
 
 def test_alerts_repair_their_sites(started: Started) -> None:
-    firing = [alert("FlowerSiteOffline", site=site) for site in ("site-a", "site-b")]
+    firing = [alert("FlowerSiteOffline", site="site-a"), alert("FlowerSiteOffline", site="site-b", namespace="flower")]
     assert started.rulebook.send(notification(*firing, alert("FlowerSiteOffline", "resolved", site="site-c"))) == 200
     status, site = started.next(2)
     assert (status["playbook"], site["playbook"]) == ("status", "site")
@@ -117,6 +117,12 @@ def test_alerts_repair_their_sites(started: Started) -> None:
 @pytest.mark.parametrize("token", [None, "wrong", TOKEN + "x"])
 def test_a_forged_message_is_refused(started: Started, token: str | None) -> None:
     assert started.rulebook.send(notification(alert("FlowerSiteOffline", site="site-c")), token) == 401
+
+
+def test_an_alert_of_another_federation_is_refused(started: Started) -> None:
+    other = [alert("FlowerSiteOffline", site="site-c", namespace="flower-b"), alert("FlowerCertificateExpired", namespace="flower-b")]
+    assert started.rulebook.send(notification(*other)) == 200
+    wait("the reasons", lambda: started.rulebook.said().count("label namespace is 'flower-b', which is none of this federation's") >= len(other))
 
 
 HOSTILE = ["all", "flower_sites", "localhost", "site-a:!site-b", "@/etc/passwd", "-e@x", "~site.*", "site-c,site-d", "*", "site-z", "Site-C", "site-c\n"]
@@ -178,7 +184,8 @@ def test_outputs_of_runs_that_ended_are_fetched(started: Started) -> None:
 def test_changes_of_the_inventory(started: Started) -> None:
     """A new site and one whose label has changed are deployed, a missing one is reported."""
     sites = [*SITES, "site-new"]
-    volatile = {"ocm_conditions": {"x": "y"}, "ocm_labels": {"feature.open-cluster-management.io/addon-x": "unhealthy"}}
+    labels = {"feature.open-cluster-management.io/addon-x": "unhealthy", "clientapp.federated.flower/flower": "1"}
+    volatile = {"ocm_conditions": {"x": "y"}, "ocm_labels": labels}
     write_inventory(started.inventory, sites, **{"site-a": volatile, "site-b": {"ocm_labels": {"gpu": "a100"}}})
     calls = started.next(2)
     # The playbooks read the inventory as it is now.

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import GATEWAY
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import GATEWAY, alerts
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "roles" / "superlink" / "files" / "metrics"
@@ -88,6 +88,25 @@ def test_alerts_fire_when_they_should(promtool: str, tmp_path: Path) -> None:
         file = tmp_path / f"test-{step}.yml"
         file.write_text(yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": step, "tests": some}), encoding="utf-8")
         run(promtool, "test", "rules", file)
+
+
+def test_missing_metrics_are_noticed_while_another_federation_is_read(promtool: str, tmp_path: Path) -> None:
+    """By the rules as the Prometheus operator gets them, of a federation in the namespace a."""
+    bare = [without(rule, "description", "runbook_url") for rule in alerts("a")["groups"][0]["rules"]]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "all", "rules": bare}]}), encoding="utf-8")
+    name, (one,) = "FlowerMetricsMissing", CASES["FlowerMetricsMissing"]["fires"]["expect"]
+    expected = {"exp_labels": {"severity": "warning", "namespace": "a"}, "exp_annotations": {"summary": one["summary"]}}
+    tests = [
+        {
+            "name": f"the exporter in {namespace} is read",
+            "interval": "1m",
+            "input_series": [{"series": f'flower_exporter_source_up{{source="superlink",namespace="{namespace}"}}', "values": "1x20"}],
+            "alert_rule_test": [{"eval_time": "11m", "alertname": name, "exp_alerts": wanted}],
+        }
+        for namespace, wanted in (("b", [expected]), ("a", []))
+    ]
+    (tmp_path / "test.yml").write_text(yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": tests}), encoding="utf-8")
+    run(promtool, "test", "rules", tmp_path / "test.yml")
 
 
 def test_rules_are_valid(promtool: str) -> None:

@@ -156,9 +156,12 @@ class ClusterAction(ActionBase):
             if self.planning:
                 planning.keep_facts(Path(constants.DEFAULT_LOCAL_TMP), site or self._site, noted)
 
-    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
-        """Keep what would be applied in a host's cluster for files for a GitOps controller. Nothing else is to be done with it."""
-        rendering.keep(Path(constants.DEFAULT_LOCAL_TMP), host, objects)
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
+        """Keep what would be applied in a host's cluster for files for a GitOps controller. Nothing else is to be done with it.
+
+        C(site): the site for which it is there, if that is another cluster.
+        """
+        rendering.keep(Path(constants.DEFAULT_LOCAL_TMP), host, objects, site)
 
     def begin_notes(self) -> None:
         """Read the facts of this run that are part of all notes."""

@@ -12,17 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.plain import plain
 from ..base.ports import FLEET_PORT
-from ..base.values import boolean
-from ..hub import gateway_names, plan_checks
+from ..base.values import boolean, text
+from ..hub import gateway_names, live_certificates, plan_checks
 from ..hub.sources.choice import choose
 from ..hub.sources.interface import Plan, Source
 from ..hub.wanted import Wanted
 from ..kube.client import Cluster
-from ..manifests import exposure, skupper
+from ..manifests import exposure, skupper, superlink
 from ..manifests.exposures.base_exposure import SERVICE
-from ..reach.way import SKUPPER, connected_by
+from ..reach.site import named
+from ..reach.way import SKUPPER, VARIABLES, connected_by
 from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
 
@@ -42,15 +42,33 @@ class CertificateAction(ClusterAction):
         known = [item for item in live if item]
         return exposure.likely_address(spec, known) if likely else exposure.address(spec, known)
 
-    def wanted(self, params: Mapping[str, Any], address: str, ca_lifetime_days: int = 3650) -> Wanted:
-        """What the hub's credentials must be good for."""
+    def wanted(
+        self, hub: Cluster, params: Mapping[str, Any], address: str, warnings: list[str], ca_lifetime_days: int = 3650
+    ) -> Wanted:
+        """What the hub's credentials must be good for.
+
+        Which name a site verifies is not known while its variables cannot be evaluated; its own checks report that. Until then the
+        certificate keeps all names that it has, so that its SuperNodes stay connected; a sentence on it is added to C(warnings).
+        """
         spec: HubSpec = params["spec"]
-        needed = gateway_names.needed(spec, address, [self._names_of(site) for site in params["sites"]])
+        sites: list[gateway_names.SiteNames] = []
+        kept: list[str] = []
+        for site in params["sites"]:
+            variables = self._variables(site)
+            try:
+                sites.append(self._names_of(site, variables))
+            except ClusterError as error:
+                kept = kept or self._served_names(hub, spec)
+                warnings.append(
+                    f"{named(site, error.message)}. Until it is corrected, the gateway's certificate keeps the names that it has, "
+                    "since this site may verify any of them"
+                )
+        needed = gateway_names.needed(spec, address, sites)
         return Wanted(
             federation=spec.federation,
             namespace=spec.namespace,
             ca_namespace=params["ca_namespace"],
-            names=replace(spec, superlink_address=address).names_of_certificate(needed),
+            names=replace(spec, superlink_address=address).names_of_certificate([*needed, *kept]),
             lifetime=datetime.timedelta(days=spec.certificate_days),
             ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
             needed=needed,
@@ -78,8 +96,29 @@ class CertificateAction(ClusterAction):
             raise ClusterError("; ".join(found) + ".")
 
     def is_in_network(self, site: str) -> bool:
-        """Whether a site reaches the hub through Skupper."""
-        return bool(connected_by(SKUPPER, {site: self._variables(site)}, [site]))
+        """Whether a site reaches the hub through Skupper.
+
+        Raises:
+            ClusterError: its variables do not say so, since they cannot be evaluated. What the sites of the network need would be removed
+                from the hub if it were left out.
+        """
+        variables = self._variables(site)
+        try:
+            way = {name: self._variable_of(variables, name) for name in VARIABLES}
+        except ClusterError as error:
+            raise ClusterError(
+                f"{named(site, error.message)}. What the hub needs depends on how this site is reached, so nothing is deployed until "
+                "this variable of the host is corrected in the inventory."
+            ) from error
+        return bool(connected_by(SKUPPER, {site: way}, [site]))
+
+    @staticmethod
+    def _served_names(hub: Cluster, spec: HubSpec) -> list[str]:
+        """Names in the certificate that the gateway serves now; none where there is none."""
+        name = live_certificates.mounted_secret(hub.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace))
+        secret = hub.get("v1", "Secret", name, spec.namespace) if name else None
+        facts, _trust = live_certificates.served(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
+        return list(facts.get("names", []))
 
     def _variables(self, site: str) -> Mapping[str, Any]:
         try:
@@ -87,13 +126,12 @@ class CertificateAction(ClusterAction):
         except KeyError:
             raise ClusterError(f"the inventory has no host '{site}'.") from None
 
-    def _names_of(self, site: str) -> gateway_names.SiteNames:
-        variables = self._variables(site)
-
+    def _names_of(self, site: str, variables: Mapping[str, Any]) -> gateway_names.SiteNames:
         def value(*variable_names: str) -> Any:
             for name in variable_names:
-                if variables.get(name) not in (None, ""):
-                    return plain(self._templar.template(variables[name]))
+                found = self._variable_of(variables, name)
+                if found not in (None, ""):
+                    return self._templated(name, found)
             return None
 
         sidecar = value("supernode_sidecar")
@@ -105,7 +143,7 @@ class CertificateAction(ClusterAction):
             )
         return gateway_names.SiteNames(
             site,
-            dialled or value("superlink_address") or "",
-            value("supernode_server_name", "flower_server_name") or "",
+            text(dialled or value("superlink_address")),
+            text(value("supernode_server_name", "flower_server_name")),
             sidecar is None or boolean(sidecar),
         )

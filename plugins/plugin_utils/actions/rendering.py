@@ -12,7 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +27,69 @@ def _file(folder: Path, host: str) -> Path:
     return folder / f"federated.flower.render-{hashlib.sha256(host.encode()).hexdigest()[:32]}.jsonl"
 
 
-def keep(folder: Path, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
+def keep(folder: Path, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
     """Keep what a GitOps controller may have of the objects that would be applied. Safe for concurrent forks and threads.
 
     Args:
         folder: the temporary folder of the run.
         host: inventory name of the cluster in which they are.
+        site: inventory name of the site for which they are there, if that is another cluster.
     """
-    lines = "".join(json.dumps(plain(item)) + "\n" for item in gitops.chosen(objects))
+    line = json.dumps({"site": site, "objects": [plain(item) for item in gitops.chosen(objects)]}) + "\n"
     with _file(folder, host).open("a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(lines)
+        file.write(line)
         file.flush()
 
 
 def kept(folder: Path, host: str) -> list[Mapping[str, Any]] | None:
     """Each object that was kept for a host, once; None where nothing was rendered."""
+    parts = _parts(folder, host)
+    return None if parts is None else gitops.latest(item for part in parts for item in part["objects"])
+
+
+def served(folder: Path, host: str) -> set[str]:
+    """The sites for which objects were kept in another cluster, that of the host."""
+    return {part["site"] for part in _parts(folder, host) or [] if part["site"]}
+
+
+def _parts(folder: Path, host: str) -> list[Mapping[str, Any]] | None:
     path = _file(folder, host)
     if not path.exists():
         return None
-    return gitops.latest(json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def incomplete(hub: str, sites: Iterable[str], found: Collection[str]) -> str:
+    """Why the file of the hub cannot be written: it would lose what some sites have there; empty if it can.
+
+    Args:
+        hub: inventory name of the hub.
+        sites: all sites of the fleet whose objects are in its cluster.
+        found: those of them for which objects were kept.
+    """
+    lost = ", ".join(site for site in sites if site not in found)
+    if not lost:
+        return ""
+    return (
+        f"{hub}: its file also has what Open Cluster Management delivers to the sites behind it, and nothing was rendered for {lost}: the file "
+        f"would lose that. No file is written. Have {hub} and all of these sites in the limit, and resolve what is reported for them; or leave "
+        f"{hub} out for now (--limit 'all:!{hub}')."
+    )
+
+
+def elsewhere(hub: str, hosts: Collection[str], sites: Iterable[str]) -> str:
+    """Which hosts get no file, since what is rendered for them is in that of the hub, which is not written; empty for none.
+
+    Args:
+        hub: inventory name of the hub.
+        hosts: those whose files are written.
+        sites: all sites of the fleet whose objects are in the hub's cluster.
+    """
+    without = ", ".join(site for site in sites if site in hosts)
+    if not without or hub in hosts:
+        return ""
+    return (
+        f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which is not in the limit, so nothing is written for it. "
+        f"Have {hub} in the limit, with all sites that it delivers to."
+    )

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ipaddress
 import re
 
+# Kubernetes: RFC 1123 subdomain (apimachinery/pkg/util/validation).
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>[0-9]{1,5})$")
 
 
@@ -30,6 +32,11 @@ def is_ip(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_host(text: str) -> bool:
+    """True for a literal IP address and for a DNS name, in any case of its letters."""
+    return is_ip(text) or SUBDOMAIN.fullmatch(text.lower()) is not None
 
 
 def is_address(text: str) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 MANAGER = "federated.flower"
 PART_OF = "flower"
 POOL_LABEL = "federated.flower/pool"
+# Of a ManagedCluster, followed by the federation's name: the version of the ClientApps that the cluster has (ocm/replica_set.py).
+CLIENTAPP_LABEL = "clientapp.federated.flower/"
 
 
 def query(labels: Mapping[str, str]) -> str:

@@ -26,6 +26,14 @@ def entries(secret: Mapping[str, Any] | None) -> dict[str, str]:
     return {name: value.decode("ascii") for name, value in decoded.items() if value.isascii()}
 
 
+def written_at(secret: Mapping[str, Any] | None) -> str:
+    """When a live Secret was last written, by the API server's clock: RFC 3339 in UTC, of one length; empty if that is not known."""
+    meta = (secret or {}).get("metadata") or {}
+    written = [meta.get("creationTimestamp"), *(entry.get("time") for entry in meta.get("managedFields") or [])]
+    # The texts are in the order of time.
+    return max(filter(None, written), default="")
+
+
 def secret(
     federation: str,
     namespace: str,

@@ -10,15 +10,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.addresses import SUBDOMAIN
 from ..base.digests import digest
-from ..validate.faults import SUBDOMAIN
+from ..base.labels import CLIENTAPP_LABEL
 from .wish import shown
 
-# Labels by which Open Cluster Management reports the health of add-ons: they change by themselves.
-_HEALTH = "feature.open-cluster-management.io/"
+# Labels that change by themselves: by which Open Cluster Management reports the health of add-ons, and by which playbooks deploy ClientApps.
+_NOT_THE_USERS = ("feature.open-cluster-management.io/", CLIENTAPP_LABEL)
 # Variables of the plugin federated.flower.ocm that change how a site is deployed. Others report conditions and resources.
 _OCM_KEPT = {"ocm_joined", "ocm_name"}
 _RESERVED = {"all", "ungrouped", "localhost"}
+_NAMESPACE = "flower"  # where the inventory sets none
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,13 @@ class Fleet:
         whole: the limit for the whole fleet, as a list of groups.
         sites: name of a site -> digest of its variables.
         groups: names of all groups. A site with the name of one cannot be limited to.
+        namespaces: those of hub and sites, sorted.
     """
 
     whole: list[str]
     sites: Mapping[str, str] = field(default_factory=dict)
     groups: frozenset[str] = frozenset()
+    namespaces: tuple[str, ...] = (_NAMESPACE,)
 
     def fault(self, name: str) -> str:
         """Why a name that came from outside must not become a limit; empty if it may.
@@ -59,12 +63,16 @@ class Changes:
 
 
 def from_inventory(listed: Mapping[str, Any], hub_group: str, sites_group: str) -> Fleet:
-    """The fleet of the output of C(ansible-inventory --list)."""
+    """The fleet of the output of C(ansible-inventory --list), which has variables as they are written: templates are not evaluated."""
     variables = listed.get("_meta", {}).get("hostvars", {})
+    hubs, sites = _hosts(listed, hub_group, set()), _hosts(listed, sites_group, set())
+    found = {_namespace(variables.get(name, {}), "superlink_namespace") for name in hubs}
+    found |= {_namespace(variables.get(name, {}), "supernode_namespace") for name in sites}
     return Fleet(
         [hub_group, sites_group],
-        {name: _digest(variables.get(name, {})) for name in _hosts(listed, sites_group, set())},
+        {name: _digest(variables.get(name, {})) for name in sites},
         frozenset(listed) - {"_meta"},
+        tuple(sorted(found)),
     )
 
 
@@ -91,8 +99,13 @@ def _hosts(listed: Mapping[str, Any], group: str, seen: set[str]) -> list[str]:
     return [*listed[group].get("hosts", []), *below]
 
 
+def _namespace(variables: Mapping[str, Any], own: str) -> str:
+    """The namespace of a host, as the roles find it. C(own): the role's variable."""
+    return str(variables.get(own) or variables.get("flower_namespace") or _NAMESPACE)
+
+
 def _digest(variables: Mapping[str, Any]) -> str:
     kept = {key: value for key, value in variables.items() if not key.startswith("ocm_") or key in _OCM_KEPT}
     labels = variables.get("ocm_labels") or {}
-    kept["ocm_labels"] = {key: value for key, value in labels.items() if not key.startswith(_HEALTH)}
+    kept["ocm_labels"] = {key: value for key, value in labels.items() if not key.startswith(_NOT_THE_USERS)}
     return digest(kept)

@@ -18,6 +18,7 @@ _SHORTEST = 16
 # Passed to the webhook as they are, if they have a value.
 _WEBHOOK = ("host", "port", *_SECRETS, "certfile", "keyfile", "password", "cafile")
 _NUMBERS = {"watch": 60.0, "gather": 5.0, "repairs": 3.0, "pause": 900.0, "most": 20.0}
+_NAMES = ("sites", "namespaces")
 _TEXTS = {"inventory": "", "outputs_directory": "", "hub_group": "flower_hub", "sites_group": "flower_sites"}
 
 
@@ -29,6 +30,7 @@ class Options:
         webhook: options of C(eda.builtin.webhook); empty without one.
         alerts: alert -> action.
         sites: names of sites, where there is no inventory.
+        namespaces: of the federation; empty: those of the inventory.
         inventory: path of the inventory; empty without one.
         hub_group: group of the hub.
         sites_group: group of the sites.
@@ -43,6 +45,7 @@ class Options:
     webhook: dict[str, Any]
     alerts: dict[str, str]
     sites: list[str]
+    namespaces: list[str]
     inventory: str
     hub_group: str
     sites_group: str
@@ -60,15 +63,13 @@ def read(args: Mapping[str, Any]) -> Options:
     Raises:
         ValueError: one of them is wrong; the text names it and the remedy, and shows no secret.
     """
-    unknown = sorted(args.keys() - {*_WEBHOOK, *_NUMBERS, *_TEXTS, "alerts", "sites"})
+    unknown = sorted(args.keys() - {*_WEBHOOK, *_NUMBERS, *_TEXTS, *_NAMES, "alerts"})
     if unknown:
         raise ValueError(f"{', '.join(unknown)}: there is no such option")
     numbers = {key: _number(key, args.get(key, default)) for key, default in _NUMBERS.items()}
     texts = {key: str(args.get(key) or default) for key, default in _TEXTS.items()}
-    sites = args.get("sites") or []
-    if not isinstance(sites, list) or not all(isinstance(site, str) for site in sites):
-        raise ValueError("sites: is not a list of names (flower_event_sites)")
-    if bool(sites) == bool(texts["inventory"]):
+    names = {key: _names(key, args.get(key) or []) for key in _NAMES}
+    if bool(names["sites"]) == bool(texts["inventory"]):
         raise ValueError("inventory, sites: set one of them (flower_event_inventory, flower_event_sites); they say what events may act on")
     if texts["outputs_directory"] and not isabs(texts["outputs_directory"]):
         raise ValueError(
@@ -81,7 +82,8 @@ def read(args: Mapping[str, Any]) -> Options:
     return Options(
         webhook,
         {**ALERTS, **_alerts(args.get("alerts") or {})},
-        sites,
+        names["sites"],
+        names["namespaces"],
         texts["inventory"],
         texts["hub_group"],
         texts["sites_group"],
@@ -98,6 +100,12 @@ def _number(key: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
         raise ValueError(f"{key}: {value!r} is not a number of 0 or more")
     return float(value)
+
+
+def _names(key: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ValueError(f"{key}: is not a list of names (flower_event_{key})")
+    return value
 
 
 def _alerts(alerts: Any) -> dict[str, str]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,12 +66,14 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def wishes(payload: Any, alerts: Mapping[str, str]) -> tuple[list[Wish], list[str]]:
+def wishes(payload: Any, alerts: Mapping[str, str], namespaces: Sequence[str]) -> tuple[list[Wish], list[str]]:
     """Read a message of Alertmanager (version 4 of its webhook) or one with C(type).
 
     Args:
         payload: the message, any JSON value.
         alerts: name of an alert -> action.
+        namespaces: of the federation. Alerts with another one in their label C(namespace) are refused: Prometheus and Alertmanager may
+            serve several federations, whose sites have the same names.
 
     Returns:
         What it asks for, and what is refused, each with its reason.
@@ -79,13 +81,13 @@ def wishes(payload: Any, alerts: Mapping[str, str]) -> tuple[list[Wish], list[st
     if not isinstance(payload, Mapping):
         return [], [f"a message is not an object, but {shown(payload)}"]
     if isinstance(payload.get("alerts"), list):
-        found = [_of_alert(alert, alerts) for alert in payload["alerts"]]
+        found = [_of_alert(alert, alerts, namespaces) for alert in payload["alerts"]]
     else:
         found = [_of_message(payload)]
     return [one for one in found if isinstance(one, Wish)], [one for one in found if isinstance(one, str)]
 
 
-def _of_alert(alert: Any, alerts: Mapping[str, str]) -> Wish | str | None:
+def _of_alert(alert: Any, alerts: Mapping[str, str], namespaces: Sequence[str]) -> Wish | str | None:
     """What an alert asks for; a text says why it is refused, and nothing is done about one that is resolved."""
     labels = alert.get("labels") if isinstance(alert, Mapping) else None
     if not isinstance(labels, Mapping):
@@ -95,6 +97,12 @@ def _of_alert(alert: Any, alerts: Mapping[str, str]) -> Wish | str | None:
     name = labels.get("alertname")
     if not isinstance(name, str) or name not in alerts:
         return f"alert {shown(name)} has no action; flower_event_alerts can give it one"
+    namespace = labels.get("namespace")
+    if namespace and namespace not in namespaces:
+        return (
+            f"alert {name}: label namespace is {shown(namespace)}, which is none of this federation's, {shown([*namespaces])}; "
+            "flower_event_namespaces can name it"
+        )
     return _wish(alerts[name], labels.get("site"), labels.get("run_id"), f"alert {name}", "label")
 
 

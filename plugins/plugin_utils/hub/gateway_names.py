@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..base.addresses import split_address
+from ..base.addresses import is_host, split_address
 from ..spec.hub_spec import HubSpec
 
 _SHOWN = 3
@@ -36,7 +36,8 @@ def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str,
     """Names that the gateway's certificate must cover -> who verifies them, for people.
 
     A sidecar verifies the server name (manifests/objects.py, C(server_name)): HAProxy compares names with DNS entries only.
-    A SuperNode without one verifies the host of the address that it connects to, an IP address too.
+    A SuperNode without one verifies the host of the address that it connects to, an IP address too. A value that is neither a
+    DNS name nor an IP address is left out: the checks of its site report it.
 
     Args:
         address: host and port that the hub publishes; empty while it is not known; names that depend on it are then omitted.
@@ -45,14 +46,18 @@ def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str,
     published = replace(spec, superlink_address=address).verified_name if address or spec.server_name else ""
     found: dict[str, list[str]] = {}
     for site in sites or [SiteNames("sites")]:
-        if site.sidecar:
-            name = site.server_name or published
-        else:
-            dialled = site.address or address
-            name = split_address(dialled)[0] if dialled else ""
-        if name:
+        name = site.server_name or published if site.sidecar else _host(site.address or address)
+        if is_host(name):
             found.setdefault(name, []).append(site.site)
     return {name: _people(who) for name, who in found.items()}
+
+
+def _host(address: str) -> str:
+    """The host of an address; empty when it is not host:port."""
+    try:
+        return split_address(address)[0]
+    except ValueError:
+        return ""
 
 
 def _people(who: list[str]) -> str:

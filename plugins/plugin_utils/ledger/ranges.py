@@ -103,7 +103,8 @@ def allocate(
         order: sites in the order in which newcomers are served; then the rest by name.
         held: site -> pool -> first number and number of the keys in the site's record (C(records.numbers)), or of the pods
             that it runs. A site that the book does not have gets these numbers back if they are free: its range is lost, for
-            example with the whole book. Then the numbers of sites that are not among C(wanted) are restored as well.
+            example with the whole book. Then the numbers of sites that are not among C(wanted) are restored as well. A book with an
+            identity (C(identified)) is not lost: no pool of its fleet counts across it.
 
     Raises:
         ValueError: when C(partitions) is fixed and too small.
@@ -157,7 +158,7 @@ def _restore(
     held: Mapping[str, Mapping[str, tuple[int, int]]],
 ) -> list[str]:
     """Restore the ranges of sites without one from the numbers of their keys; returns these sites."""
-    is_lost = not new["sites"]
+    is_lost = not new["sites"] and not new.get("id")
     candidates = [site for site in wanted if site in held]
     if is_lost:
         candidates += sorted(set(held) - set(wanted))

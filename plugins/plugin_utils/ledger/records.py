@@ -10,6 +10,7 @@ Shape of a record::
      "keys": {"SHA256:…": {"pool": "default", "name": "0", "public_key": "ecdsa-…", "node_id": "123…", "dead": false}},
      "retired": {"SHA256:…": {"pool": "default", "name": "1", "node_id": "456…", "since": "2026-11-21T10:00:00+00:00"}}}
 
+C("without_range": ["default"]) names pools that do not count across the fleet; records of earlier releases do not have it.
 C(access) describes further content of a record. C(name) is the key's entry in the site's Secret: the pod index, or the
 node's name in a DaemonSet pool.
 """
@@ -35,13 +36,19 @@ def empty_record(site: str, region: str | None = None) -> Record:
     return {"site": site, "region": region, "keys": {}, "retired": {}}
 
 
-def merge_keys(record: Mapping[str, Any], keys: Sequence[Mapping[str, str]], region: str | None) -> Record:
+def merge_keys(
+    record: Mapping[str, Any],
+    keys: Sequence[Mapping[str, str]],
+    region: str | None,
+    without_range: Sequence[str] = (),
+) -> Record:
     """Update a record to the keys that the site has now.
 
     Args:
         record: the site's record as read; not changed.
         keys: dicts with C(pool), C(name), C(fingerprint) and C(public_key), the wanted ones.
         region: the site's region, for reports.
+        without_range: its pools that do not count across the fleet.
 
     Returns:
         The new record. Keys that the site no longer has are marked C(leaving); they stay known until Flower has
@@ -49,6 +56,8 @@ def merge_keys(record: Mapping[str, Any], keys: Sequence[Mapping[str, str]], reg
     """
     new = copy.deepcopy(dict(record))
     new["region"] = region
+    if without_range or "without_range" in new:
+        new["without_range"] = sorted(without_range)
     held = {key["fingerprint"]: key for key in keys}
     for fingerprint, known in new["keys"].items():
         if fingerprint not in held:
@@ -175,10 +184,11 @@ def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def numbers(record: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Pool -> first number and number of its keys, of pools whose keys are named by the numbers of pods."""
+    """Pool -> first number and number of its keys, of pools that count across the fleet: a key has the number of its pod as its name."""
+    apart = record.get("without_range") or ()
     found: dict[str, list[str]] = {}
     for key in record["keys"].values():
-        if not key.get("leaving"):
+        if not key.get("leaving") and key["pool"] not in apart:
             found.setdefault(key["pool"], []).append(key["name"])
     chosen = {pool: sorted(map(int, names)) for pool, names in found.items() if all(map(str.isdigit, names))}
     return {pool: (names[0], names[-1] - names[0] + 1) for pool, names in chosen.items()}

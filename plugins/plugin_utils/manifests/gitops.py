@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,9 +18,13 @@ Object = Mapping[str, Any]
 
 HEADER = "# Written by federated.flower.render"
 _WORDS = (
-    HEADER + " for {host}: what federated.flower.site would apply there, without secrets,\n"
-    "# data, and what playbooks change. Do not edit it: change the inventory, and render again.\n"
+    HEADER + " for {host} of the federation {federation}, namespace {namespace}.\n"
+    "# It is what federated.flower.site would apply there, without secrets, data, and what playbooks change.\n"
+    "# Do not edit it: change the inventory, and render again.\n"
 )
+_WHOSE = re.compile(re.escape(HEADER) + r" for .+ of the federation (?P<federation>\S+), namespace (?P<namespace>\S+)\.")
+# In a file whose header does not say it yet.
+_LABEL = re.compile(rf"^\s*{re.escape(proof.INSTANCE)}: ['\"]?(?P<federation>[^'\"\s]+)", re.MULTILINE)
 # What stays with the playbooks.
 STAYS = frozenset((
     # secrets do not belong in a repository
@@ -47,9 +52,43 @@ def latest(objects: Iterable[Object]) -> list[Object]:
     return [found[which] for which in sorted(found)]
 
 
-def text(host: str, objects: Iterable[Object]) -> str:
-    """Content of the file of a host."""
-    return _WORDS.format(host=host) + manifest(objects)
+def text(host: str, federation: str, namespace: str, objects: Iterable[Object]) -> str:
+    """Content of the file of a host.
+
+    Args:
+        federation: its name, and
+        namespace: that of its hub, which tell whose file it is.
+    """
+    return _WORDS.format(host=host, federation=federation, namespace=namespace) + manifest(objects)
+
+
+def fault(found: str, host: str, federation: str, namespace: str) -> str:
+    """Why a file is not to be overwritten: the end of a sentence that starts with its path; empty if it may be.
+
+    Two federations may have hosts of the same name. What one of them has in the cluster would leave the file, and its controller
+    would delete it.
+
+    Args:
+        found: content of the file.
+        host: whose file it would be, in this federation.
+        federation: its name.
+        namespace: that of its hub.
+    """
+    if not found.startswith(HEADER):
+        return "was not written by federated.flower.render, and is not overwritten. Move it, or choose another directory."
+    named = _WHOSE.match(found)
+    if named:
+        whose = [f"{named['federation']} in namespace {named['namespace']}"]
+    else:
+        whose = sorted({label["federation"] for label in _LABEL.finditer(found)})
+    own = f"{federation} in namespace {namespace}" if named else federation
+    if not whose or own in whose:
+        return ""
+    return (
+        f"has the objects of the federation {' and '.join(whose)}, and is not overwritten with those of {federation} in namespace "
+        f"{namespace}: a GitOps controller would delete what the other one has at {host}. Render each federation into a directory of "
+        "its own (flower_render_directory), or delete the file if that federation is no longer there."
+    )
 
 
 def _id(item: Object) -> tuple[str, str, str, str]:

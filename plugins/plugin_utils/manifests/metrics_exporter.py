@@ -15,6 +15,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import inspect
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ GATEWAY = (
     "haproxy_frontend_limit_sessions",
     "haproxy_frontend_requests_denied_total",
 )
+_ABSENT = re.compile(r"\babsent\((\w+)\)")
 _DIGEST = "federated.flower/program"  # annotation: pods do not notice that a file changed that Python has read
 
 
@@ -180,7 +182,7 @@ def _monitoring(spec: HubSpec) -> list[Object]:
                 ],
             },
         },
-        {"apiVersion": OPERATOR, "kind": RULES, "metadata": metadata(spec, NAME, NAME), "spec": alerts()},
+        {"apiVersion": OPERATOR, "kind": RULES, "metadata": metadata(spec, NAME, NAME), "spec": alerts(spec.namespace)},
     ]
 
 
@@ -200,9 +202,17 @@ def _program() -> str:
     return inspect.getsource(metrics_program)
 
 
-def alerts() -> dict[str, Any]:
-    """The alert rules: C(groups) as in a rule file."""
-    return copy.deepcopy(_alerts())
+def alerts(namespace: str) -> dict[str, Any]:
+    """The alert rules: C(groups) as in a rule file.
+
+    Args:
+        namespace: of the hub. Metrics that are missing have no labels, so C(absent) says whose they are: those of another federation
+            would keep the alert silent.
+    """
+    found = copy.deepcopy(_alerts())
+    for rule in (rule for group in found["groups"] for rule in group["rules"]):
+        rule["expr"] = _ABSENT.sub(rf'absent(\1{{namespace="{namespace}"}})', rule["expr"])
+    return found
 
 
 @cache

@@ -20,6 +20,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.labels import CLIENTAPP_LABEL
 from ..base.names import CLIENTAPP
 from ..base.values import Object, text
 from ..spec.site_spec import SiteSpec
@@ -39,7 +40,7 @@ _PROGRESSING = (
 
 def label(federation: Any) -> str:
     """The label of a ManagedCluster with its version. A cluster may be in several federations."""
-    return f"clientapp.federated.flower/{text(federation)}"
+    return f"{CLIENTAPP_LABEL}{text(federation)}"
 
 
 def labels(federation: Any) -> dict[str, str]:

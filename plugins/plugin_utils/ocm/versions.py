@@ -2,10 +2,16 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Unreferenced templates and configs. Pure.
+"""Versions of an add-on: those that nothing refers to, and all of them in a repository. Pure.
 
 None is ever changed, so each change of settings leaves one behind. One that some cluster still has (in
 C(status.configReferences)) stays: OCM renders it again and again, and a rollback finds it.
+
+A change takes the former version out of the files for a GitOps controller before the sites leave it. So the controller must not delete
+it then, and must not be in the way when this collection does (C(lasting)).
+
+Sources: Argo CD documentation, «Sync Options», «No Prune Resources», and «Compare Options», «Ignoring Resources That Are Extraneous»;
+Flux documentation, «Kustomization», «Garbage collection».
 """
 
 from __future__ import annotations
@@ -13,8 +19,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..apply import held
 from . import addon as addons
 from . import addon_objects, api, replica_set
+
+# That a version stays when it leaves the repository, does not count as a difference there, and is not given back to its controller.
+_LASTS = {
+    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+    "argocd.argoproj.io/sync-options": "Prune=false",
+    held.TAKE_FROM: "argocd-application-controller,argocd-controller,kustomize-controller",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
+
+
+def lasting(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An object as a GitOps controller may have it: if it is a version, one that only this collection deletes."""
+    if item["kind"] not in addon_objects.VERSIONED:
+        return dict(item)
+    meta = item["metadata"]
+    return {**item, "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), **_LASTS}}}
 
 
 def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:

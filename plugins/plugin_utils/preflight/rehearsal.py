@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask the API server, by server-side dry run, whether it accepts what will be applied.
+"""Ask the API server, by server-side dry run, whether it accepts what will be applied, and whether it can be reached there.
 
 Address, certificates and ledger are not known yet: objects are rendered with placeholders for them. So
 workloads are compared without the fields that depend on these, and only when one differs from the live one, or does not exist
@@ -23,6 +23,7 @@ from ..base.errors import ClusterError
 from ..base.values import Object
 from ..kube.api_errors import ApiError, Conflict, Forbidden
 from ..kube.client import FIELD_MANAGER, Cluster
+from . import ip_families
 
 WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
 # etcd accepts requests of 1.5 MiB (--max-request-bytes); the object's managedFields and status are added to what is sent.
@@ -77,7 +78,7 @@ def _refused(cluster: Cluster, objects: Iterable[Object], absent: Collection[str
         if not namespace or item["kind"] in _UNTRIED:
             continue
         try:
-            cluster.apply(_placed(item, SUBSTITUTE if namespace in absent else namespace), dry_run=True)
+            tried = cluster.apply(_placed(item, SUBSTITUTE if namespace in absent else namespace), dry_run=True)
         except (Conflict, Forbidden) as error:
             if isinstance(error, Forbidden) and namespace not in absent and not error.verb:
                 found.append(_sentence(item, *describe(error), role))
@@ -87,6 +88,10 @@ def _refused(cluster: Cluster, objects: Iterable[Object], absent: Collection[str
                 continue  # a webhook without dry run
             if category in _OWN_FAULTS or (namespace not in absent and category not in ("not served", "not found")):
                 found.append(_sentence(item, category, text, role))
+        else:
+            fault = ip_families.family_fault(ip_families.families_of(tried)) if item["kind"] == "Service" else ""
+            if fault and f"{cluster.name}: {fault}" not in found:
+                found.append(f"{cluster.name}: {fault}")
     return found
 
 

@@ -45,7 +45,7 @@ SHARED = frozenset((
     "flower_drill_app", "flower_drill_app_config", "flower_drill_app_wait", "flower_drill_confirm", "flower_drill_result", "flower_drill_seconds",
     "flower_drill_site", "flower_drill_targets", "flower_drill_wait", "flower_env",
     "flower_event_alerts", "flower_event_cafile", "flower_event_certfile", "flower_event_gather", "flower_event_host",
-    "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_pause", "flower_event_port",
+    "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_namespaces", "flower_event_pause", "flower_event_port",
     "flower_event_repairs", "flower_event_sites", "flower_event_watch",
     "flower_failover", "flower_failover_abandon_runs", "flower_failover_hub_lost", "flower_failover_result",
     "flower_gpu_products", "flower_gpus", "flower_node_labels",

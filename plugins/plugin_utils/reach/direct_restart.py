@@ -12,6 +12,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, keys_secret
 from ..kube.client import Cluster
+from ..manifests import superexec
 from ..manifests.supernode import NAME, TRUST
 from ..marks import proof
 from ..rotation import restart, site_proof
@@ -28,6 +29,8 @@ FILES = {
     "superexec": "--superexec-auth-secret-file",
     "loopback": "--root-certificates",
 }
+# Container -> what it reads.
+_READS = {site_proof.CONTAINER: tuple(FILES), superexec.NAME: ("superexec", "loopback")}
 
 
 def old(
@@ -50,24 +53,26 @@ def old(
     found: dict[str, list[dict[str, Any]]] = {}
     held: dict[tuple[str, str], Mapping[str, str]] = {}
     pods = proof.selector(site.federation, NAME, CLIENTAPP)
-    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
-        pool, name = site_proof.place(pod)
+
+    def is_old(pod: dict[str, Any], container: str) -> bool:
         wanted = {}
-        for kind, (path, place, entry) in _places(pod, pool, name).items():
-            if kind not in files:
-                continue
+        for path, place, entry in _places(pod, container, files):
             if place not in held:
                 held[place] = (
-                    secret_digests(place[1]) if place[0] == "Secret" else _map_digests(cluster, site.namespace, place[1])
+                    secret_digests(place[1])
+                    if place[0] == "Secret"
+                    else _map_digests(cluster, site.namespace, place[1])
                 )
             if entry not in held[place] and check:
-                found.setdefault(pool, []).append(pod)  # what it will read does not exist yet
-                break
+                return True  # what it will read does not exist yet
             if entry not in held[place]:
                 raise ClusterError(f"{place[0]} {site.namespace}/{place[1]} on {cluster.name} has no entry {entry}")
             wanted[path] = held[place][entry]
-        if pod not in found.get(pool, []) and restart.is_old(cluster, pod, _container(pod), wanted):
-            found.setdefault(pool, []).append(pod)
+        return restart.is_old(cluster, pod, container, wanted)
+
+    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
+        if any(is_old(pod, container) for container in _containers(pod)):
+            found.setdefault(site_proof.place(pod)[0], []).append(pod)
     return dict(sorted(found.items()))
 
 
@@ -76,24 +81,27 @@ def _map_digests(cluster: Cluster, namespace: str, name: str) -> Mapping[str, st
     return {entry: site_proof.digest(value) for entry, value in found.items()}
 
 
-def _container(pod: Mapping[str, Any]) -> str:
-    """The container that reads the files: the SuperNode, or the SuperExec of a ClientApp in its own pod."""
-    return "superexec" if pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP else site_proof.CONTAINER
+def _containers(pod: Mapping[str, Any]) -> list[str]:
+    """The containers that read such files: the SuperNode, and the SuperExec beside it or in the pod of a ClientApp. Each may restart alone."""
+    present = {container["name"] for container in pod["spec"]["containers"]}
+    return [name for name in _READS if name in present]
 
 
-def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, tuple[str, str], str]]:
-    """Kind -> path of the file, the object that it comes from, and the entry, of the files that this SuperNode reads."""
+def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[tuple[str, tuple[str, str], str]]:
+    """Path, the object that it comes from, and the entry, of those of C(files) that a container reads."""
+    pool, name = site_proof.place(pod)
     places = {
         "trust": (("ConfigMap", TRUST), "ca.crt"),
         "key": (("Secret", keys_secret(pool)), name),
         "superexec": (("Secret", keys.SUPEREXEC), "secret"),
         "loopback": (("Secret", keys.LOCAL_TLS), "ca.crt"),
     }
-    found = {}
-    for kind, option in FILES.items():
-        path = site_proof.argument(pod, option, _container(pod))
-        if _container(pod) != site_proof.CONTAINER and kind != "superexec":
-            continue  # what a ClientApp trusts is not the hub's CA bundle
-        if path and not (kind in ("trust", "loopback") and (kind == "trust") == site_proof.has_sidecar(pod)):
-            found[kind] = (path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind])
+    # Both have the same option. A SuperNode without a sidecar trusts the hub; one with it, and a ClientApp in its own pod, the sidecar.
+    trusts_hub = container == site_proof.CONTAINER and not site_proof.has_sidecar(pod)
+    other = "loopback" if trusts_hub else "trust"
+    found = []
+    for kind in files:
+        path = site_proof.argument(pod, FILES[kind], container)
+        if path and kind in _READS[container] and kind != other:
+            found.append((path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind]))
     return found

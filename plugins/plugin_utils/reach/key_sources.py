@@ -12,11 +12,12 @@ from typing import Any, Protocol
 from ..apply.engine import apply_objects
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
-from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
+from ..base.names import CLIENTAPP, CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
 from ..base.secret_data import CREDENTIALS, entries
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..manifests import key_job, namespace, tunnel
+from ..manifests.supernode import NAME
 from ..marks import proof
 from ..pki import keypairs
 from ..rotation import internal, site_proof
@@ -60,6 +61,21 @@ def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
     return wanted
 
 
+def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[str]:
+    """Names of the shared Secrets that a pod of the site is older than.
+
+    Args:
+        cluster: a connection to the site.
+        site: the site.
+        replaced: shared Secret that took the place of another -> when, by the site's API server. Without any, nothing is read.
+    """
+    if not replaced:
+        return []
+    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.selector(site.federation, NAME, CLIENTAPP))
+    oldest = min((str(pod["metadata"]["creationTimestamp"]) for pod in pods), default="")
+    return [name for name, at in sorted(replaced.items()) if oldest and at > oldest]
+
+
 class AtController:
     """Keys that the control node creates and writes into the site's Secrets."""
 
@@ -72,6 +88,8 @@ class AtController:
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
         listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
         live = {item["metadata"]["name"]: item for item in listed}
+        replaced = {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))}
+        due = outdated(self.cluster, self.site, replaced)
         plan = keys.plan(
             spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
@@ -101,6 +119,7 @@ class AtController:
             diff=outcome.diff,
             objects=objects,
             renewed=renewed,
+            due=due,
             login=entries(login[0])[tunnel.MARK] if login else "",
             obsolete=obsolete,
         )
@@ -172,6 +191,7 @@ class AtSite:
         before = outcome.before
         written = site_keygen.changes(before, outcome.after or before) if before.pools else {}
         return outcome.found, KeysMade(
+            due=outdated(self.cluster, self.site, before.replaced),
             renewed=[name for name in keys.SHARED if written.get(name) in ("created", "changed")],
             changed=bool(outcome.found.reasons),
             diff=outcome.diff(self.site.namespace) if self.run.show_diff else [],

@@ -148,7 +148,7 @@ class Way:
         """See C(site.Reach)."""
         delivery = self._delivery(objects)
         if self.run.rendering:
-            self.run.render(self.site.hub, delivery.configs)
+            self.run.render(self.site.hub, delivery.configs, self.site.name)
             return Done()
         delivery.bring_nodes(delivery.bring_addon())
         try:

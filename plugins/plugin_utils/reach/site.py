@@ -67,8 +67,8 @@ class Run(Protocol):
     def stand_in(self, text: str) -> None:
         """In check mode: a text in objects that stands in for what does not exist yet."""
 
-    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
-        """Keep what would be applied in a host's cluster for those files."""
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
+        """Keep what would be applied in a host's cluster for those files; C(site): for which site, if that is another cluster."""
 
 
 def named(host: str, message: str) -> str:
@@ -203,6 +203,7 @@ class KeysMade(Done):
         extra: pool -> names of keys that are no longer wanted.
         client_request: request for the site's client certificate, PEM; empty when it needs none.
         renewed: names of Secrets that all pods share and that were replaced.
+        due: names of such Secrets that an earlier run replaced, and that are younger than a pod: its restart did not happen.
         by_hand: whether people apply what is delivered, whenever they do: its SuperNodes are not waited for.
         settled: whether the site has what replaced its former client certificates, so that these can be revoked.
         certificate: stands in for a client certificate that cannot be issued yet; empty where it always can.
@@ -214,6 +215,7 @@ class KeysMade(Done):
     extra: dict[str, list[str]] = field(default_factory=dict)
     client_request: str = ""
     renewed: list[str] = field(default_factory=list)
+    due: list[str] = field(default_factory=list)
     by_hand: bool = False
     settled: bool = True
     certificate: str = ""
@@ -285,7 +287,7 @@ class Restart:
     """Which SuperNodes are restarted, and what is done before.
 
     Attributes:
-        files: C(trust), C(key), C(superexec): of what they must run with the current version.
+        files: C(trust), C(key), C(superexec), C(loopback): of what they must run with the current version.
         mark: of a demand for new shared secrets; empty for none.
         gate: called before each pool; raises ClusterError while nothing may be restarted.
         online: called after each pool with its name; waits for its SuperNodes.

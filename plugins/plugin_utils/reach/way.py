@@ -16,6 +16,8 @@ from .registry import DELIVERIES, DIRECT
 from .site import Way
 
 DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "flower_connectivity"
+# What says how a site is reached.
+VARIABLES = (DELIVERY, KEY_SOURCE, CONNECTIVITY, *FORMER)
 SKUPPER = "skupper"
 CONNECTIVITIES = ("direct", SKUPPER)
 

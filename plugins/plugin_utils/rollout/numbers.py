@@ -81,10 +81,7 @@ def allocate(
     seen = running(unknown)
     held |= {site: listed for site, listed in seen.items() if listed}
     pools = {site: listed for site, listed in pools.items() if site in found or site in seen}
-    wanted = {
-        site: {pool.name: pool.replicas for pool in listed if pool.uses_partition and not pool.is_daemon}
-        for site, listed in pools.items()
-    }
+    wanted = {site: {pool.name: pool.replicas for pool in listed if _has_range(pool)} for site, listed in pools.items()}
     outcome = ranges.Allocation(ranges.empty_book())
     before = ranges.empty_book()
 
@@ -93,7 +90,7 @@ def allocate(
         before = book
         try:
             outcome = ranges.allocate(
-                ranges.identified(book, "" if book.get("id") else ledger.noted_identity()),
+                book,
                 wanted,
                 partitions=partitions,
                 repartition=repartition,
@@ -102,6 +99,8 @@ def allocate(
             )
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
+        # Afterwards: a book without sites that has an identity was not lost.
+        outcome.book = ranges.identified(outcome.book, "" if book.get("id") else ledger.noted_identity())
         return outcome.book
 
     changed = ledger.change_book(change)
@@ -133,6 +132,15 @@ def allocate(
             "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
         )
     return result
+
+
+def without_range(pools: Sequence[PoolSpec]) -> list[str]:
+    """Names of the pools that do not count across the fleet."""
+    return [pool.name for pool in pools if not _has_range(pool)]
+
+
+def _has_range(pool: PoolSpec) -> bool:
+    return pool.uses_partition and not pool.is_daemon
 
 
 def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,12 +68,18 @@ class Registry:
         self.namespace, self.federation, self.seconds = namespace, federation, seconds
         self.ledger = Ledger(hub, namespace, federation, check=run.check)
 
-    def register(self, sites: Mapping[str, KeysMade], regions: Mapping[str, str | None]) -> Registered:
+    def register(
+        self,
+        sites: Mapping[str, KeysMade],
+        regions: Mapping[str, str | None],
+        without_range: Mapping[str, Sequence[str]],
+    ) -> Registered:
         """Update ledger and SuperLink to the keys that the sites have.
 
         Args:
             sites: site -> its keys.
             regions: site -> its region.
+            without_range: site -> its pools that do not count across the fleet.
 
         Raises:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
@@ -83,7 +89,9 @@ class Registry:
         claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
         self._faults = {name: unreadable[name] for name in sites if name in unreadable} | claims.refused(claimed, known)
         merged = {
-            name: records.merge_keys(known.get(name) or records.empty_record(name), site.keys, regions.get(name))
+            name: records.merge_keys(
+                known.get(name) or records.empty_record(name), site.keys, regions.get(name), without_range.get(name, ())
+            )
             for name, site in sites.items()
             if name not in self._faults
         }

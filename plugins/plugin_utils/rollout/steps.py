@@ -37,6 +37,7 @@ _HEAL_WAY_OUT = (
     "rotate_certs.yml -e flower_rotate=supernode_keys -e cert_rotation_force=true",
 )
 _ELSEWHERE = "192.0.2.1:9092"  # an address for documentation (RFC 5737)
+_SHARED = ("superexec", "loopback")  # what all pods of a site share, see C(Restart)
 _WAY_OUT = "supernode_clientapp_wait", "flower_clientapp_force=true"
 
 
@@ -115,6 +116,8 @@ class Rollout:
         self.outcomes.each(resting(self.ways, lambda name: self.ways[name].settle()))
 
     def _deploy(self, chosen: Sequence[str]) -> None:
+        if not chosen:
+            return
         keys = self._keys(chosen)
         registered = self._register(keys)
         again = [name for name in keys if registered.dead.get(name) and not self.outcomes[name].failed]
@@ -125,6 +128,10 @@ class Rollout:
             registered.dead.update(second.dead)
             registered.restart |= second.restart
         alive = [name for name in keys if not registered.dead.get(name)]
+        for name in alive:
+            if keys[name].due and KEYS not in self.options.renew:
+                # Before anything is applied: a pod whose processes have different secrets may never be ready.
+                self.outcomes.each(resting(self.ways, partial(self._restart, files=_SHARED, online=False)), [name])
         # A pod with a dead key would never be ready; the site's last step reports the remedy.
         failed = {name for name in alive if self.outcomes[name].failed}
         self.outcomes.each(resting(self.ways, self._apply), alive)
@@ -132,7 +139,7 @@ class Rollout:
         for name in alive:
             renew = KEYS in self.options.renew
             if renew or name in registered.restart or keys[name].renewed:
-                files = ["key", "superexec", "loopback"] if keys[name].renewed else ["key"]
+                files = ["key", *_SHARED] if keys[name].renewed else ["key"]
                 self.outcomes.each(resting(self.ways, partial(self._restart, files=files)), [name])
         waiting = {name: keys[name] for name in keys if not self.outcomes[name].failed}
         if not waiting:
@@ -190,7 +197,12 @@ class Rollout:
     def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
         if not keys:
             return Registered()
-        registered = self.hub.register(keys, {name: self.sites[name].spec.region or None for name in keys})
+        specs = {name: self.sites[name].spec for name in keys}
+        registered = self.hub.register(
+            keys,
+            {name: spec.region or None for name, spec in specs.items()},
+            {name: numbers.without_range(spec.pools) for name, spec in specs.items()},
+        )
         for name in keys:
             site = self.sites[name]
             certificate = registered.certificates.get(name, "") or keys[name].certificate
@@ -298,11 +310,14 @@ class Rollout:
             cli = FlowerCLI(hub, site.hub_namespace)
             conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT)
 
-    def _restart(self, name: str, files: Sequence[str]) -> None:
+    def _restart(self, name: str, files: Sequence[str], *, online: bool = True) -> None:
+        """Restart what runs with older files; C(online): wait until it is online again, pool by pool."""
         result: dict[str, Any] = {"changed": False, "restarted": [], "renewed": False}
-        heal = KEYS not in self.options.renew
+        wanted = self.restart_of(name, files, heal=KEYS not in self.options.renew)
+        if not online:
+            wanted = replace(wanted, online=lambda _pool: None)
         try:
-            self.ways[name].restart(self.restart_of(name, files, heal=heal), result)
+            self.ways[name].restart(wanted, result)
         finally:
             self.outcomes[name].changed |= result["changed"]
         if self.run.check and result["restarted"]:
@@ -358,9 +373,12 @@ class Rollout:
         outcome = self.outcomes[name]
         denied = report.get("denied")
         missing = [] if denied else report.get("missing", [])
-        outcome.msg = f"{report.get('online', 0)} SuperNodes online"
+        # Check mode has no report.
+        outcome.msg = f"{report['online']} SuperNodes online" if report else "SuperNodes are not counted in check mode"
         if keys.by_hand and not denied:
-            outcome.msg = f"{report.get('online', 0)} of {report.get('expected', 0)} SuperNodes online. {self.ways[name].offline()}"
+            if report:
+                outcome.msg = f"{report['online']} of {report['expected']} SuperNodes online"
+            outcome.msg += f". {self.ways[name].offline()}"
             return
         if denied:
             outcome.msg = _denied(name, denied, report)

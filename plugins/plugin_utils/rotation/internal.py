@@ -16,7 +16,7 @@ from typing import Any
 
 from ..apply.engine import apply_objects
 from ..audit.notes import of_objects
-from ..base.secret_data import entries, secret
+from ..base.secret_data import entries, secret, written_at
 from ..hub import credentials
 from ..kube.client import Cluster
 from ..marks import proof
@@ -152,10 +152,7 @@ def old_pods(cluster: Cluster, namespace: str, federation: str, *, younger: bool
 
 def is_younger(secret: Mapping[str, Any] | None, pod: Mapping[str, Any]) -> bool:
     """Whether a Secret was written after a pod was created."""
-    meta = (secret or {}).get("metadata") or {}
-    written = [meta.get("creationTimestamp"), *(entry.get("time") for entry in meta.get("managedFields") or [])]
-    # RFC 3339 in UTC and of one length: the texts are in the order of time.
-    return max(filter(None, written), default="") > pod["metadata"]["creationTimestamp"]
+    return written_at(secret) > str(pod["metadata"]["creationTimestamp"])
 
 
 def restart_old(cluster: Cluster, namespace: str, federation: str, note: Callable[..., None]) -> list[str]:

@@ -20,7 +20,7 @@ from ..base.certificate_names import local_certificate_names
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL
 from ..base.names import CLIENT_KEY, CONTROLLER, KEY_SOURCE, keys_secret
-from ..base.secret_data import entries, secret
+from ..base.secret_data import entries, secret, written_at
 from ..base.values import natural
 from ..marks.proof import holder, is_managed
 from ..pki import certificates, keypairs, library
@@ -34,6 +34,8 @@ SHARED = (SUPEREXEC, LOCAL_TLS)
 OFFSET = "federated.flower/offset"
 # On a shared secret that was recreated on request: the mark of that request.
 MARK = "federated.flower/secrets-mark"
+# On a shared secret that took the place of another: pods that are older may run with that. A rotation, which restarts them itself, sets none.
+REPLACED = "federated.flower/replaced"
 # The certificate of the sidecars' listeners. Its CA is trusted by the site's SuperNodes and ClientApps only.
 LOCAL_LIFETIME = datetime.timedelta(days=3650)
 
@@ -115,10 +117,12 @@ def build(
     pool: Pool | None = None,
     source: str = CONTROLLER,
     mark: str = "",
+    replaced: bool = False,
 ) -> dict[str, Any]:
     """A Secret of the site; of a pool's keys when C(pool) is set."""
     notes = {} if source == CONTROLLER else {KEY_SOURCE: source}
     notes |= {MARK: mark} if mark else {}
+    notes |= {REPLACED: "true"} if replaced else {}
     if pool is None:
         return secret(federation, namespace, name, data, application="supernode", annotations=notes)
     if pool.offset is not None:
@@ -149,6 +153,15 @@ def source_of(there: Mapping[str, Any]) -> str:
 def mark_of(there: Mapping[str, Any] | None) -> str:
     """The mark of the request on which a live Secret was recreated; empty for none."""
     return ((there or {}).get("metadata", {}).get("annotations") or {}).get(MARK, "")
+
+
+def replaced_at(there: Mapping[str, Any] | None) -> str:
+    """When a live shared secret took the place of another, at the latest; empty if it did not, or the time is not known."""
+    return written_at(there) if _is_replaced(there) else ""
+
+
+def _is_replaced(there: Mapping[str, Any] | None) -> bool:
+    return REPLACED in ((there or {}).get("metadata", {}).get("annotations") or {})
 
 
 def _offset(there: Mapping[str, Any] | None) -> int | None:
@@ -212,6 +225,7 @@ def plan(
     for pool in pools:
         _pool_keys(result, federation, namespace, pool, own.get(keys_secret(pool.name)), set(dead), source)
     wanted = {pool.name for pool in pools}
+    has_pods = any(map(pool_of, live.values()))
     for there in live.values():
         held = pool_of(there)
         if held and held.name not in wanted:
@@ -224,7 +238,10 @@ def plan(
             return
         why = lacking or "it is recreated"
         why = "it did not exist" if name not in live else "it was created elsewhere" if name not in own else why
-        result.secrets.append(build(federation, namespace, name, make(), source=source, mark=wanted_mark))
+        replaced = has_pods and wanted_mark == mark
+        result.secrets.append(
+            build(federation, namespace, name, make(), source=source, mark=wanted_mark, replaced=replaced)
+        )
         result.reasons.append(f"{name}: {why}")
 
     shared(SUPEREXEC, {"secret"}, lambda: {"secret": keypairs.make_secret()})
@@ -329,4 +346,13 @@ def without(federation: str, namespace: str, there: Mapping[str, Any], names: Se
     """A keys Secret without some of its keys, complete."""
     left = entries({"data": without_extra(there, names)})
     name = there["metadata"]["name"]
-    return build(federation, namespace, name, left, pool=pool_of(there), source=source_of(there), mark=mark_of(there))
+    return build(
+        federation,
+        namespace,
+        name,
+        left,
+        pool=pool_of(there),
+        source=source_of(there),
+        mark=mark_of(there),
+        replaced=_is_replaced(there),
+    )

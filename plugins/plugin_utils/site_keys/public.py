@@ -17,12 +17,14 @@ Shape of the entry C(public.json)::
      "versions": {"supernode-cpu-keys": "1234"},
      "digests": {"supernode-cpu-keys": {"0": "9f86…"}},
      "marks": {"supernode-superexec": "1a2b"},
+     "replaced": {"supernode-local-tls": "2026-11-21T10:00:00Z"},
      "names": ["localhost", "127.0.0.1", "*.flower.svc"]}
 
 C(offset) is null in a DaemonSet pool; C(client) is there when the site has a client key; C(versions) are the Secrets'
 resource versions, which show what was rewritten. C(digests) (SHA-256 of each entry, each too random to be
 guessed) show whether a pod runs with the content of its Secret. C(marks) are those of requests to recreate a shared
-secret; C(names) those in the sidecars' certificate.
+secret; C(replaced) says when one took the place of another, by the site's API server; C(names) are those in the
+sidecars' certificate.
 """
 
 from __future__ import annotations
@@ -58,6 +60,7 @@ class Public:
         client: name of the site in C(client_request).
         client_request: request for its client certificate, PEM; empty when it has no client key.
         names: names in the certificate of its sidecars.
+        replaced: shared secret that exists and took the place of another -> when, at the latest.
     """
 
     pools: Sequence[keys.Pool] = ()
@@ -68,6 +71,7 @@ class Public:
     digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
     names: Sequence[str] = ()
+    replaced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def offsets(self) -> dict[str, int | None]:
@@ -102,6 +106,9 @@ def record(
         "marks": {name: keys.mark_of(there) for name, there in secrets.items() if keys.mark_of(there)},
         "names": keys.names_of(secrets.get(keys.LOCAL_TLS)),
     }
+    replaced = {name: keys.replaced_at(there) for name, there in secrets.items() if keys.replaced_at(there)}
+    if replaced:
+        reported["replaced"] = replaced
     if client_request:
         reported["client"] = {"name": client, "request": client_request}
     return {
@@ -148,6 +155,7 @@ def read(there: Mapping[str, Any] | None) -> Public:
             {name: found for name, found in reported["digests"].items() if name in standing},
             {name: mark for name, mark in reported["marks"].items() if name in standing},
             reported.get("names") or [],  # a site of an older release publishes none
+            {name: str(at) for name, at in (reported.get("replaced") or {}).items() if name in standing},
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ClusterError(

@@ -14,16 +14,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..base.addresses import is_ip, split_address
+from ..base.addresses import SUBDOMAIN, is_host, split_address
 from ..base.platforms import PLATFORMS
 from ..base.values import boolean, integer, text
 from ..manifests.patches import TYPES, PatchError
 
 Spec = Mapping[str, Any]
 
-# Kubernetes: RFC 1123 label, subdomain, and qualified names (apimachinery/pkg/util/validation).
+# Kubernetes: RFC 1123 label, and qualified names (apimachinery/pkg/util/validation).
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _QUANTITY = re.compile(r"[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
@@ -361,7 +360,7 @@ class Faults:
         except ValueError:
             self.add(variable, value, 'is not "host:port" (an IPv6 address needs brackets)')
             return False
-        if not is_ip(host) and not SUBDOMAIN.fullmatch(host.lower()):
+        if not is_host(host):
             self.add(variable, value, "has a host that is neither an IP address nor a DNS name")
             return False
         return True

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
+from ..base.addresses import SUBDOMAIN
 from ..base.platforms import settled
 from ..base.values import boolean, text
 from ..manifests import clientapp, tunnel
@@ -19,7 +20,7 @@ from ..spec.site_spec import SiteSpec
 from . import dataset_faults
 from .bundle_faults import bundle_faults
 from .clientapp_faults import clientapp_faults
-from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
+from .faults import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults, shown
 from .ocm_faults import delivery_faults
 from .policy_faults import peer_faults, policy_faults
 from .proxy_faults import proxy_faults

@@ -54,6 +54,16 @@ VARIABLES = {
         {"supernode_env": [{"name": "A", "value": "{{ there_is_no_such_variable }}"}]},
         ["supernode_env: its template cannot be evaluated", "there_is_no_such_variable"],
     ),
+    # The hub reads these as well: its certificate must cover the names that sites verify.
+    "no-port": (
+        {"supernode_superlink_address": "gw.site", "supernode_sidecar": False, "supernode_mtls": False},
+        ["supernode_superlink_address: 'gw.site'", "host:port"],
+    ),
+    "no-dns-name": ({"supernode_server_name": "höpital.example"}, ["supernode_server_name: 'höpital.example'"]),
+    "undefined-address": (
+        {"supernode_superlink_address": "{{ {'eu': 'gw.eu:9092'}[there_is_no_such_region] }}"},
+        ["supernode_superlink_address: its template cannot be evaluated", "there_is_no_such_region"],
+    ),
     "one-delivery": (
         {"supernode_delivery": "ocm", "supernode_key_source": "site"},
         ["supernode_delivery: 'ocm' contradicts flower_delivery: 'direct'", "set flower_delivery to 'ocm'"],

@@ -284,6 +284,10 @@ def test_what_delivers_to_the_sites_may_come_from_a_repository(fleet, tmp_path):
     kinds = {item["kind"] for item in objects}
     assert {"AddOnTemplate", "AddOnDeploymentConfig", "ClusterManagementAddOn", "StatefulSet"} <= kinds
     assert not {"Secret", "ConfigMap", "ManifestWork", "Namespace", "ManagedClusterAddOn"} & kinds
+    written = (tmp_path / "hub" / "flower.yaml").read_bytes()
+    run = fleet.play("render", "--check", *place, "--limit", "hub,site-a", rc=2)
+    assert "nothing was rendered for site-b" in run.messages(failed=True)
+    assert (tmp_path / "hub" / "flower.yaml").read_bytes() == written
     reconcile(fleet.hub, objects, force=False)
     assert set(fleet.play("site").changed.values()) == {0}
     assert set(fleet.play("render", "--check", *place).changed.values()) == {0}

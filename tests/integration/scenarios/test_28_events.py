@@ -36,7 +36,10 @@ def test_an_alert_repairs_its_site(fed, program):
     variables = {"flower_event_inventory": str(inventory), "flower_event_watch": 0}
     with Rulebook("fleet_events", fed.logs, "-i", str(inventory), program=program, environ=environ, **variables) as rulebook:
         assert rulebook.send(notification(alert("FlowerSiteOffline", site="site-a")), "forged-by-someone-else") == 401
-        assert rulebook.send(notification(alert("FlowerSiteOffline", site="site-a"))) == 200
+        assert rulebook.send(notification(alert("FlowerSiteOffline", site="site-a", namespace=f"{NAMESPACE}-of-others"))) == 200
+        fed.wait("the refusal", lambda: f"none of this federation's, ['{NAMESPACE}']" in rulebook.said(), 60)
+        assert rulebook.said().count("PLAY RECAP") == 0
+        assert rulebook.send(notification(alert("FlowerSiteOffline", site="site-a", namespace=NAMESPACE))) == 200
         fed.wait("the end of status and site", lambda: rulebook.said().count("PLAY RECAP") == 2, 240)
     (entry,) = fed.trail()[before:]
     assert (entry["playbook"], entry["options"]) == ("federated.flower.site", {"limit": "site-a"}), entry

@@ -95,3 +95,7 @@ def test_files_of_others_stay(fed, tmp_path):
     run = fed.play("render", "--check", "-e", f"flower_render_directory={tmp_path}", rc=2)
     assert "was not written by federated.flower.render" in run.messages(failed=True)
     assert path.read_text() == "mine: true\n"
+    path.write_text("# Written by federated.flower.render for site-a of the federation other, namespace other.\n")
+    run = fed.play("render", "--check", "-e", f"flower_render_directory={tmp_path}", rc=2)
+    assert "has the objects of the federation other in namespace other" in run.messages(failed=True)
+    assert not (tmp_path / "hub").exists()

@@ -35,6 +35,8 @@ PARTS = {
     "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check", "site_hub", "site_join", "site_plan_compare",
     "site_plan_open", "site_plan_settle", "site_sites", "site_whole", "skupper_rotate_network", "standby_check", "take_lease", "takeover_check",
 }  # fmt: skip
+#: Modules of objects that all organizations of a controller share.
+SHARED = {"credential_type", "execution_environment"}
 STUDY = {"Flower run", "Flower runs", "Flower outputs"}
 SECRETS = {"fleet-secret", "study-secret", "ocm-secret", "site-secret", "mlflow-secret", "hook-secret"}
 
@@ -109,24 +111,44 @@ def table(name: str) -> list[dict[str, Any]]:
     return templated(known[f"awx_{name}"], known)
 
 
-def single(tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def conditions(task: dict[str, Any]) -> list[str]:
+    given = task.get("when", [])
+    return given if isinstance(given, list) else [given]
+
+
+def single(tasks: list[dict[str, Any]], before: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
+    """The tasks, those of blocks among them, each with the conditions of its blocks."""
     for task in tasks:
-        yield from single(task["block"]) if "block" in task else [task]
+        whole = (*before, *conditions(task))
+        yield from single(task["block"], whole) if "block" in task else [{**task, "when": list(whole)}]
+
+
+def holds(task: dict[str, Any], known: dict[str, Any]) -> bool:
+    return all(templated(trust_as_template("{{ " + one + " }}"), known) for one in conditions(task))
 
 
 @cache
-def calls(state: str, *, most: bool, others: bool = False) -> list[Call]:
-    """Module, arguments and whether the task hides them, in their order; with I(others), nothing that exists is of the role."""
+def calls(state: str, *, most: bool, others: bool = False, missing: tuple[str, ...] = ()) -> list[Call]:
+    """Module, arguments and whether the task hides them, in their order.
+
+    With I(others), nothing that exists is of the role; of the kinds I(missing), check mode has found that something does not exist.
+    """
     known = scope({**(MOST if most else LEAST), "awx_delete_organization": "true"})
     if others:
         known["__awx_ours"] = dict.fromkeys(known["__awx_ours"], [])
+    if missing:
+        known["__awx_missing"] = list(missing)
+    return called(state, known)
+
+
+def called(state: str, known: dict[str, Any]) -> list[Call]:
     found = []
     for task in single(load("tasks", f"{state}.yml")):
         (module,) = (key for key in task if key.startswith("awx.awx."))
         variable = task.get("loop_control", {}).get("loop_var", "")
         for item in templated(task.get("loop", [None]), known):
             here = {**known, **task.get("vars", {}), variable: item}
-            if templated(trust_as_template("{{ " + task.get("when", "true") + " }}"), here):
+            if holds(task, here):
                 options = {
                     **templated(task.get("module_defaults", {}), here).get(module, {}),
                     **templated(task[module], here),
@@ -217,13 +239,84 @@ def test_what_others_made_is_not_deleted() -> None:
 
 def test_every_object_says_who_made_it() -> None:
     without = {"workflow_job_template_node", "role"}  # parts of others, and no objects of their own
-    mark = load("vars", "main.yml")["__awx_mark"]
     asked = [(name, options) for name, options, _hidden in calls("present", most=True) if name not in without]
-    assert [(name, options["name"]) for name, options in asked if not options["description"].endswith(mark)] == []
+    marks = {name: "(federated.flower.awx: Flower)" if name in SHARED else "(federated.flower.awx)" for name, _options in asked}
+    assert [(name, options["name"]) for name, options in asked if not options["description"].endswith(marks[name])] == []
     known = scope(MOST)
     looked_for = {row["kind"] for row in templated(known["__awx_kinds"], known)}
     plurals = {name + "s" if name != "inventory" else "inventories" for name, _options in asked}
     assert plurals - looked_for == {"inventory_sources", "schedules"}, "they are deleted with what they belong to"
+
+
+def looked(found: dict[str, dict[str, str]], **given: Any) -> tuple[dict[str, Any], list[str]]:
+    """The role's variables after found.yml, and the messages with which it refuses to begin.
+
+    Args:
+        found: kind -> name -> description, what the controller has; nothing of the other kinds.
+    """
+    known = {**load("defaults", "main.yml"), **MOST, "ansible_check_mode": False, **given, **load("vars", "main.yml"), "__awx_organization": {"id": 1}}
+    rows = templated(known["__awx_kinds"], known)
+    known["__awx_found"] = {row["kind"]: found.get(row["kind"], {}) for row in rows}
+    refused = []
+    for task in load("tasks", "found.yml")[1:]:
+        for row in rows if "loop" in task else [None]:
+            here = {**known, **task.get("vars", {}), "__awx_row": row}
+            if not holds(task, here):
+                continue
+            known.update(templated(task.get("ansible.builtin.set_fact", {}), here))
+            check = task.get("ansible.builtin.assert")
+            if check and not holds({"when": check["that"]}, here):
+                refused.append(templated(check["fail_msg"], here))
+    return known, refused
+
+
+def existing(organization: str, mark: str = "") -> dict[str, dict[str, str]]:
+    """What a controller has of a console in this organization that all organizations see."""
+    mark = mark or f"(federated.flower.awx: {organization})"
+    return {
+        "execution_environments": {"Flower": f"Ansible {mark}"},
+        "credential_types": {"Flower kubeconfig": f"A kubeconfig {mark}", "Flower tracking": mark, "Flower token of hospital-boston": f"Token {mark}"},
+    }
+
+
+def test_a_console_in_another_organization_keeps_what_all_organizations_see() -> None:
+    known, refused = looked(existing("Flower"), awx_organization="Beta")
+    assert len(refused) == 2, refused
+    for words in ("They are of the console in the organization Flower: all organizations share them", "awx_name", "Nothing was done"):
+        assert all(words in one for one in refused), refused
+    assert "execution environments that this role did not create: Flower. " in refused[1]
+    known, _refused = looked(existing("Flower"), awx_organization="Beta", awx_state="absent")
+    assert [name for name, _options, _hidden in called("absent", known) if name in SHARED] == []
+    known, refused = looked(existing("Flower"), awx_state="absent")
+    assert refused == [] and {name for name, _options, _hidden in called("absent", known)} == SHARED
+
+
+def test_the_former_mark_counts_where_the_console_is() -> None:
+    """And not for deletion: a console in another organization may have taken over what has it."""
+    former = existing("", "(federated.flower.awx)")
+    here = {"projects": {"Flower": "Playbooks (federated.flower.awx)"}}
+    known, refused = looked({**former, **here})
+    assert refused == [] and known["__awx_ours"]["execution_environments"] == ["Flower"]
+    _known, refused = looked({**former, "projects": {"Flower": "Playbooks"}})
+    assert any("execution environments that this role did not create" in one for one in refused)
+    assert "Their descriptions do not end with (federated.flower.awx: Flower)." in refused[0]
+    known, _refused = looked({**former, **here}, awx_state="absent")
+    assert {name for name, _options, _hidden in called("absent", known)} == {"project"}
+
+
+def test_check_mode_leaves_out_what_needs_an_object_that_is_missing() -> None:
+    known, refused = looked({}, ansible_check_mode=True)
+    assert refused == [] and {name for name, _options, _hidden in called("present", known)} == {
+        "organization", "team", "notification_template", "credential_type",
+    }  # fmt: skip
+    known, _refused = looked(existing("Flower"), ansible_check_mode=True)
+    assert "credential_types" not in known["__awx_missing"] and "execution_environments" not in known["__awx_missing"]
+    whole = {name for name, _options, _hidden in calls("present", most=True)}
+    asked = {kind: {name for name, _options, _hidden in calls("present", most=True, missing=(kind,))} for kind in sum(known["__awx_stages"], [])}
+    assert "credential" not in asked["credential_types"]
+    assert "credential" in asked["credentials"] and "project" not in asked["credentials"] | asked["execution_environments"]
+    assert "project" in asked["projects"] and "inventory_source" not in asked["projects"] | asked["inventories"]
+    assert whole - asked["job_templates"] == {"workflow_job_template_node", "schedule", "role"}
 
 
 def test_names_are_unique() -> None:

@@ -40,7 +40,7 @@ description:
   - Receives messages of Alertmanager and of others by a webhook (C(eda.builtin.webhook)), and reads the inventory regularly.
   - Emits events with C(do) (C(repair), C(heal), C(deploy), C(rotate), C(fetch) or C(report)), C(meta.hosts), which limits the playbook, and
     C(run_ids) of C(fetch). Nothing else of a message is passed on.
-  - A site that is not in the inventory is refused, and so is a message without the secret. The log has the reason.
+  - A site that is not in the inventory is refused, and so is an alert of another federation, and a message without the secret. The log has the reason.
 options:
   port:
     description: Port of the webhook. There is none without it.
@@ -72,6 +72,12 @@ options:
     type: str
   sites:
     description: Names of the sites, where the inventory is elsewhere, for example on a controller.
+    type: list
+    elements: str
+  namespaces:
+    description:
+      - Namespaces of the federation. An alert with another one in its label C(namespace) is refused.
+      - Without it, those that O(inventory) sets for hub and sites (C(superlink_namespace), C(supernode_namespace), C(flower_namespace)); else V(flower).
     type: list
     elements: str
   hub_group:
@@ -161,7 +167,8 @@ class FleetEvents:
 
     async def put(self, event: dict[str, Any]) -> None:
         """Take a message from the webhook."""
-        self._add(*wish.wishes(event.get("payload"), self._options.alerts))
+        namespaces = self._options.namespaces or self._fleet.namespaces
+        self._add(*wish.wishes(event.get("payload"), self._options.alerts, namespaces))
 
     def _add(self, wishes: Iterable[wish.Wish], refused: Iterable[str] = ()) -> None:
         self._waiting.update(islice(wishes, _WAITING - len(self._waiting)))

@@ -15,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.events.known_flee
     from_inventory,
     from_names,
 )
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 
 def fleet(**variables: dict[str, Any]) -> Fleet:
@@ -70,9 +71,36 @@ HEALTH = "feature.open-cluster-management.io/addon-x"
         ({"ocm_labels": {"region": "eu"}}, True),
         ({"ocm_joined": True}, True),
         ({"ocm_labels": {HEALTH: "unhealthy"}}, False),
+        ({"ocm_labels": {"clientapp.federated.flower/flower": "abc"}}, False),
+        ({"ocm_labels": {"clientapp.federated.flower/other": "abc", "region": "eu"}}, True),
         ({"ocm_conditions": {"x": {}}, "ocm_availability": "unknown", "ocm_cpus": 4.0}, False),
     ],
 )
 def test_what_counts_as_a_change(variables: dict[str, Any], changed: bool) -> None:
     found = changes(fleet(a={}, b={}).sites, fleet(a=variables, c={}).sites)
     assert (found.joined, found.changed, found.left) == (["c"], ["a"] if changed else [], ["b"])
+
+
+@pytest.mark.parametrize(
+    ("hub", "site", "wanted"),
+    [
+        ({}, {}, ("flower",)),
+        ({"flower_namespace": "trial"}, {"flower_namespace": "trial"}, ("trial",)),
+        ({"flower_namespace": "trial", "superlink_namespace": "hub"}, {"flower_namespace": "trial", "supernode_namespace": "a"}, ("a", "hub")),
+    ],
+)
+def test_namespaces_are_those_of_hub_and_sites(hub: dict[str, Any], site: dict[str, Any], wanted: tuple[str, ...]) -> None:
+    listed = {
+        "_meta": {"hostvars": {"hub": hub, "a": site, "other": {"flower_namespace": "elsewhere"}}},
+        "flower_hub": {"hosts": ["hub"]},
+        "flower_sites": {"hosts": ["a"]},
+        "others": {"hosts": ["other"]},
+    }
+    assert from_inventory(listed, "flower_hub", "flower_sites").namespaces == wanted
+
+
+def test_the_namespace_without_a_variable_is_that_of_the_roles() -> None:
+    (namespace,) = from_names(["site-a"], "flower_hub", "flower_sites").namespaces
+    for role in ("superlink", "supernode"):
+        written = yaml_file("roles", role, "defaults", "main.yml")[f"{role}_namespace"]
+        assert written == f"{{{{ flower_namespace | default('{namespace}') }}}}"

@@ -19,12 +19,16 @@ def test_defaults() -> None:
     found = read({**GOOD, "certfile": "", "hmac_secret": "", "sites": []})
     assert found.webhook == {"host": "127.0.0.1", "port": 5000, "token": SECRET}
     assert (found.watch, found.gather, found.repairs, found.pause, found.most) == (60, 5, 3, 900, 20)
-    assert found.sites == [] and found.alerts["FlowerSiteOffline"] == "repair"
+    assert found.sites == [] == found.namespaces and found.alerts["FlowerSiteOffline"] == "repair"
 
 
 def test_alerts_are_added() -> None:
     found = read({**GOOD, "alerts": {"Mine": "report", "FlowerSiteOffline": "report"}}).alerts
     assert (found["Mine"], found["FlowerSiteOffline"], found["FlowerSuperNodeOffline"]) == ("report", "report", "heal")
+
+
+def test_namespaces_of_the_federation() -> None:
+    assert read({**GOOD, "namespaces": ["trial", "trial-a"]}).namespaces == ["trial", "trial-a"]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +41,7 @@ def test_alerts_are_added() -> None:
         ({"inventory": ""}, "inventory, sites: set one of them"),
         ({"sites": ["a"]}, "inventory, sites: set one of them"),
         ({"inventory": "", "sites": "a"}, "sites: is not a list of names"),
+        ({"namespaces": "flower"}, "namespaces: is not a list of names (flower_event_namespaces)"),
         ({"port": 0, "watch": 0}, "port, watch: there is nothing to do"),
         ({"gather": "5 s"}, "gather: '5 s' is not a number of 0 or more"),
         ({"pause": -1}, "pause: -1 is not a number of 0 or more"),

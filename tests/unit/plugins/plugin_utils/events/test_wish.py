@@ -12,6 +12,8 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.events.wish import ALERTS, Wish, shown, wishes
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
+NAMESPACES = ("at-a", "flower")
+
 
 def alert(name: Any, status: str = "firing", **labels: Any) -> dict[str, Any]:
     return {"status": status, "labels": {"alertname": name, **labels}}
@@ -26,6 +28,9 @@ def alert(name: Any, status: str = "firing", **labels: Any) -> dict[str, Any]:
         ({"alerts": [alert("Mine", run_id="7")]}, [Wish("fetch", "7")]),
         ({"alerts": []}, []),
         ({"alerts": [alert("FlowerSuperNodeOffline", site="a")]}, [Wish("heal", "a")]),
+        ({"alerts": [alert("FlowerSiteOffline", site="a", namespace="flower")]}, [Wish("repair", "a")]),
+        ({"alerts": [alert("FlowerSiteOffline", site="a", namespace="at-a")]}, [Wish("repair", "a")]),
+        ({"alerts": [alert("FlowerSiteOffline", "resolved", site="a", namespace="flower-b")]}, []),
         ({"type": "site-degraded", "site": "a", "more": 1}, [Wish("repair", "a")]),
         ({"type": "supernode-offline", "site": "a"}, [Wish("heal", "a")]),
         ({"type": "run-ended", "run_id": 18446744073709551615}, [Wish("fetch", "18446744073709551615")]),
@@ -35,7 +40,7 @@ def alert(name: Any, status: str = "firing", **labels: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_asked_for(payload: Any, wanted: list[Wish]) -> None:
-    assert wishes(payload, {**ALERTS, "Mine": "fetch"}) == (wanted, [])
+    assert wishes(payload, {**ALERTS, "Mine": "fetch"}, NAMESPACES) == (wanted, [])
 
 
 @pytest.mark.parametrize(
@@ -57,10 +62,16 @@ def test_what_is_asked_for(payload: Any, wanted: list[Wish]) -> None:
         ({"alerts": [alert("Other", site="a")]}, "alert 'Other' has no action; flower_event_alerts can give it one"),
         ({"alerts": [alert(["x"])]}, "alert ['x'] has no action"),
         ({"alerts": [alert("FlowerSiteOffline")]}, "alert FlowerSiteOffline: label site is None, not a name"),
+        (
+            {"alerts": [alert("FlowerSiteOffline", site="a", namespace="flower-b")]},
+            "alert FlowerSiteOffline: label namespace is 'flower-b', which is none of this federation's, ['at-a', 'flower']; flower_event_namespaces",
+        ),
+        ({"alerts": [alert("FlowerCertificateExpired", namespace="flower-b")]}, "alert FlowerCertificateExpired: label namespace is 'flower-b'"),
+        ({"alerts": [alert("FlowerCertificateExpired", namespace=["flower"])]}, "alert FlowerCertificateExpired: label namespace is ['flower']"),
     ],
 )
 def test_what_is_refused(payload: Any, reason: str) -> None:
-    found, (refused,) = wishes(payload, ALERTS)
+    found, (refused,) = wishes(payload, ALERTS, NAMESPACES)
     assert found == [] and refused.startswith(reason), refused
 
 

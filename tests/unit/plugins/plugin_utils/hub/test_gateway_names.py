@@ -41,6 +41,18 @@ IP, DNS = "203.0.113.5:9092", "hub.example:9092"
         ({}, "", [SiteNames("a"), SiteNames("b", server_name="own.example")], {"own.example": "b"}),
         ({}, "", [SiteNames("a", sidecar=False)], {}),
         ({}, DNS, [], {"hub.example": "sites"}),
+        # A fault in the variables of one site, which its own checks report, concerns no other.
+        (
+            {},
+            DNS,
+            [
+                SiteNames("port", address="gw.site", sidecar=False),
+                SiteNames("letter", server_name="höpital.example"),
+                SiteNames("b"),
+            ],
+            {"hub.example": "b"},
+        ),
+        ({}, DNS, [SiteNames("a", address="GW.Site:443", sidecar=False)], {"GW.Site": "a"}),
         ({}, DNS, [SiteNames(str(number)) for number in range(9)], {"hub.example": "0, 1, 2 and 6 more"}),
     ],
 )

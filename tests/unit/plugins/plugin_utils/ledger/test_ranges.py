@@ -225,6 +225,14 @@ def test_a_lost_book_is_restored_from_the_numbers_of_the_keys():
     assert {site["partitions"] for site in book["sites"].values()} == {7}
 
 
+@pytest.mark.parametrize(("wanted", "given"), [({"b": {}}, {}), ({"b": {"p": 1}}, {("b", "p"): 0})])
+def test_a_book_without_ranges_is_not_lost(wanted, given):
+    book = ranges.identified(ranges.empty_book())
+    after = ranges.allocate(book, wanted, held={"a": {"default": (0, 1)}, "b": {"default": (0, 1)}}).book
+    assert offsets(after) == given
+    assert given or after == book
+
+
 def test_numbers_of_keys_change_nothing_where_the_book_has_the_site():
     book = joined(a={"p": 2}, b={"p": 1})
     moved = {"a": {"p": (7, 2)}, "z": {"p": (9, 1)}}

@@ -190,6 +190,16 @@ def test_numbers_of_a_sites_keys():
     assert records.numbers(registered(*keys, daemons)) == {"cpu": (3, 3)}
 
 
+def test_numbers_of_pools_that_do_not_count_across_the_fleet():
+    keys = [KEY, dict(KEY, pool="own", name="0", fingerprint="SHA256:o")]
+    old = registered(*keys)
+    assert "without_range" not in old, "nothing is written where every pool has a range"
+    assert set(records.numbers(old)) == {"cpu", "own"}, "a record of an earlier release does not say which count"
+    noted = records.merge_keys(old, keys, "eu", ["own"])
+    assert set(records.numbers(noted)) == {"cpu"}
+    assert set(records.numbers(records.merge_keys(noted, keys, "eu"))) == {"cpu", "own"}
+
+
 @pytest.mark.parametrize(
     ("record", "words"),
     [

@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import metrics_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 OWN = {"enabled": True, "image": "registry.example.com/flower-metrics:1"}
 
@@ -116,9 +117,19 @@ def test_the_monitor_selects_ports_that_there_are(superlink_spec):
         if template.get("metadata", {}).get("labels", {}).get("app.kubernetes.io/name") in values:
             offered |= {port["name"] for one in template["spec"]["containers"] for port in one.get("ports", [])}
     assert wanted <= offered
-    assert find(listed, "PrometheusRule")["spec"] == metrics_exporter.alerts()
+    assert find(listed, "PrometheusRule")["spec"] == metrics_exporter.alerts("flower")
     names = [port["name"] for one in listed if one["kind"] == "Service" for port in one["spec"]["ports"]]
     assert all(len(name) <= 15 for name in [*names, *offered]), "Kubernetes takes no longer ones"
+
+
+def test_metrics_of_another_federation_do_not_hide_that_those_of_this_one_are_missing(superlink_spec):
+    (shipped,) = yaml_file("roles", "superlink", "files", "metrics", "alerts.yml")["groups"]
+    for namespace in ("flower", "trial"):
+        listed = render.superlink_objects(superlink_spec(namespace=namespace, metrics={**OWN, "monitor": True}))
+        (group,) = find(listed, "PrometheusRule")["spec"]["groups"]
+        changed = [rule["alert"] for rule, other in zip(group["rules"], shipped["rules"], strict=True) if rule != other]
+        assert changed == [rule["alert"] for rule in shipped["rules"] if "absent" in rule["expr"]] == ["FlowerMetricsMissing"]
+        assert group["rules"][0]["expr"] == f'absent(flower_exporter_source_up{{namespace="{namespace}"}})'
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,103 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Variables of sites as the hub reads them: a site whose template is wrong stops no other, and loses nothing meanwhile."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from typing import Any
+
+import pytest
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+from ansible.vars.hostvars import HostVars
+from ansible.vars.manager import VariableManager
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import trust_as_template
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import CERTIFICATE_VOLUME
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+
+DAY = datetime.timedelta(days=1)
+WRONG = "{{ gateways[region_without_value] }}"
+
+
+class Action(CertificateAction):
+    """An action of a task on the hub of a fleet: site -> its variables."""
+
+    def __init__(self, **sites: dict[str, Any]) -> None:
+        loader = DataLoader()
+        inventory = InventoryManager(loader=loader, sources=[",".join(["hub", *sites, ""])])
+        for name, variables in sites.items():
+            for variable, value in {"gateways": {"eu": "gw.eu:9092"}, **variables}.items():
+                inventory.get_host(name).set_variable(
+                    variable, trust_as_template(value) if isinstance(value, str) else value
+                )
+        self.inventory_host = "hub"
+        self.task_vars = {"hostvars": HostVars(inventory, VariableManager(loader=loader, inventory=inventory), loader)}
+        self._templar = Templar(loader=loader, variables={})
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class Hub:
+    """A cluster whose gateway serves a certificate with some names; without any it has none yet."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
+        if not self.names:
+            return None
+        if kind == "StatefulSet":
+            volume = {"name": CERTIFICATE_VOLUME, "secret": {"secretName": "superlink-tls"}}
+            return {"spec": {"template": {"spec": {"volumes": [volume]}}}}
+        pem = certificates.issue(certificates.make_ca("ca", DAY), "superlink", list(self.names), DAY).certificate
+        return {"data": {"tls.crt": base64.b64encode(pem.encode()).decode()}}
+
+
+def wanted(parsed_hub: Any, hub: Hub, **sites: dict[str, Any]) -> tuple[Any, list[str]]:
+    warnings: list[str] = []
+    params = {"spec": parsed_hub(superlink_address=""), "ca_namespace": "flower-ca", "sites": list(sites)}
+    return Action(**sites).wanted(hub, params, "hub.example:9092", warnings), warnings
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"supernode_superlink_address": WRONG}, {"supernode_server_name": WRONG}, {"flower_connectivity": WRONG}],
+)
+def test_a_wrong_template_of_one_site_stops_no_other(parsed_hub: Any, variables: dict[str, Any]) -> None:
+    found, warnings = wanted(parsed_hub, Hub("own.example"), bad=variables, good={})
+    assert found.needed == {"hub.example": "good"}
+    assert "own.example" in found.names, "a name that the site may verify stays in the certificate"
+    (words,) = warnings
+    assert words.startswith(f"bad: {next(iter(variables))}: its template cannot be evaluated: ")
+    assert "own.example" not in wanted(parsed_hub, Hub(), bad=variables)[0].names, "there is no certificate yet"
+
+
+def test_faults_that_the_sites_report_themselves(parsed_hub: Any) -> None:
+    listed = {"supernode_server_name": ["a"]}
+    text = {"supernode_superlink_address": 9092, "supernode_sidecar": False}
+    found, warnings = wanted(parsed_hub, Hub("own.example"), listed=listed, text=text, good={})
+    assert (found.needed, warnings) == ({"hub.example": "good"}, [])
+    assert "own.example" not in found.names
+
+
+def test_whether_a_site_is_in_the_network() -> None:
+    action = Action(
+        inside={"flower_connectivity": "skupper"},
+        outside={},
+        misspelt={"flower_connectivity": "skuper"},
+        bad={"flower_connectivity": WRONG},
+    )
+    assert [action.is_in_network(site) for site in ("inside", "outside", "misspelt")] == [True, False, False]
+    with pytest.raises(
+        ClusterError, match="^bad: flower_connectivity: its template cannot be evaluated: .*corrected in the inventory"
+    ):
+        action.is_in_network("bad")

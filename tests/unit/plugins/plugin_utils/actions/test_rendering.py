@@ -1,0 +1,104 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which files federated.flower.render writes, and which it refuses to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from ansible.errors import AnsibleActionFail
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
+
+from ansible_collections.federated.flower.plugins.action import render
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import held
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, versions
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
+
+
+def item(kind: str, name: str = "a") -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "flower"}}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function that runs the module after objects were kept; returns its result."""
+    kept, folder = tmp_path / "kept", tmp_path / "deploy"
+    kept.mkdir()
+    monkeypatch.setattr(render.constants, "DEFAULT_LOCAL_TMP", str(kept))
+
+    def written(hosts: list[str], **options: Any) -> dict[str, Any]:
+        given = {"directory": str(folder), "hosts": hosts, "hub": "hub", "federation": "flower", "namespace": "flower", **options}
+        task = SimpleNamespace(action="federated.flower.render", args=given, async_val=0, check_mode=False, diff=False)
+        connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=None))
+        action = render.ActionModule(task, connection, SimpleNamespace(), DataLoader(), Templar(loader=DataLoader()), None)
+        return action.run(task_vars={})
+
+    written.kept, written.folder = kept, folder
+    return written
+
+
+def test_the_file_of_the_hub_needs_all_sites_behind_it(run: Any) -> None:
+    rendering.keep(run.kept, "hub", [item("StatefulSet")])
+    rendering.keep(run.kept, "hub", [item("AddOnTemplate", "one")], "site-a")
+    rendering.keep(run.kept, "site-c", [item("StatefulSet")])
+    assert rendering.served(run.kept, "hub") == {"site-a"} and rendering.served(run.kept, "site-c") == set()
+    with pytest.raises(AnsibleActionFail, match="^hub: .* nothing was rendered for site-b: the file would lose that"):
+        run(["hub", "site-a", "site-c"], ocm_sites=["site-a", "site-b"])
+    assert not run.folder.exists()
+    assert "warnings" not in run(["hub", "site-a", "site-c"], ocm_sites=["site-a"])
+    assert {path.parent.name for path in run.folder.glob("*/*")} == {"hub", "site-c"}
+    found = list(yaml.safe_load_all((run.folder / "hub" / "flower.yaml").read_text()))
+    assert [one["metadata"]["name"] for one in found] == ["one", "a"]
+
+
+def test_without_the_hub_it_says_where_a_site_behind_it_has_its_objects(run: Any) -> None:
+    rendering.keep(run.kept, "hub", [item("AddOnTemplate", "one")], "site-a")
+    rendering.keep(run.kept, "site-c", [item("StatefulSet")])
+    result = run(["site-a", "site-c"], ocm_sites=["site-a", "site-b"])
+    (warning,) = result["warnings"]
+    assert warning.startswith("site-a: what Open Cluster Management delivers there is in the file of hub, which is not in the limit")
+    assert {path.parent.name for path in run.folder.glob("*/*")} == {"site-c"}
+    assert "warnings" not in run(["site-c"], ocm_sites=["site-a", "site-b"])
+
+
+def test_nothing_is_written_if_one_file_is_another_federations(run: Any) -> None:
+    rendering.keep(run.kept, "hub", [item("StatefulSet")])
+    rendering.keep(run.kept, "site-a", [item("StatefulSet")])
+    run(["site-a"], federation="lyon")
+    before = (run.folder / "site-a" / "flower.yaml").read_bytes()
+    with pytest.raises(AnsibleActionFail, match="^site-a: .*/site-a/flower.yaml has the objects of the federation lyon .* with those of boston "):
+        run(["hub", "site-a"], federation="boston")
+    assert (run.folder / "site-a" / "flower.yaml").read_bytes() == before and not (run.folder / "hub").exists()
+    assert run(["hub", "site-a"], federation="lyon")["changed"] is True
+    assert run(["hub", "site-a"], federation="lyon")["changed"] is False
+
+
+@pytest.mark.parametrize("kind", addon_objects.VERSIONED)
+def test_a_version_that_leaves_the_repository_stays_until_no_site_has_it(kind: str) -> None:
+    bare = item(kind)
+    lasting = versions.lasting(bare)
+    notes = lasting["metadata"]["annotations"]
+    assert notes["argocd.argoproj.io/sync-options"] == "Prune=false"
+    assert notes["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
+    assert bare == item(kind) and versions.lasting(item("Service")) == item("Service")
+    for manager, operation in (("kustomize-controller", "Apply"), ("argocd-controller", "Apply"), ("argocd-application-controller", "Update")):
+        fields = [{"manager": manager, "operation": operation}]
+        assert held.return_of({**bare, "metadata": {**bare["metadata"], "managedFields": fields}})
+        live = {**lasting, "metadata": {**lasting["metadata"], "managedFields": fields}}
+        assert held.return_of(live) == "", "then the playbooks delete it"
+
+
+@pytest.mark.parametrize(("tags", "skipped", "accepted"), [(["all"], [], True), (["supernode"], [], False), (["all"], ["ocm"], False)])
+def test_files_are_whole(tags: list[str], skipped: list[str], accepted: bool) -> None:
+    (check,) = [task["ansible.builtin.assert"] for task in yaml_file("playbooks", "render.yml")[0]["tasks"] if "ansible.builtin.assert" in task]
+    known = {"ansible_check_mode": True, "flower_render_directory": "deploy", "ansible_run_tags": tags, "ansible_skip_tags": skipped}
+    templar = Templar(loader=DataLoader(), variables=known)
+    assert all(templar.evaluate_conditional(trust_as_template(one)) for one in check["that"]) is accepted
+    assert accepted or "Run it without --tags" in templar.template(trust_as_template(check["fail_msg"]))

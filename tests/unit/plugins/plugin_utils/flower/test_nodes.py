@@ -1,0 +1,86 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waiting for SuperNodes through something that closes idle connections, and with an API server that does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import cli
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+
+IDLE = 30  # seconds after which a connection without data is closed
+LOCKED = cli.Answer(False, {}, "database is locked")
+
+
+def listed(status: str) -> cli.Answer:
+    return cli.Answer(True, {"nodes": [{"node-id": 1, "status": status}]}, "")
+
+
+class Hub(cli.FlowerCLI):
+    """Its answers, each at the end of what was asked for; C(None): the connection is lost after a second."""
+
+    def __init__(self, answers: Iterator[cli.Answer | None]) -> None:
+        super().__init__(SimpleNamespace(name="hub"), "flower")
+        self.answers, self.now = answers, 0.0
+        self.waits: list[float] = []
+
+    def do(self, steps: Sequence[Mapping[str, Any]], *, seconds: float = 60, **_more: Any) -> list[cli.Answer]:
+        wait = steps[0]["seconds"]
+        self.waits.append(wait)
+        assert seconds == wait + 60
+        answer = next(self.answers)
+        self.sleep(1 if answer is None else wait)
+        if answer is None or wait > IDLE:
+            raise Unreachable("hub: exec python: the connection was closed before the command ended.")
+        return [answer]
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    def made(*answers: cli.Answer | None, forever: bool = False) -> Hub:
+        found = Hub(iter(lambda: answers[0], object()) if forever else iter(answers))
+        monkeypatch.setattr(cli, "time", found)
+        return found
+
+    return made
+
+
+def test_a_long_wait_is_never_silent_for_long(hub):
+    cli_ = hub(listed("offline"), LOCKED, None, listed("offline"), listed("online"))
+    assert cli_.nodes(["1"], 300) == {"1": {"node-id": 1, "status": "online"}}
+    assert max(cli_.waits) <= 20 and len(cli_.waits) == 5
+
+
+def test_a_node_that_stays_away_is_returned_when_the_time_is_over(hub):
+    cli_ = hub(listed("offline"), forever=True)
+    assert cli_.nodes(["1"], 50)["1"]["status"] == "offline"
+    assert cli_.waits == [20, 20, 10] and cli_.now == 50
+
+
+def test_an_api_server_that_does_not_answer_is_not_waited_for_until_the_end(hub):
+    cli_ = hub(None, forever=True)
+    with pytest.raises(Unreachable, match="the connection was closed"):
+        cli_.nodes(["1"], 300)
+    assert 60 <= cli_.now <= 62
+
+
+@pytest.mark.parametrize("wait_for", [(), ("1",)])
+def test_without_a_time_there_is_one_question(hub, wait_for):
+    cli_ = hub(listed("offline"))
+    assert cli_.nodes(wait_for)["1"]["status"] == "offline" and cli_.waits == [0]
+    with pytest.raises(Unreachable):
+        hub(None).nodes(wait_for)
+    with pytest.raises(cli.FlowerError, match="database is locked"):
+        hub(LOCKED).nodes(wait_for)
