@@ -182,6 +182,22 @@ def test_killed_between_a_new_key_and_the_restart_of_its_pod(fed, command):
     assert not set(before.values()) & set(fed.keys("site-b").values())
 
 
+@pytest.mark.nightly
+def test_a_restart_that_a_run_forbade_is_made_up_for(fed):
+    """What runs with the lost secret is not restarted in the middle of a run, and not forgotten."""
+    before = fed.lives("site-a")
+    run, finish = fed.begin(**{"num-server-rounds": 2, "min-nodes": 3, "sleep": 12.0})
+    lose(fed, LOST["shared secret of a site"])
+    refused = fed.play("site", rc=2)
+    assert fed.app_runs()[run] == "running", "the run was over: this shows nothing"
+    assert refused.recap["site-a"]["failed"] == 1 and refused.recap["site-b"]["failed"] == 0, refused.details()
+    assert fed.lives("site-a") == before
+    assert finish().rc == 0
+    fed.site()
+    assert not set(fed.lives("site-a").values()) & set(before.values()), "pods run with the lost secret"
+    whole(fed)
+
+
 def test_nodes_of_a_lost_ledger_are_reported_and_can_be_unregistered(fed):
     """Nobody can tell whose they are, so they are only removed by hand, with the command that the report names.
 
