@@ -100,7 +100,7 @@ class ActionModule(CertificateAction):
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
-                refresh.touch_pods(hub, wanted.namespace, proof.selector(wanted.federation, superlink.NAME), marks=marks)
+                refresh.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, superlink.NAME), marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, wanted.federation, self.note)
             if not self.check and tracking_secret.is_changed(outcomes[-1].objects):
                 shown.warnings.append(tracking_secret.WORDS)

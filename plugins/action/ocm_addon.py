@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, placement_switch
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import ocm_addon_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError, ocm_addon_objects
 
 _SET = "ocm-addon"
 
@@ -36,11 +36,11 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """What was done before an error is recorded, too."""
-        wrong = ocm_addon_faults(params["spec"])
-        if wrong:
-            raise ClusterError("\n".join(wrong))
+        try:
+            objects = ocm_addon_objects(params["spec"])
+        except SpecError as error:
+            raise ClusterError(str(error)) from error
         spec = AddonSpec.parse(params["spec"])
-        objects = addon_objects.addon_objects(spec)
         if self.rendering and params["state"] == "present":
             self.render(self.inventory_host, objects)
             return {
@@ -86,7 +86,7 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _management(hub: Cluster, name: str) -> dict[str, Any] | None:
-        """The live ClusterManagementAddOn; None also on a hub that is none of Open Cluster Management any more."""
+        """The live ClusterManagementAddOn; None also on a cluster that no longer is a hub of Open Cluster Management."""
         try:
             return hub.get(api.ADDONS, "ClusterManagementAddOn", name)
         except NotServed:

@@ -21,7 +21,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube import outda
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import serverapp
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.superlink import NAME, POD
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import named
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
@@ -46,7 +48,6 @@ IMAGE_SECONDS = 20
 _PAUSE = 1.0
 _WAY_OUT = "flower_upgrade_wait", ""
 _KINDS = ("StatefulSet", "Deployment")
-_SELECTOR = "app.kubernetes.io/name in (superlink,serverapp)"
 
 
 class ActionModule(ClusterAction):
@@ -274,10 +275,11 @@ class ActionModule(ClusterAction):
         """
         deadline = time.monotonic() + params["wait_timeout"]
         images = what_runs.by_name(want)
+        ours = proof.pods_query(params["federation"], NAME, serverapp.NAME)
         since = 0.0
         while True:
-            items = [{"kind": kind, **one} for kind in _KINDS for one in cluster.list("apps/v1", kind, self.where, labels=_SELECTOR)]
-            pods = cluster.list("v1", "Pod", self.where, labels=_SELECTOR)
+            items = [{"kind": kind, **one} for kind in _KINDS for one in cluster.list("apps/v1", kind, self.where, labels=ours)]
+            pods = cluster.list("v1", "Pod", self.where, labels=ours)
             waiting = [why for item in items if (why := self._unready(item, images))]
             waiting += [f"{name} is not there" for name in images if name not in {item["metadata"]["name"] for item in items}]
             if not waiting:

@@ -42,7 +42,6 @@ class FilterModule:
             "clientapp_sites": clientapp_sites,
             "ocm_addon_faults": spec_filter(ocm_addon_faults),
             "ocm_metrics_policy_objects": _metrics_policy,
-            "ocm_addon_objects": spec_filter(render.ocm_addon_objects),
             "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
         }

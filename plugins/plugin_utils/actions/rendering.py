@@ -73,7 +73,7 @@ def incomplete(hub: str, sites: Iterable[str], found: Collection[str]) -> str:
         return ""
     return (
         f"{hub}: its file also has what Open Cluster Management delivers to the sites behind it, and nothing was rendered for {lost}: the file "
-        f"would lose that. No file is written. Have {hub} and all of these sites in the limit, and resolve what is reported for them; or leave "
+        f"would lose that. No file is written. Include {hub} and all of these sites in --limit, and resolve what is reported for them; or leave "
         f"{hub} out for now (--limit 'all:!{hub}')."
     )
 
@@ -90,6 +90,6 @@ def elsewhere(hub: str, hosts: Collection[str], sites: Iterable[str]) -> str:
     if not without or hub in hosts:
         return ""
     return (
-        f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which is not in the limit, so nothing is written for it. "
-        f"Have {hub} in the limit, with all sites that it delivers to."
+        f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which --limit leaves out, so nothing is written for it. "
+        f"Include {hub} in --limit, with all sites that it delivers to."
     )

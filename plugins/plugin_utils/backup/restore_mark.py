@@ -19,7 +19,7 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
-from ..kube.configmaps import config_map, write
+from ..kube.configmaps import config_map, remove, write
 from ..marks import proof
 from .hub_objects import RESTORE as NAME
 
@@ -112,12 +112,7 @@ def marked(hub: Cluster, namespace: str, federation: str, archive: str) -> Itera
         made = _item(hub, namespace) or config_map(federation, namespace, NAME, {}, application=NAME, component=_COMPONENT)
         write(hub, {**made, "data": data})
     yield
-    item = _item(hub, namespace)
-    if item is None:
-        return
-    if not proof.may_delete(item, federation):
-        raise ClusterError(f"ConfigMap {namespace}/{NAME} on {hub.name} was not created by this federation, so it is not deleted. Delete it: all is restored")
-    hub.delete("v1", "ConfigMap", NAME, namespace, uid=item["metadata"]["uid"])
+    remove(hub, namespace, NAME, federation)
 
 
 def _item(hub: Cluster, namespace: str) -> dict[str, Any] | None:

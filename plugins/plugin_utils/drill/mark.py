@@ -20,8 +20,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.names import DRILL as NAME
 from ..kube.client import Cluster
-from ..kube.configmaps import config_map, retry_on_conflict, write
-from ..marks import proof
+from ..kube.configmaps import config_map, remove, retry_on_conflict, write
 
 _KEY = "drill.json"
 
@@ -80,12 +79,7 @@ class Store:
         Raises:
             ClusterError: this collection did not create the ConfigMap.
         """
-        item = self._item()
-        if item is None:
-            return
-        if not proof.may_delete(item, self.federation):
-            raise ClusterError(f"ConfigMap {self.namespace}/{NAME} on {self.hub.name} was not created by this federation, so it is not deleted")
-        self.hub.delete("v1", "ConfigMap", NAME, self.namespace, uid=item["metadata"]["uid"])
+        remove(self.hub, self.namespace, NAME, self.federation)
 
     def _write(self, content: Mark) -> None:
         data = {_KEY: json.dumps(content, sort_keys=True, indent=1)}

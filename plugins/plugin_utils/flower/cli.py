@@ -169,7 +169,7 @@ class FlowerCLI:
             except Unreachable:  # it only reads, so it can be repeated
                 if time.monotonic() >= min(deadline, heard + _UNANSWERED):
                     raise
-                time.sleep(1)
+                time.sleep(1)  # one that refuses connections does so at once
                 continue
             heard = time.monotonic()
             if part == left or answer.ok:

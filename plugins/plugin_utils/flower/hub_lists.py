@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .cli import Answer, FlowerCLI, FlowerError, nodes_of
-from .runs import reason
+from .cli import Answer, FlowerCLI, nodes_of
+from .runs import runs_of
 
 
 def read(cli: FlowerCLI) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
@@ -34,8 +34,6 @@ def listed(nodes: Answer, runs: Answer, hub: str) -> tuple[dict[str, dict[str, A
         Node id (text) -> its state; the runs, with their ids as text.
 
     Raises:
-        FlowerError: the SuperLink could not list one of them. That is not a list without entries.
+        FlowerError: the SuperLink could not list one of them.
     """
-    if not runs.ok:
-        raise FlowerError(f"cannot list the runs on {hub}: {reason(runs)}")
-    return nodes_of(nodes, hub), [{**run, "run-id": str(run["run-id"])} for run in runs.data.get("runs", [])]
+    return nodes_of(nodes, hub), [{**run, "run-id": str(run["run-id"])} for run in runs_of(runs, hub)]

@@ -220,8 +220,21 @@ def read_all(cli: FlowerCLI) -> list[dict[str, Any]]:
         FlowerError: the SuperLink does not answer.
     """
     (answer,) = cli.do([cli.command("list")])
+    return runs_of(answer, cli.cluster.name)
+
+
+def runs_of(answer: Answer, hub: str) -> list[dict[str, Any]]:
+    """The runs of an answer to C(flwr list).
+
+    Args:
+        answer: it.
+        hub: name of the hub, for the message.
+
+    Raises:
+        FlowerError: the SuperLink could not list them. That is not a list without entries.
+    """
     if not answer.ok:
-        raise FlowerError(f"cannot list the runs on {cli.cluster.name}: {reason(answer)}")
+        raise FlowerError(f"cannot list the runs on {hub}: {reason(answer)}")
     found: list[dict[str, Any]] = answer.data.get("runs", [])
     return found
 

@@ -199,7 +199,7 @@ class ClientStore:
     def load_now(self) -> None:
         """Load the changed files into the gateway now; it reloads automatically."""
         if not self.check:
-            refresh.touch_pods(self.cluster, self.namespace, proof.selector(self.ledger.federation, superlink.NAME))
+            refresh.touch_pods(self.cluster, self.namespace, proof.pods_query(self.ledger.federation, superlink.NAME))
 
     def bring(self) -> bool:
         """Write the ConfigMap from the ledger and load it into the gateway; returns whether it differed."""

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
-from ..marks.proof import holder, is_managed
-from .api_errors import Conflict
+from ..marks.proof import holder, is_managed, may_delete
+from .api_errors import Conflict, NotFound
 from .client import Cluster
 
 # A controller that loses a race waits and tries again; this many losses in a row mean that something else is wrong.
@@ -62,6 +62,26 @@ def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
         cluster.replace(item)
     else:
         cluster.create(item)
+
+
+def remove(cluster: Cluster, namespace: str, name: str, federation: str) -> bool:
+    """Delete a record; returns whether there was one.
+
+    Raises:
+        ClusterError: this collection did not create it for the federation.
+    """
+    item = cluster.get("v1", "ConfigMap", name, namespace)
+    if item is None:
+        return False
+    if not may_delete(item, federation):
+        raise ClusterError(
+            f"ConfigMap {namespace}/{name} on {cluster.name} was not created by this federation, so it is not deleted. Delete it by hand"
+        )
+    try:
+        cluster.delete("v1", "ConfigMap", name, namespace, uid=item["metadata"]["uid"])
+    except NotFound:
+        return False
+    return True
 
 
 def retry_on_conflict(what: str, attempt: Callable[[], Outcome]) -> Outcome:

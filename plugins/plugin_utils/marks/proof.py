@@ -82,7 +82,7 @@ def belongs(obj: Object | None, federation: str) -> bool:
     return is_managed(obj) and federation_of(obj) == federation
 
 
-def selector(federation: str, *names: str) -> str:
+def pods_query(federation: str, *names: str) -> str:
     """A label selector of exactly the pods that belong (C(belongs)) to a federation.
 
     The names alone are those of other makers of SuperNodes, too, such as Flower's Helm charts, whose pods may be in the same namespace.

@@ -59,7 +59,7 @@ class Way:
         self.run, self.site = run, site
         self._cluster: Cluster | None = None
         self._login, self._obsolete = "", dict[str, str]()
-        self._pods = proof.selector(site.federation, supernode.NAME)
+        self._pods = proof.pods_query(site.federation, supernode.NAME)
 
     @property
     def cluster(self) -> Cluster:
@@ -247,7 +247,7 @@ class Way:
     def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
         """See C(site.Reach)."""
         spec = self.site.spec
-        labels = proof.selector(spec.federation, CLIENTAPP if spec.has_apps_apart else supernode.NAME)
+        labels = proof.pods_query(spec.federation, CLIENTAPP if spec.has_apps_apart else supernode.NAME)
         pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=labels)
         found = {}
         for pool in spec.pools:

@@ -40,7 +40,7 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, id
         server_name: the gateway's name.
         idle: seconds for which a connection is silent; 0 does not try.
     """
-    pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.selector(spec.federation, supernode.NAME, CLIENTAPP))
+    pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, supernode.NAME, CLIENTAPP))
     found = {}
     for pool in spec.pools:
         if not pool.replicas and not pool.is_daemon:

@@ -52,7 +52,7 @@ def old(
     """
     found: dict[str, list[dict[str, Any]]] = {}
     held: dict[tuple[str, str], Mapping[str, str]] = {}
-    pods = proof.selector(site.federation, NAME, CLIENTAPP)
+    pods = proof.pods_query(site.federation, NAME, CLIENTAPP)
 
     def is_old(pod: dict[str, Any], container: str) -> bool:
         wanted = {}

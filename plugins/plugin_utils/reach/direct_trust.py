@@ -41,7 +41,7 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: Proof, result: dict[st
     """
     if wanted.first:
         ask.require(cluster, grants.rights_of_work(SUPERNODE, ROTATE, site.namespace))
-    pods = proof.selector(site.federation, NAME)
+    pods = proof.pods_query(site.federation, NAME)
     result["changed"] = _bring(run, cluster, site, pods, wanted, result)
     deadline = time.monotonic() + (0 if run.check else wanted.seconds)
     for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):

@@ -71,7 +71,7 @@ def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[
     """
     if not replaced:
         return []
-    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.selector(site.federation, NAME, CLIENTAPP))
+    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, NAME, CLIENTAPP))
     oldest = min((str(pod["metadata"]["creationTimestamp"]) for pod in pods), default="")
     return [name for name, at in sorted(replaced.items()) if oldest and at > oldest]
 

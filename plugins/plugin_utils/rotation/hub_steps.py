@@ -299,7 +299,7 @@ class Hub:
 
     def bring_files(self) -> None:
         """Have the kubelet update the files of the gateway's pod now; the gateway loads them."""
-        refresh.touch_pods(self.cluster, self.settings.namespace, proof.selector(self.settings.federation, NAME))
+        refresh.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, NAME))
 
     def serve_next(self, now: datetime.datetime) -> None:
         """Have the gateway serve the certificate that is tried; a new file takes a reload."""
@@ -317,8 +317,11 @@ class Hub:
             )
 
     def remove_next(self, now: datetime.datetime) -> None:
-        """Take the certificate that was tried away."""
-        self.cluster.delete("v1", "Secret", NEXT_SECRET, self.settings.namespace, propagation="Background")
+        """Delete the Secret of the certificate that was tried."""
+        live = self.cluster.get("v1", "Secret", NEXT_SECRET, self.settings.namespace)
+        if live is not None:
+            uid = live["metadata"]["uid"]
+            self.cluster.delete("v1", "Secret", NEXT_SECRET, self.settings.namespace, uid=uid, propagation="Background")
         gone = {"kind": "Secret", "namespace": self.settings.namespace, "name": NEXT_SECRET, "change": "deleted"}
         self.note(objects=of_objects([gone]))
         self.bring_files()

@@ -137,7 +137,7 @@ def old_pods(cluster: Cluster, namespace: str, federation: str, *, younger: bool
     secrets: dict[str, dict[str, Any] | None] = {}
     found = []
     for label, container, files in _PODS:
-        for pod in cluster.list("v1", "Pod", namespace, labels=proof.selector(federation, label)):
+        for pod in cluster.list("v1", "Pod", namespace, labels=proof.pods_query(federation, label)):
             present = {path: place for path, place in files.items() if restart.mounts(pod, container, path)}
             for name, _entry in present.values():
                 if name not in secrets:

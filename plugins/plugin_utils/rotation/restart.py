@@ -133,7 +133,7 @@ def replace(
         return []
     gone = {pod["metadata"]["uid"] for pod in old}
     seats = set(map(_seat, old))
-    labels = proof.selector(federation, *sorted({seat[0] for seat in seats}))
+    labels = proof.pods_query(federation, *sorted({seat[0] for seat in seats}))
     delete(cluster, namespace, old, note)
     deadline = time.monotonic() + seconds
     while True:

@@ -167,7 +167,7 @@ def strange(
     remedy = "Set skupper_site_install to none for this host: what is installed is then used as it is"
     if not others:
         remedy += (
-            f". No controller for the whole cluster was found: if none runs, install one the way in which {DEFINITION} was created, or, if "
+            f". No controller for the whole cluster was found: if none runs, install one in the same way as {DEFINITION}, or, if "
             "nothing uses them, delete Skupper's CustomResourceDefinitions"
         )
     return f"{why}. {remedy}"

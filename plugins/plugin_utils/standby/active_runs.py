@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..rotation import conditions
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -39,7 +41,7 @@ def verdict(hub: str, found: Sequence[Mapping[str, Any]] | str, *, abandon: bool
             f"whether {hub} has active runs, which would fail, is not known ({found}): correct this, add -e flower_failover_abandon_runs=true, or, "
             "if nothing works there any more, -e flower_failover_hub_lost=true"
         )
-    active = [str(run["run-id"]) for run in found if not str(run.get("status", "")).startswith("finished")]
+    active = [str(run["run-id"]) for run in conditions.active(found)]
     if not active:
         return Verdict()
     if abandon:

@@ -22,10 +22,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..kube.api_errors import NotFound
 from ..kube.client import Cluster
-from ..kube.configmaps import config_map, retry_on_conflict, write
-from ..marks import proof
+from ..kube.configmaps import config_map, remove, retry_on_conflict, write
 from .what_runs import What, differs
 
 NAME = "flower-upgrade"
@@ -165,18 +163,7 @@ class Store:
         Raises:
             ClusterError: this collection did not create it.
         """
-        item = None if self.check else self._item()
-        if item is None:
-            return False
-        if not proof.may_delete(item, self.federation):
-            raise ClusterError(
-                f"ConfigMap {self.namespace}/{NAME} on {self.cluster.name} was not created by this federation, so it is not deleted."
-            )
-        try:
-            self.cluster.delete("v1", "ConfigMap", NAME, self.namespace, uid=item["metadata"]["uid"])
-        except NotFound:
-            return False
-        return True
+        return not self.check and remove(self.cluster, self.namespace, NAME, self.federation)
 
     def _item(self) -> dict[str, Any] | None:
         item = self.cluster.get("v1", "ConfigMap", NAME, self.namespace)

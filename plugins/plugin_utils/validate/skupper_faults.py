@@ -108,7 +108,7 @@ def link_faults(spec: Spec) -> list[str]:
         faults.subdomain("proxy_secret", spec["proxy_secret"])
     _duration(faults, "window", spec.get("window"), 30, 24 * 3600)
     if mode == "token" and spec.get("window") in (None, ""):
-        faults.add("window", spec.get("window"), "is missing; a token can be redeemed for a time like 10m, the default")
+        faults.add("window", spec.get("window"), "is not a duration: a token is valid for a limited time, such as 10m (the default)")
     _duration(faults, "renew_before", spec.get("renew_before"), 0, 5 * 365 * 24 * 3600)
     faults.number("wait_timeout", spec.get("wait_timeout"), 1)
     return faults.found

@@ -9,6 +9,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.federated.flower.plugins.filter.ocm import FilterModule
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 
 FILTERS = FilterModule().filters()
 HOSTVARS = {
@@ -32,5 +33,11 @@ def test_sites_with_client_apps_of_their_own_say_so_too():
 
 
 def test_a_wrong_spec_is_an_error_of_the_filter():
-    with pytest.raises(AnsibleFilterError, match="ocm_addon_objects: the spec is incomplete"):
-        FILTERS["ocm_addon_objects"]({"install": "Manual", "name": "a", "federation": "b", "namespace": "c"})
+    with pytest.raises(AnsibleFilterError, match="(?s)ocm_policy_objects: .*leaves the hub without a Placement"):
+        FILTERS["ocm_policy_objects"]({"install": "Manual", "name": "a", "federation": "b", "namespace": "c"})
+
+    def objects(spec):
+        return spec["namespace"]
+
+    with pytest.raises(AnsibleFilterError, match="objects: the spec is incomplete: KeyError"):
+        spec_filter(objects)({"install": "Manual"})

@@ -63,7 +63,7 @@ def test_without_the_hub_it_says_where_a_site_behind_it_has_its_objects(run: Any
     rendering.keep(run.kept, "site-c", [item("StatefulSet")])
     result = run(["site-a", "site-c"], ocm_sites=["site-a", "site-b"])
     (warning,) = result["warnings"]
-    assert warning.startswith("site-a: what Open Cluster Management delivers there is in the file of hub, which is not in the limit")
+    assert warning.startswith("site-a: what Open Cluster Management delivers there is in the file of hub, which --limit leaves out")
     assert {path.parent.name for path in run.folder.glob("*/*")} == {"site-c"}
     assert "warnings" not in run(["site-c"], ocm_sites=["site-a", "site-b"])
 

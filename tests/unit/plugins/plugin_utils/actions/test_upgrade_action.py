@@ -96,3 +96,13 @@ def test_a_site_whose_record_cannot_be_read_is_named_before_anything_is_changed(
     known = {"a": {"fault": ""}, "b": {"fault": "ConfigMap flower/flower-site-b is not JSON"}, "x": {"fault": "it is broken, and not a site of the inventory"}}
     params = {"sites": ["a", "b"], "sites_checked": checked, "supernodes": seen, "superlink": {"sites": known}}
     assert upgrade.ActionModule._unusable(params) == {"b": "b: ConfigMap flower/flower-site-b is not JSON"}
+
+
+def test_only_what_belongs_to_the_federation_is_waited_for() -> None:
+    asked: list[str] = []
+    cluster = SimpleNamespace(list=lambda _api, _kind, _namespace, labels: asked.append(labels) or [])
+    action = action_of({})
+    action.where = "flower"
+    why, _never = action._await_hub({"wait_timeout": 0, "federation": "demo"}, cluster, hub_of("1.41.0"))
+    assert "superlink is not there" in why
+    assert asked and all("app.kubernetes.io/instance=demo" in labels and "managed-by=federated.flower" in labels for labels in asked)

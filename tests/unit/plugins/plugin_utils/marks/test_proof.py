@@ -38,7 +38,7 @@ def space(labels: Any = None, managers: Any = (), **notes: str) -> dict[str, Any
 
 
 def test_what_is_selected_belongs_to_the_federation() -> None:
-    pods = proof.selector("demo", "supernode", "clientapp")
+    pods = proof.pods_query("demo", "supernode", "clientapp")
     assert selects(pods, {**OURS, "app.kubernetes.io/name": "clientapp"})
     assert not selects(pods, {**OURS, "app.kubernetes.io/name": "superlink"})
     for label in OURS:
@@ -53,7 +53,7 @@ def test_every_pod_that_is_rendered_is_selected(goldens: dict[str, list[dict[str
             template = item["spec"]["template"] if item["kind"] in ("StatefulSet", "DaemonSet", "Deployment") else None
             if template is not None:
                 own = template["metadata"]["labels"]
-                selector = proof.selector(labels["app.kubernetes.io/instance"], own["app.kubernetes.io/name"])
+                selector = proof.pods_query(labels["app.kubernetes.io/instance"], own["app.kubernetes.io/name"])
                 assert selects(selector, own), f"{name}: {item['metadata']['name']}"
 
 
