@@ -4,7 +4,8 @@
 
 Tests on real clusters can fail because the machine was slow. CI gives them a second try, which no local run does. A test that
 passes then is not hidden: its failure has been printed, it is in build/times/NAME-unsteady.txt, and test.py names it at its
-end. Whole files are run again, as tests of a file build on each other. If more than two files failed, that is not chance.
+end. Whole files are run again, as tests of a file build on each other. If more than two files failed, that is not chance. Nor
+is a failure with the words of NO_SECOND_TRY: it judges all tests of the session, and those are not run again.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 FILES = 2  # that may fail by chance
+NO_SECOND_TRY = "(no second try)"
 
 
 def failed(report: Path) -> dict[str, list[str]]:
-    """File -> names of its tests that failed, from a report of pytest (JUnit's format, family xunit2)."""
+    """File -> names of its tests that failed, from a report of pytest (JUnit's format, family xunit2); nothing if one gets no second try."""
     found: dict[str, list[str]] = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
+        faults = [fault for kind in ("failure", "error") for fault in case.iter(kind)]
+        if any(NO_SECOND_TRY in f"{fault.get('message')} {fault.text}" for fault in faults):
+            return {}
+        if faults:
             path = (case.get("classname") or "").replace(".", "/") + ".py"
             found.setdefault(path, []).append(case.get("name") or "")
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import group_kind
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, record
@@ -25,6 +26,7 @@ class ActionModule(ClusterAction):
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "applyset": {"type": "str"},
         "applyset_namespace": {"type": "str"},
+        "unrecorded_kinds": {"type": "list", "elements": "str", "default": []},
         "prune": {"type": "bool"},
         "wait": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
@@ -66,6 +68,7 @@ class ActionModule(ClusterAction):
                     claim=params["claim"],
                     own_only=True,
                     part=params["part"],
+                    unrecorded=[group_kind(text) for text in params["unrecorded_kinds"]],
                 )
             except ApplyFailed as error:
                 return error.result.as_dict(applied=params["return_applied"]) | {

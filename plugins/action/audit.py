@@ -33,6 +33,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NEEDS_LEASE = False  # what was changed is recorded in any case
+    HUB_BY_GROUP = True
     ARGS = {
         "hub": {"type": "str"},
         "hub_namespace": {"type": "str"},
@@ -71,8 +72,7 @@ class ActionModule(ClusterAction):
         if not entries:
             return {"changed": False, "msg": "nothing was changed, so there is nothing to record"}
         hub = params["hub"] or self.hub_host()
-        namespace = params["hub_namespace"] or self.variable("flower_namespace", "flower")
-        federation = params["federation"] or self.variable("flower_federation", "flower")
+        namespace, federation = params["hub_namespace"], params["federation"]
         if not hub:
             raise ClusterError("the inventory has no group flower_hub: set flower_hub_group, or the option hub.")
         if audit_notes.deleted(mine, hub, [f"Namespace {namespace}", f"Project {namespace}", f"ConfigMap {namespace}/{NAME}"]):

@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
+    HUB_BY_GROUP = True
     ARGS = {
         "hub": {"type": "str"},
         "hub_namespace": {"type": "str"},
@@ -50,7 +51,7 @@ class ActionModule(ClusterAction):
 
     def _hub(self, params: dict[str, Any]) -> tuple[list[Line], Head | None, str]:
         hub = params["hub"] or self.hub_host() or None
-        namespace = params["hub_namespace"] or self.variable("flower_namespace", "flower")
+        namespace = params["hub_namespace"]
         with self.connect(hub) as cluster:
             lines, head = Trail(cluster, namespace, "").read()
             return lines, head, f"audit trail {namespace}/{NAME} on {cluster.name}"

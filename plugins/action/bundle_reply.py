@@ -28,8 +28,8 @@ class ActionModule(ClusterAction):
 
     ARGS = {
         "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str", "default": "flower"},
-        "federation": {"type": "str", "default": "flower"},
+        "hub_namespace": {"type": "str"},
+        "federation": {"type": "str"},
         "file": {"type": "path", "required": True},
         "fingerprint": {"type": "str", "default": ""},
         "sites": {"type": "list", "elements": "str", "required": True},

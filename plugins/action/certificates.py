@@ -62,6 +62,7 @@ class ActionModule(CertificateAction):
         with self.connect() as hub:
             place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
             params = {**params, "spec": spec, "ca_namespace": place}
+            self.check_denials(hub, spec, params["sites"])  # the preflight has warned
             found = self.address(hub, spec)
             address = found or self._no_address(hub, spec)
             doubts: list[str] = []

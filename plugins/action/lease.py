@@ -30,6 +30,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NEEDS_LEASE = False
+    HUB_BY_GROUP = True
     ARGS = {
         "hub": {"type": "str"},
         "hub_namespace": {"type": "str"},
@@ -120,15 +121,9 @@ class ActionModule(ClusterAction):
             raise ClusterError("the inventory has no group flower_hub: set flower_hub_group, or the option hub.")
         return self.connect(hub)
 
-    def _lease(self, hub: Cluster, params: dict[str, Any], identity: str) -> Lease:
-        """Of the hub's federation, whichever host the task runs for: variables may be set for the hub alone."""
-        variables = self.variables_of(params["hub"] or self.hub_host())
-        namespace = params["hub_namespace"] or self._first(variables, "superlink_namespace", "flower_namespace")
-        federation = params["federation"] or self._first(variables, "superlink_federation", "flower_federation")
-        return Lease(hub, namespace, federation, identity)
-
-    def _first(self, variables: Any, *names: str) -> str:
-        return next((str(value) for name in names if (value := self._variable_of(variables, name))), "flower")
+    @staticmethod
+    def _lease(hub: Cluster, params: dict[str, Any], identity: str) -> Lease:
+        return Lease(hub, params["hub_namespace"], params["federation"], identity)
 
 
 def _same(msg: str, **more: Any) -> Result:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.leaving_statement): state what became of a site that left, signed with the key of the federation's CA."""
+"""Action of M(federated.flower.leaving_statement): state what became of a site that left, signed with the key of the CA of the client certificates."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     NEEDS_LEASE = False  # nothing in a cluster is changed
+    HUB_BY_GROUP = True
     ARGS = {
         "hub": {"type": "str"},
         "hub_namespace": {"type": "str"},
@@ -44,7 +45,7 @@ class ActionModule(ClusterAction):
         """Make a statement, or verify one."""
         library.require()
         hub = params["hub"] or self.hub_host() or None
-        namespace = params["hub_namespace"] or self.variable("flower_namespace", "flower")
+        namespace = params["hub_namespace"]
         with self.connect(hub) as cluster:
             verdict = verify(*Trail(cluster, namespace, "").read(), [])
             if verdict.fault:
@@ -74,8 +75,8 @@ class ActionModule(ClusterAction):
         statement = leaving.state(trail, site, federation=live.federation, hub=where, time=now())
         data = signed_files.content(statement)
         path = folder / f"{site}-entry-{statement['entries'][-1]['entry']}.json"
-        if not folder.is_dir():
-            raise ClusterError(f"flower_statement_directory: {folder} is not a directory. Create it, or name another one.")
+        if folder.exists() and not folder.is_dir():
+            raise ClusterError(f"flower_statement_directory: {folder} is not a directory. Name another one.")
         signer = certificates.describe(ca.certificate)["fingerprint"]
         facts = {"file": str(path), "signer": signer}
         if path.exists() and (there := self._unchanged(path, statement, ca)):

@@ -22,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import PLACEMENTS
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
 
 
 class ActionModule(ClusterAction):
@@ -56,6 +57,12 @@ class ActionModule(ClusterAction):
                 left = self._left(hub, params, labels, forget, warnings)
             except NotServed:
                 return {"changed": False, "msg": f"{hub.name} is not an Open Cluster Management hub"}
+            except Forbidden as error:
+                if any(self.way_of(site).delivery == OCM for site in params["sites"]):
+                    raise
+                # The rights that this fleet needs do not have it: nothing of it is delivered so.
+                words = f"whether Open Cluster Management still delivers anything to {', '.join(forget)} is not known: {error.message}"
+                return {"changed": False, "msg": "no site is behind Open Cluster Management", "warnings": [words] if forget else []}
             removed = apply_objects(hub, left, state="absent", check=self.check, show_diff=self.show_diff)
             # First list the existing objects: those that another run creates meanwhile are not among them.
             made = hub.list(api.ADDONS, "AddOnTemplate", labels=labels)

@@ -12,6 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import AUTO, OPENSHIFT, PLATFORMS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import projects
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 
 
 class ActionModule(ClusterAction):
@@ -19,7 +20,8 @@ class ActionModule(ClusterAction):
 
     NEEDS_LEASE = False
     ARGS = {
-        "names": {"type": "list", "elements": "str", "required": True},
+        "names": {"type": "list", "elements": "str", "default": []},
+        "site_names": {"type": "list", "elements": "str", "default": []},
         "federation": {"type": "str", "default": "flower"},
         "platform": {"type": "str", "choices": list(PLATFORMS), "default": AUTO},
         "wait_timeout": {"type": "int", "default": 60},
@@ -27,19 +29,31 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Request what is missing. In check mode nothing is sent: OpenShift has no dry run of a request."""
-        federation, names = params["federation"], list(dict.fromkeys(params["names"]))
+        federation, names = params["federation"], self._names(params)
+        if not names:
+            return _told("what delivers the objects of this site creates its namespace: there is nothing to request")
         with self.connect() as cluster:
             if cluster_platform.known(cluster, params["platform"]) != OPENSHIFT:
                 return _told(f"{cluster.name} is not OpenShift: its namespaces are not projects")
             if not projects.needed(cluster):
                 return _told(f"this identity may create namespaces on {cluster.name}, or may request no projects: there is nothing to request")
-            absent = projects.missing(cluster, names, federation)
-            for name in absent if not self.check else ():
-                projects.request(cluster, name, federation, params["wait_timeout"])
-                self.note(words=[f"requested project {name}"])
-        if not absent:
+            requested = []
+            for name in projects.missing(cluster, names, federation):
+                if self.check:
+                    requested.append(name)
+                elif projects.request(cluster, name, federation, params["wait_timeout"]):
+                    requested.append(name)
+                    self.note(words=[f"requested project {name}"])
+        if not requested:
             return _told("all projects are there")
-        return {"changed": True, "projects": absent, "msg": f"{'to request' if self.check else 'requested'}: {', '.join(absent)}"}
+        return {"changed": True, "projects": requested, "msg": f"{'to request' if self.check else 'requested'}: {', '.join(requested)}"}
+
+    def _names(self, params: dict[str, Any]) -> list[str]:
+        """The namespaces, without those of a site that is reached in another way than through its own API server."""
+        at_site = params["site_names"]
+        if at_site and not DELIVERIES[self.way_of().delivery].own_access:
+            at_site = []
+        return list(dict.fromkeys([*params["names"], *at_site]))
 
 
 def _told(msg: str) -> dict[str, Any]:

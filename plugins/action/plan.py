@@ -43,8 +43,8 @@ class ActionModule(ClusterAction):
         "sha256": {"type": "str"},
         "hours": {"type": "int", "default": 24},
         "hub": {"type": "str", "required": True},
-        "namespace": {"type": "str", "default": "flower"},
-        "federation": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
+        "federation": {"type": "str"},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

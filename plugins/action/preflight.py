@@ -71,6 +71,7 @@ class ActionModule(CertificateAction):
                     SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent, projects=found.projects
                 ),
             )
+            warnings += self.check_denials(cluster, spec, params["sites"])
             warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
             if spec.outputs_enabled:
                 claim = cluster.get("v1", "PersistentVolumeClaim", outputs.claim_name(spec), spec.namespace)
@@ -102,6 +103,7 @@ class ActionModule(CertificateAction):
             "namespace": spec.namespace,
             "platform": spec.platform,
             "skupper": spec.skupper,
+            "client_certificates": spec.asks,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough",
         }
@@ -124,6 +126,6 @@ class ActionModule(CertificateAction):
         if other:
             raise ClusterError(
                 f"this host and {other} are the same namespace {spec.namespace} of the same cluster: they would overwrite each other. "
-                "Deploy one of them in another place (superlink_namespace, flower_context, flower_kubeconfig), or remove it from the inventory."
+                "Deploy one of them in another place (flower_namespace, flower_context, flower_kubeconfig), or remove it from the inventory."
             )
         return found

@@ -48,9 +48,9 @@ class ActionModule(ClusterAction):
 
     ARGS = {
         "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str", "default": "flower"},
+        "hub_namespace": {"type": "str"},
         "ca_namespace": {"type": "str", "default": "flower-ca"},
-        "federation": {"type": "str", "default": "flower"},
+        "federation": {"type": "str"},
         "step": {"type": "str", "required": True, "choices": ["look", "leaf", "ca", "gate", "secrets", "settle"]},
         "source": {"type": "str", "default": BUILTIN, "choices": list(SOURCES)},
         "rotate": {"type": "str", "default": plans.DUE, "choices": list(plans.CHOICES)},

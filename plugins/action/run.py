@@ -44,7 +44,7 @@ class ActionModule(ClusterAction):
         "regions_wait": {"type": "int", "default": 0},
         "resume": {"type": "str"},
         "inputs": {"type": "path"},
-        "namespace": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
         "wait": {"type": "bool", "default": True},
         "wait_timeout": {"type": "int", "default": 3600},
         "log_lines": {"type": "int", "default": 50},
@@ -59,7 +59,7 @@ class ActionModule(ClusterAction):
     }
 
     #: Where the run stays; None for anywhere.
-    _regions: run_regions.Regions | None = None
+    _border: run_regions.Border | None = None
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Check the app before anything is sent; after that the run's number is part of every message."""
@@ -72,8 +72,7 @@ class ActionModule(ClusterAction):
                 raise FlowerError(f"run_id is a number, not '{params['run_id']}'")
             with self.connect() as hub:
                 cli = FlowerCLI(hub, params["namespace"])
-                if params["regions"]:
-                    self._regions = run_regions.read(cli, params["regions"])
+                self._draw_border(cli)
                 return self._follow(cli, params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
@@ -90,8 +89,7 @@ class ActionModule(ClusterAction):
             return result | {"msg": "; ".join(words)}
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
-            if params["regions"]:
-                self._regions = run_regions.read(cli, params["regions"])
+            self._draw_border(cli)
             result |= before_run.require(
                 cli,
                 app,
@@ -101,8 +99,8 @@ class ActionModule(ClusterAction):
                 say=self.say,
             )
             self._hand_over(cli, given, result)
-            if self._regions:
-                result |= run_regions.require(cli, self._regions, params["regions_wait"], self.say)  # at the last moment
+            if self._border:
+                result |= run_regions.require(cli, self._border.renew(), params["regions_wait"], self.say)  # at the last moment
             handed.hold(cli, given)
             try:
                 answer = runs.submit(cli, app, config)
@@ -113,6 +111,12 @@ class ActionModule(ClusterAction):
             if given.origin:
                 self._keep_origin(cli, run_id, given.origin, result)
             return self._follow(cli, run_id, result)
+
+    def _draw_border(self, cli: FlowerCLI) -> None:
+        """Read where the SuperNodes are, if the run stays in some regions."""
+        if self.params["regions"]:
+            regions = run_regions.read(cli, self.params["regions"])
+            self._border = run_regions.Border(regions, lambda: run_regions.known(cli, regions.wanted))
 
     def _hand_over(self, cli: FlowerCLI, given: handed.Handed, result: dict[str, Any]) -> list[str]:
         """Provide what the run begins with, last before it is submitted; in check mode only look."""
@@ -132,10 +136,12 @@ class ActionModule(ClusterAction):
             result["warnings"] = [*result["warnings"], unknown]
 
     def _follow(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        """What becomes of a run. In check mode it is looked at once: it is neither waited for nor stopped, and nothing is fetched."""
         result["run_id"] = run_id
         trouble = ""
+        waits = self.params["wait"] and not self.check
         try:
-            if self.params["wait"]:
+            if waits:
                 run, trouble, log = self._wait(cli, run_id, submitted=result["changed"])
             elif result["changed"]:
                 return result | {"status": "pending", "msg": f"run {run_id} was submitted"}
@@ -170,7 +176,7 @@ class ActionModule(ClusterAction):
                 lost = FlowerError(f"{told}, but its outputs were not fetched: {trouble}")
                 return result | {"failed": True, "msg": self.named(lost)}
             return result | {"msg": "; ".join(filter(None, (told, result["outputs"].pop("words", ""))))}
-        if not run.finished and not self.params["wait"]:
+        if not run.finished and not waits:
             return result | {"msg": f"run {run_id} of {run.app} is {run.status}"}
         if run.finished:
             words = runs.describe_end(run) + outputs_home.full_words(cli)
@@ -186,7 +192,7 @@ class ActionModule(ClusterAction):
         quiet = params["quiet"] or bool(self._task.no_log)  # Ansible hides the result, not what is said meanwhile
         progress = Progress(self.say, self.inventory_host, run_id, interval=params["interval"], quiet=quiet)
         progress.begin(submitted)
-        watch = run_regions.Fence(progress, self._regions) if self._regions else progress
+        watch = run_regions.Fence(progress, self._border) if self._border else progress
         following = Following(cli, run_id, watch)
         with progress.steady():
             run = following.follow(params["wait_timeout"])
@@ -204,10 +210,10 @@ class ActionModule(ClusterAction):
 
     def _strayed(self, cli: FlowerCLI, run_id: str) -> str:
         """What was online during a run outside of its regions, in words."""
-        if self._regions is None:
+        if self._border is None:
             return ""
         try:
-            return run_regions.fault_afterwards(cli, self._regions, outputs_home.known_runs(cli).get(run_id, {}))
+            return run_regions.fault_afterwards(cli, self._border, outputs_home.known_runs(cli, [run_id]).get(run_id, {}))
         except ClusterError as error:
             return f"which SuperNodes were online during it cannot be read: {error.message}"
 
@@ -220,7 +226,12 @@ class ActionModule(ClusterAction):
             result["outputs"] = {"place": reader.folder(run_id)}
             if not directory:
                 return
-            run = outputs_home.known_runs(cli).get(run_id, {})
+            if self.check:
+                would, words = outputs_home.foresee(reader, run_id, Path(directory).absolute())
+                result["outputs"]["words"] = words
+                result["changed"] |= would
+                return
+            run = outputs_home.known_runs(cli, [run_id]).get(run_id, {})
             home = outputs_home.fetch(cli, run_id, run, Path(directory).absolute(), self.say, reader)
             if home.changed:
                 self.note(outputs=[home.fact])

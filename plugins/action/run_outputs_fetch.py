@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
@@ -20,7 +19,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
-        "namespace": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
         "run_ids": {"type": "list", "elements": "str", "required": True},
         "directory": {"type": "path", "required": True},
     }
@@ -36,15 +35,13 @@ class ActionModule(ClusterAction):
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
             reader = Reader(cli)
-            known = outputs_home.known_runs(cli)
+            known = outputs_home.known_runs(cli, wanted)
             outputs_home.refuse_active(wanted, known, "fetched")
             for run_id in wanted:
                 if self.check:
-                    sizes = reader.contents(run_id).sizes
-                    is_there = (directory / run_id).exists()
-                    result["changed"] |= not is_there
-                    verb = "would compare" if is_there else "would fetch"
-                    words.append(f"{verb} {len(sizes)} files of run {run_id}, {readable(sum(sizes.values()))}")
+                    would, foreseen = outputs_home.foresee(reader, run_id, directory)
+                    result["changed"] |= would
+                    words.append(foreseen)
                     continue
                 home = outputs_home.fetch(cli, run_id, known.get(run_id, {}), directory, self.say, reader)
                 if home.changed:

@@ -18,7 +18,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
-        "namespace": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
         "run_ids": {"type": "list", "elements": "str", "default": []},
         "files": {"type": "bool", "default": False},
     }

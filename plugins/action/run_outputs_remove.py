@@ -21,7 +21,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
-        "namespace": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
         "run_ids": {"type": "list", "elements": "str"},
         "inputs": {"type": "list", "elements": "str"},
         "keep": {"type": "int"},

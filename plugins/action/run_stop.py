@@ -17,7 +17,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
-        "namespace": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
         "run_ids": {"type": "list", "elements": "str", "required": True},
     }
 
@@ -30,12 +30,12 @@ class ActionModule(ClusterAction):
             raise FlowerError(f"run_ids: a run id is a number, not '{faults[0]}'")
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
-            listed = run_table.entries(runs.read_all(cli))
+            listed = run_table.entries(runs.read_some(cli, ids))
             if gone := run_table.missing(ids, listed):
                 raise FlowerError(
                     f"the SuperLink on {hub.name} has no run {', '.join(gone)} (run_ids); no run was stopped"
                 )
-            before = {run["run_id"]: run for run in listed if run["run_id"] in ids}
+            before = {run["run_id"]: run for run in listed}
             active = [one for one in ids if before[one]["active"]]
             over = {one: before[one]["status"] for one in ids if one not in active}
             refused: dict[str, str] = {}

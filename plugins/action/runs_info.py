@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
@@ -19,7 +20,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
-        "namespace": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
         "run_ids": {"type": "list", "elements": "str", "default": []},
         "status": {
             "type": "list",
@@ -39,7 +40,7 @@ class ActionModule(ClusterAction):
         wanted = run_table.choice(params, datetime.datetime.now(datetime.timezone.utc))
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
-            listed = run_table.entries(runs.read_all(cli))
+            listed = run_table.entries(self._read(cli, wanted.run_ids))
             if gone := run_table.missing(wanted.run_ids, listed):
                 raise FlowerError(
                     f"the SuperLink on {hub.name} has no run {', '.join(gone)} (run_ids). federated.flower.runs lists its runs"
@@ -55,5 +56,13 @@ class ActionModule(ClusterAction):
             "runs": shown,
             "table": run_table.table(shown),
             "details": run_table.details(shown),
-            "msg": run_table.summary(shown, listed),
+            "msg": run_table.summary(shown, shown if wanted.run_ids else listed),
         }
+
+    @staticmethod
+    def _read(cli: FlowerCLI, run_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """All runs; only those that are named if they need no others, which one that waits does."""
+        named = runs.read_some(cli, run_ids)
+        if run_ids and not any(run.get("status") == "pending" for run in named):
+            return named
+        return runs.read_all(cli)

@@ -19,8 +19,8 @@ class ActionModule(ClusterAction):
 
     ARGS = {
         "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str", "default": "flower"},
-        "federation": {"type": "str", "default": "flower"},
+        "hub_namespace": {"type": "str"},
+        "federation": {"type": "str"},
         "site": {"type": "str"},
         "sites": {"type": "list", "elements": "str"},
         "state": {"type": "str", "choices": [access.DENIED, access.ADMITTED], "required": True},

@@ -31,8 +31,8 @@ class ActionModule(SkupperAction):
 
     ARGS = {
         "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str", "default": "flower"},
-        "federation": {"type": "str", "default": "flower"},
+        "hub_namespace": {"type": "str"},
+        "federation": {"type": "str"},
         "step": {"type": "str", "required": True, "choices": [BEGIN, FINISH]},
         "rotate": {"type": "str", "default": rotation_plan.DUE, "choices": list(rotation_plan.CHOICES)},
         "sites": {"type": "list", "elements": "str", "default": []},

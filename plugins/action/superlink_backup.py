@@ -30,9 +30,9 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
-        "namespace": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
         "ca_namespace": {"type": "str", "required": True},
-        "federation": {"type": "str", "default": "flower"},
+        "federation": {"type": "str"},
         "directory": {"type": "path", "required": True},
         "recipients": {"type": "list", "elements": "str", "required": True, "no_log": False},
         "identity": {"type": "str", "no_log": True},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
@@ -37,8 +38,8 @@ class ActionModule(SkupperAction):
 
     ARGS = {
         "hub": {"type": "str"},
-        "namespace": {"type": "str", "default": "flower"},
-        "federation": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
+        "federation": {"type": "str"},
         "timeout": {"type": "int", "default": 10},
         "wait_timeout": {"type": "int", "default": 0},
         "skupper": {"type": "bool", "default": False},
@@ -149,6 +150,7 @@ class ActionModule(SkupperAction):
                     for fingerprint, key in record["keys"].items()
                 ],
                 "datasets": dataset_index.of_site(index, site),
+                "promised": dataset_index.promised(index, site),
                 "retired": len(record["retired"]),
                 "access": record.get("access") or {},
                 "client": _client(record.get("client") or {}),
@@ -168,10 +170,21 @@ class ActionModule(SkupperAction):
         cli = FlowerCLI(hub, namespace)
         cli.wait_for_superlink(0)
         result["nodes"], result["runs"] = hub_lists.read(cli)
-        known = {key["node_id"] for site in result["sites"].values() for key in site["keys"]}
-        result["unknown_nodes"] = sorted(
-            node for node, facts in result["nodes"].items() if node not in known and facts["status"] != "unregistered"
-        )
+        result["unknown_nodes"] = unknown_nodes(result["sites"], result["nodes"])
+
+
+def unknown_nodes(sites: Mapping[str, Any], nodes: Mapping[str, Any]) -> list[str]:
+    """SuperNodes that the ledger does not have. None while a record cannot be read: any of them may be one of that site, and
+    unregistering is for good.
+
+    Args:
+        sites: site -> its record, as in the result.
+        nodes: node id -> its state, as in the result.
+    """
+    if any(site["fault"] for site in sites.values()):
+        return []
+    known = {key["node_id"] for site in sites.values() for key in site["keys"]}
+    return sorted(node for node, facts in nodes.items() if node not in known and facts["status"] != "unregistered")
 
 
 def _client(client: dict[str, Any]) -> dict[str, Any]:

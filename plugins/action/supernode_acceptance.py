@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, site_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import Record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance
@@ -22,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.reach import dire
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Reach, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.bundle_faults import BUNDLE
 
 
 class ActionModule(FleetAction):
@@ -53,21 +55,40 @@ class ActionModule(FleetAction):
                 outcome.failed = False
             results[name] = outcome.facts = acceptance.entry(checks[name], now)
             outcome.msg = f"{'accepted' if results[name]['accepted'] else 'not accepted'}, {results[name]['score']} of 100"
-        if sites:
-            first = next(iter(sites.values()))
+        return {"table": acceptance.table(results), "warnings": self._keep(sites, results)}
+
+    def _keep(self, sites: dict[str, Site], results: dict[str, Facts]) -> list[str]:
+        """Keep the results on the hub; what cannot be kept is a warning, and is shown all the same."""
+        if not sites:
+            return []
+        first = next(iter(sites.values()))
+
+        def updated(index: site_index.Index) -> site_index.Index:
+            # Results of earlier releases, which kept more, are shortened as well.
+            return {site_index.SITES: {name: acceptance.kept(one) for name, one in site_index.updated(index, results)[site_index.SITES].items()}}
+
+        try:
             with self.connect(first.hub) as hub:
-                ledger = Ledger(hub, first.hub_namespace, first.federation, check=self.check)
-                ledger.change_acceptance(lambda index: site_index.updated(index, results))
-        return {"table": acceptance.table(results)}
+                Ledger(hub, first.hub_namespace, first.federation, check=self.check).change_acceptance(updated)
+        except ClusterError as error:
+            return [f"the results are not kept on the hub, so sites that joined do not count as accepted: {error.message}"]
+        return []
 
     def _joining(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Site]:
-        """Those that never passed an acceptance, and are not denied; the others are no part of the result."""
+        """Those whose SuperNodes have come, that never passed an acceptance, and are not denied; the others are no part of the result."""
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub:
             ledger = Ledger(hub, first.hub_namespace, first.federation)
             last = ledger.read_acceptance().get(site_index.SITES, {})
-            denied = access.denied(ledger.read_book(), ledger.read_sites()[0])
-        chosen = {name: site for name, site in sites.items() if name not in denied and not (last.get(name) or {}).get("accepted")}
+            records, unreadable = ledger.read_sites()
+            denied = access.denied(ledger.read_book(), records)
+            new = [name for name in sites if name not in denied and not (last.get(name) or {}).get("accepted")]
+            nodes = FlowerCLI(hub, first.hub_namespace).nodes() if new else {}
+
+        def has_come(name: str) -> bool:
+            return acceptance.has_come(_keys(records, name), nodes, by_hand=sites[name].way.delivery == BUNDLE)
+
+        chosen = {name: sites[name] for name in new if name in unreadable or has_come(name)}
         for name in sites:
             if name not in chosen:
                 del outcomes.sites[name]
@@ -85,8 +106,7 @@ class ActionModule(FleetAction):
         def judge(name: str) -> None:
             if name in unreadable:
                 raise ClusterError(unreadable[name])
-            keys = [key for key in (records.get(name) or {"keys": {}})["keys"].values() if not key.get("leaving")]
-            found = [acceptance.online(keys, nodes)]
+            found = [acceptance.online(_keys(records, name), nodes)]
             for pool, measured in self._of_site(ways[name], published, limits.idle, found).items():
                 signed = not sites[name].spec.insecure
                 found += acceptance.of_pool(pool, measured, limits, clock, signed=signed)
@@ -110,3 +130,8 @@ class ActionModule(FleetAction):
     def _clock(hub: Cluster, namespace: str) -> float:
         pod = {"metadata": {"namespace": namespace, "name": superlink.POD}}
         return direct_acceptance.ask(hub, pod, superlink.NAME, {})[1]
+
+
+def _keys(records: dict[str, Record], site: str) -> list[Facts]:
+    """The keys of a site in the ledger; none while it has no record."""
+    return list(records[site]["keys"].values()) if site in records else []

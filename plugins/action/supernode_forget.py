@@ -32,8 +32,8 @@ class ActionModule(ClusterAction):
 
     ARGS = {
         "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str", "default": "flower"},
-        "federation": {"type": "str", "default": "flower"},
+        "hub_namespace": {"type": "str"},
+        "federation": {"type": "str"},
         "sites": {"type": "raw", "required": True},
         "inventory": {"type": "list", "elements": "str"},
         "max": {"type": "int"},
@@ -53,8 +53,14 @@ class ActionModule(ClusterAction):
             refused = forgetting.refusal(chosen, {*found, *unreadable}, params["inventory"], params["max"])
             if refused:
                 raise ClusterError(f"{refused}.")
+            unknown = forgetting.unknown(chosen, {*found, *unreadable}, ledger.read_book())
+            warnings = []
+            if unknown and params["inventory"] is not None:  # a teardown names its hosts, deployed or not
+                words = f"{forgetting.VARIABLE}: the ledger has nothing of {', '.join(map(repr, unknown))}, so there is nothing to forget"
+                warnings.append(f"{words}. It has: {', '.join(sorted({*found, *unreadable})) or 'no site'}")
             if params["validate"] or not chosen:
-                return {"changed": False, "nodes": [], "sites": chosen, "msg": f"{len(chosen)} sites to forget"}
+                listed = [site for site in chosen if site not in unknown]
+                return {"changed": False, "nodes": [], "sites": listed, "warnings": warnings, "msg": f"{len(listed)} sites to forget"}
             faults = {site: unreadable[site] for site in chosen if site in unreadable}
             known = {site: found[site] for site in chosen if site in found}
             nodes = {
@@ -101,7 +107,8 @@ class ActionModule(ClusterAction):
             "failed": bool(faults),
             "diff": store.diff,
             "nodes": wanted if runs else [],
-            "sites": list(keys),
+            "sites": [site for site in keys if site not in unknown],
+            "warnings": warnings,
             "msg": "; ".join(
                 [
                     f"{len(wanted)} SuperNodes unregistered, {len(deleted)} sites forgotten"

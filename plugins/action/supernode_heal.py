@@ -22,8 +22,8 @@ class ActionModule(FleetAction):
     ARGS = {
         **OPTIONS,
         "hub": {"type": "str", "required": True},
-        "namespace": {"type": "str", "default": "flower"},
-        "federation": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str"},
+        "federation": {"type": "str"},
         "restart": {"type": "bool", "default": False},
         "all": {"type": "bool", "default": False},
         "after": {"type": "int", "default": 180},

@@ -12,9 +12,11 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
@@ -37,7 +39,7 @@ class ActionModule(FleetAction):
             faults = faults or supernode_faults(site.given) or _hub_faults(name, site, params["hub"])
             if faults:
                 outcomes.fail(name, "\n".join(faults))
-        hub = {**params["hub"], "ocm": params["ocm"]}
+        hub = {**self._with_identity(params["hub"], sites, outcomes), "ocm": params["ocm"]}
         ways = self.reach(sites)
 
         def look(name: str) -> None:
@@ -51,6 +53,20 @@ class ActionModule(FleetAction):
 
         outcomes.each(resting(ways, look))
         return {}
+
+    def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes) -> Facts:
+        """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""
+        chosen = [sites[name] for name in outcomes.good() if DELIVERIES[sites[name].way.delivery].own_access]
+        if "identity" in hub or not chosen:
+            return hub
+        first = chosen[0]
+        try:
+            with self.connect(first.hub) as cluster:
+                return {**hub, "identity": Ledger(cluster, first.hub_namespace, first.federation).identity()}
+        except ClusterError as error:
+            for site in chosen:
+                outcomes.fail(site.name, error.message)
+            return hub
 
 
 def _hub_faults(name: str, site: Site, hub: Mapping[str, Any]) -> list[str]:

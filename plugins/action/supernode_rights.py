@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
@@ -19,15 +19,21 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome i
 class ActionModule(FleetAction):
     """See the module's documentation."""
 
-    ARGS = {**OPTIONS, "settings": {"type": "dict", "default": {}}}
+    ARGS = {
+        **OPTIONS,
+        "settings": {"type": "dict", "default": {}},
+        "beside": {"type": "list", "elements": "dict", "default": []},
+    }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """No cluster is contacted; a site without direct access needs no rights there."""
         for name, site in sites.items():
-            outcomes[name].facts = {"rights": []}
-            if DELIVERIES[site.way.delivery].own_access:
+            own_access = DELIVERIES[site.way.delivery].own_access
+            outcomes[name].facts = {"rights": [], "own_access": own_access}
+            if own_access:
                 try:
-                    outcomes[name].facts = {"rights": rights_objects(SUPERNODE, site.given, params["settings"])}
+                    found = rights_objects(SUPERNODE, site.given, params["settings"])
+                    outcomes[name].facts["rights"] = beside(found, params["beside"])
                 except ValueError as error:
                     outcomes.fail(name, str(error))
         return {}

@@ -13,12 +13,16 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import listing
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import claims
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges import left_keys
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.key_sources import missing_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
@@ -85,14 +89,18 @@ class ActionModule(FleetAction):
         if site.way.delivery != "direct":
             raise ClusterError(f"flower_delivery is {site.way.delivery}: only a site that is reached directly can keep keys of flower-operator.")
         spec = site.spec
+        hub, refused = self._at_hub(site)
         with self.connect(site.name) as cluster:
             cluster.name = site.name
             self._check_places(cluster, site, space)
+            # As site.yml does, which comes later: a private key in a namespace of someone else could not be taken back.
+            owner = record.notes(site.federation, site.name, hub)
+            look_at.look(cluster, SUPERNODE, spec, owner=owner, claim=site.claim)
             seen = operated.read(cluster, space, name)
             held = {one: cluster.get("v1", "Secret", one, space) for one in kept_keys.secrets_needed(seen)}
             labels = f"app.kubernetes.io/component={KEYS_COMPONENT}"
             live = {one["metadata"]["name"]: one for one in cluster.list("v1", "Secret", spec.namespace, labels=labels)}
-            kept = kept_keys.keep(seen, held, spec, live, self._refused(site))
+            kept = kept_keys.keep(seen, held, spec, live, refused)
             found = told.report(seen, kept, spec, self._runs(cluster, seen), self._missing(cluster, spec))
         count = sum(one.result == kept_keys.KEPT for one in kept.found)
         outcomes[site.name].msg = f"{count} of {len(kept.found)} keys are kept"
@@ -105,13 +113,13 @@ class ActionModule(FleetAction):
         }
         return kept
 
-    def _refused(self, site: Site) -> dict[str, str]:
-        """Fingerprint -> why the hub does not take this key from this site."""
+    def _at_hub(self, site: Site) -> tuple[str, dict[str, str]]:
+        """Identity of the hub, and fingerprint -> why it does not take this key from this site."""
         with self.connect(site.hub) as hub:
             hub.name = site.hub
             ledger = Ledger(hub, site.hub_namespace, site.federation, check=True)
             sites, _unreadable = ledger.read_sites()
-            return claims.not_taken(site.name, sites, left_keys(ledger.read_book(), site.name))
+            return ledger.identity(), claims.not_taken(site.name, sites, left_keys(ledger.read_book(), site.name))
 
     def _check_places(self, cluster: Cluster, site: Site, space: str) -> None:
         """Pods of both in one namespace would be taken for each other: their labels are alike."""
@@ -136,7 +144,7 @@ class ActionModule(FleetAction):
         pods = [pod["metadata"]["name"] for pod in seen.pods_of(seen.superlink) if pod.get("status", {}).get("phase") == "Running"]
         if not pods:
             return {"why": "its pod does not run"}
-        request = {"port": ask.port, "ca": ask.ca, "seconds": _SECONDS}
+        request = {"port": ask.port, "ca": ask.ca, "seconds": _SECONDS, "list": listing()}
         try:
             output = in_pod.run(cluster, seen.namespace, pods[0], operated.SUPERLINK, runs_program, request, seconds=_SECONDS + 30)
         except ClusterError as error:

@@ -55,8 +55,8 @@ class ActionModule(ClusterAction):
 
     ARGS = {
         "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str", "default": "flower"},
-        "federation": {"type": "str", "default": "flower"},
+        "hub_namespace": {"type": "str"},
+        "federation": {"type": "str"},
         "step": {"type": "str", "required": True, "choices": ["plan", "begin", "hub_begin", "hub", "hub_back", "wave", "gate", "settle", "finish"]},
         "superlink": {"type": "dict", "default": {}},
         "supernodes": {"type": "dict", "default": {}},
@@ -107,13 +107,14 @@ class ActionModule(ClusterAction):
         live = {name: what_runs.running(self._workloads(params["supernodes"][name])) for name in names if name not in out}
         want = {name: params["sites_checked"][name]["flower"] for name in live}
         faults = what_runs.faults(hub, *pair, live, want)
+        by_hand = [name for name in live if params["supernodes"][name].get("bundle")]
         denied = [name for name, site in seen["sites"].items() if site["access"]]
         groups = {name: hosts for name, hosts in (self.task_vars.get("groups") or {}).items() if name not in names}
         waves: list[list[str]] = []
         try:
             waves = [
                 [name for name in wave if name not in out]
-                for wave in wave_list.make(params["waves"], names, groups, [*denied, *out])
+                for wave in wave_list.make(params["waves"], names, groups, [*denied, *out, *by_hand])
             ]
             waves = [wave for wave in waves if wave]
         except ValueError as error:
@@ -137,7 +138,7 @@ class ActionModule(ClusterAction):
         if faults:
             raise ClusterError("\n".join(faults) + "\nNothing was changed.")
         todo = bool(hub_changes or changes or known)
-        lines = what_runs.table(hub, *pair, waves, live, want)
+        lines = what_runs.table(hub, *pair, waves, live, want, by_hand)
         lines = ([f"continued: {unfinished.words(known)}"] if known else []) + lines if todo else []
         return {
             "changed": todo and self.check,
@@ -151,6 +152,7 @@ class ActionModule(ClusterAction):
             "hub_pair": list(pair),
             "pairs": {name: [live[name], want[name]] for name in live},
             "online": [node for node, facts in seen["nodes"].items() if facts["status"] == "online"],
+            "by_hand": by_hand,
             "left_out": out,
             "warnings": what_runs.warnings(pair[1], live, want) if todo else [],
             "lines": lines or [f"{hub}: {pair[0]['version']}, and all {len(names)} sites: nothing to upgrade"],
@@ -355,6 +357,8 @@ class ActionModule(ClusterAction):
             return {"back": {}, "why": {}, "stop": False}
         names, plan = params["sites"], params["plan"]
         results = params["deployed"]["sites"]
+        # What others apply, whenever they do, is written: their pods cannot be asked, and still run what they ran.
+        asked = [name for name in names if name not in plan["by_hand"] or results[name].get("failed")]
         ledger = Ledger(cluster, self.where, params["federation"])
         book = ledger.read_book()
         found, unreadable = ledger.read_sites()
@@ -363,13 +367,13 @@ class ActionModule(ClusterAction):
             for name in names
             if name in found and not conditions.exemption(name, book, found)
         }
-        deployed = [name for name in names if not results[name].get("failed")]
+        deployed = [name for name in asked if not results[name].get("failed")]
         online = self.cli.nodes([node for name in deployed for node in expected.get(name, [])], params["wait_timeout"])
         away = conditions.away(deployed, found, unreadable, book, online)
         seen = {name: what_runs.running(self._workloads(params["supernodes"].get(name) or {})) for name in deployed}
         progress = self.store.read()
         judged = verdict.of_wave(
-            names,
+            asked,
             results=results,
             offline=away,
             other={name: why for name in deployed if (why := verdict.other_images(seen[name], plan["pairs"][name][1]))},

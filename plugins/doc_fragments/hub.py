@@ -18,14 +18,12 @@ options:
     required: true
   hub_namespace:
     description:
-      - Namespace of the SuperLink in the hub's cluster.
+      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   federation:
     description:
-      - Name of the federation.
+      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
-    default: flower
 """
 
     WAIT = r"""

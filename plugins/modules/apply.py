@@ -60,6 +60,14 @@ options:
       - Namespace of the record of the O(applyset). Do not change it later.
       - Defaults to the namespace of the first listed object that has one.
     type: str
+  unrecorded_kinds:
+    description:
+      - With O(state=absent), kinds whose members are looked for in the whole cluster where the record of the O(applyset) is missing, for
+        example because its namespace was deleted. Each is C(KIND.GROUP), or C(KIND) for a kind without a group.
+      - Kinds that may not be listed are a warning.
+    type: list
+    elements: str
+    default: []
   prune:
     description:
       - Delete members of the O(applyset) that are no longer in O(objects).
@@ -120,7 +128,8 @@ options:
   part:
     description:
       - The part of a federation that the objects belong to, where hub and site share the O(applyset). Members that belong to the
-        other part are neither pruned nor deleted.
+        other part are neither pruned nor deleted, nor are ServiceAccounts that its bindings name.
+      - With V(site), a Namespace in which the hub is as well stays as the hub applied it.
     type: str
     choices: [hub, site]
   claim:

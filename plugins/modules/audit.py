@@ -36,11 +36,11 @@ options:
     type: str
   hub_namespace:
     description:
-      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(flower_namespace), else V(flower).
+      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
   federation:
     description:
-      - Name of the federation. Defaults to the variable C(flower_federation), else V(flower).
+      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
   required:
     description:

@@ -28,7 +28,7 @@ options:
     type: str
   hub_namespace:
     description:
-      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(flower_namespace), else V(flower).
+      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
   file:
     description:

@@ -27,14 +27,12 @@ options:
     required: true
   hub_namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   federation:
     description:
-      - Name of the federation.
+      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
-    default: flower
   file:
     description:
       - The file that the site sent, JSON or YAML.

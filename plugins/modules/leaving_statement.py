@@ -30,7 +30,7 @@ options:
     type: str
   hub_namespace:
     description:
-      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(flower_namespace), else V(flower).
+      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
   site:
     description:
@@ -38,7 +38,7 @@ options:
     type: str
   directory:
     description:
-      - Directory on the control node for the files. It must exist.
+      - Directory on the control node for the files. It is created if it does not exist.
     type: path
   file:
     description:

@@ -24,7 +24,14 @@ options:
       - The namespaces.
     type: list
     elements: str
-    required: true
+    default: []
+  site_names:
+    description:
+      - The namespaces that the host has as a site. They are left out where C(flower_delivery) is not V(direct), since what delivers the objects
+        of the site creates them.
+    type: list
+    elements: str
+    default: []
   federation:
     description:
       - Name of the federation.

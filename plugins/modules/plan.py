@@ -51,14 +51,12 @@ options:
     required: true
   namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   federation:
     description:
-      - Name of the federation.
+      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
-    default: flower
 extends_documentation_fragment:
   - federated.flower.attributes
   - federated.flower.attributes.action

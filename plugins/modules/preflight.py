@@ -26,6 +26,8 @@ description:
     Refuses to switch outputs of runs on or off, and to change the tracking server, while runs are active, because that
     replaces the pod in which ServerApps run.
   - Refuses a hub that does not serve, and one whose restore was interrupted.
+  - Refuses a hub without client certificates while a site is denied, which its gateway could not recognize.
+  - Refuses sites that verify a name by which an Ingress or Route of the hub does not find the gateway.
   - >-
     Compares the clocks of the control node and the hub, from the C(Date) header of its API server.
     M(federated.flower.supernode_preflight) checks sites.
@@ -109,6 +111,10 @@ certificate:
     Empty if it does not exist yet.
   returned: success
   type: dict
+client_certificates:
+  description: For the hub, whether the gateway is going to request client certificates, V(required), V(optional) or V(none).
+  returned: success, when a cluster was asked itself
+  type: str
 skupper:
   description: For the hub, whether sites reach it through a Skupper network.
   returned: success, when a cluster was asked itself

@@ -27,7 +27,7 @@ description:
 options:
   app:
     description:
-      - The app on the control node, a folder with a C(pyproject.toml), or a bundle created by C(flwr build) (C(.fab)). Relative paths
+      - The app on the control node, a folder with a C(pyproject.toml), or an app packed by C(flwr build) (C(.fab)). Relative paths
         are relative to the working directory.
       - Of a folder, only files that Flower packs into an app are sent (C(.py), C(.toml), C(.md), C(.yaml), C(.yml), C(.json), C(.jsonl), and
         C(LICENSE) and C(.gitignore) in the root folder), without C(.git), C(__pycache__), virtual environments and build folders.
@@ -69,7 +69,8 @@ options:
       - Regions (C(flower_region)) in which the run stays. Nothing is submitted while a SuperNode of another region, or of a site without one, is
         online, because an app can address every SuperNode that is. The run is stopped when one comes online, and the task fails if one was
         online during it.
-      - The hub answers this from its own records, which the deployment of a site writes.
+      - The hub answers this from its own records, which the deployment of a site writes. They are read again before a run is stopped or fails
+        because of this, so a site of these regions may join while the run is active.
       - Cannot be used with O(wait=false).
     type: list
     elements: str
@@ -97,9 +98,8 @@ options:
     type: path
   namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   wait:
     description:
       - Wait until the run ends. If V(false), the task ends when the SuperLink has accepted the app, or with O(run_id) returns the status.
@@ -148,7 +148,8 @@ attributes:
     support: full
     details:
       - The app and the run config are checked on the control node. The cluster is contacted only with O(resume) and O(inputs), to see
-        whether the outputs are there and what would be sent.
+        whether the outputs are there and what would be sent, and with O(run_id), to see the state of the run and what would be fetched. A run is
+        neither waited for nor stopped.
   diff_mode:
     support: none
   idempotent:
@@ -317,7 +318,7 @@ app:
       type: int
       sample: 10763
     fab_hash:
-      description: First digits of the SHA-256 of the bundle that Flower built.
+      description: First digits of the SHA-256 of the app as Flower packed it.
       type: str
       sample: 9bbee32d
 run_config:

@@ -19,9 +19,8 @@ description:
 options:
   namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   run_ids:
     description:
       - Ids of runs. Only their outputs are listed. A run without outputs is an error.

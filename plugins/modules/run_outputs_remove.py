@@ -23,9 +23,8 @@ description:
 options:
   namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   run_ids:
     description:
       - Ids of the runs.

@@ -19,9 +19,8 @@ description:
 options:
   namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   run_ids:
     description:
       - Ids of runs. Only these are returned, and O(status), O(app), O(since) and O(limit) are ignored. An unknown id is an error.

@@ -23,9 +23,8 @@ description:
 options:
   namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   ca_namespace:
     description:
       - Namespace of the CA keys.
@@ -33,9 +32,8 @@ options:
     required: true
   federation:
     description:
-      - Name of the federation.
+      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
-    default: flower
   directory:
     description:
       - An existing folder on the control node.

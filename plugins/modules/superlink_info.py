@@ -22,14 +22,12 @@ options:
     type: str
   namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   federation:
     description:
-      - Name of the federation.
+      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
-    default: flower
   timeout:
     description:
       - Seconds to wait for a response of the API server.
@@ -126,7 +124,8 @@ partitions:
 sites:
   description: >-
     The ledger, by site. C(access) is the time and reason of a denial, C(client) describes the client certificate,
-    C(datasets) are the datasets of each pool.
+    C(datasets) are the datasets of each pool. C(promised) are those of sites with a bundle of which it is not known whether the site has applied them,
+    for each pool with the version of the bundle.
   returned: always
   type: dict
 nodes:
@@ -141,7 +140,7 @@ runs:
   type: list
   elements: dict
 unknown_nodes:
-  description: Node ids that are not in the ledger.
+  description: Node ids that are not in the ledger. Empty while the record of a site cannot be read, since they may be in that record.
   returned: always
   type: list
   elements: str

@@ -18,10 +18,11 @@ description:
     sends. Where apps compute it reads the pool's datasets and looks for GPUs. The hub is asked whether the SuperNodes are online.
   - >-
     Each site gets points from 0 to 100, the share of its checks that are good, where a weak one counts half. It is accepted if no check is bad.
-    The last result of each site is kept on the hub, in the ConfigMap C(flower-acceptance).
+    The last result of each site is kept on the hub, in the ConfigMap C(flower-acceptance), without its checks and with at most four reasons. If
+    it cannot be kept, that is a warning.
   - >-
-    A site that is down is not accepted, which is a valid result. Pods of sites that are reached through Open Cluster Management cannot be
-    asked: only the hub's view of them counts.
+    A site that is down is not accepted, which is a valid result. Pods of sites that are reached through Open Cluster Management, or that get
+    bundles, cannot be asked: only the hub's view of them counts.
   - >-
     Nothing at a site is changed. Calls carry no signature, so the SuperLink reads and refuses them.
   - >-
@@ -44,7 +45,7 @@ options:
     default: 0
   joining:
     description:
-      - Measure only sites that have never passed, and are not denied. The others are not in the result.
+      - Measure only sites whose SuperNodes have been online, that have never passed, and are not denied. The others are not in the result.
     type: bool
     default: false
 extends_documentation_fragment:

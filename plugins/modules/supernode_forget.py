@@ -84,7 +84,7 @@ nodes:
   type: list
   elements: str
 sites:
-  description: Names of the sites that were forgotten.
+  description: Names of the sites that were forgotten, now or before. Those of which the ledger has nothing are not among them.
   returned: success
   type: list
   elements: str

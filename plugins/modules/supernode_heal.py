@@ -14,9 +14,11 @@ author:
 description:
   - >-
     A SuperNode can lose its SuperLink and stay alive, with probes that succeed. Finds the SuperNodes whose pods are ready, but which are
-    offline at the SuperLink, deletes their pods one after the other at each site, and waits until each is online again.
+    offline at the SuperLink, deletes their pods one after the other at each site, and waits until each is online again. Sites are served at
+    the same time. After half an hour no further pod is deleted; the next run goes on.
   - >-
-    Nothing is restarted if the SuperLink does not run or has just started, or if the SuperNodes of all of several sites are offline.
+    Nothing is restarted if the SuperLink does not run or has just started, or if the SuperNodes of all of several sites are offline. That the
+    SuperLink does not run is in RV(fault), and no error, so that a playbook can repair it.
   - >-
     A SuperNode that does not come back is restarted again after 5, 15 and 60 minutes, and then reported only. If no SuperNode of a site is
     online, the same is true of the site. The site's record on the hub remembers it.
@@ -32,14 +34,12 @@ options:
     required: true
   namespace:
     description:
-      - Namespace of the SuperLink.
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-    default: flower
   federation:
     description:
-      - Name of the federation.
+      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
-    default: flower
   restart:
     description:
       - Restart them; otherwise show what would be restarted.
@@ -112,7 +112,7 @@ unreadable:
   returned: success
   type: dict
 fault:
-  description: What is wrong at the hub, so that nothing is restarted; empty if nothing is.
+  description: What is wrong at the hub, so that nothing more is restarted; empty if nothing is.
   returned: success
   type: str
 pause:

@@ -24,7 +24,9 @@ description:
 options:
   hub:
     description:
-      - What M(federated.flower.preflight) returned for the hub; empty if it was not checked.
+      - >-
+        What M(federated.flower.preflight) returned for the hub; empty if it was not checked. The identity of the hub is then read from its
+        ledger.
     type: dict
     default: {}
   ocm:

@@ -24,6 +24,12 @@ options:
       - Who the holders are, as the playbook C(federated.flower.rbac) assembles it.
     type: dict
     default: {}
+  beside:
+    description:
+      - The rights of the hub in the same cluster. Objects of the same kind, namespace and name are left out.
+    type: list
+    elements: dict
+    default: []
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
@@ -53,7 +59,7 @@ msg:
 sites:
   description: >-
     For each site C(changed), C(failed) and C(msg), and where there are any C(objects) (what became of each), C(diff), C(warnings) and
-    C(requests); C(rights), the objects.
+    C(requests); C(rights), the objects; C(own_access), whether it has direct access to its API server.
   returned: success
   type: dict
 """

@@ -139,13 +139,11 @@ def test_names_that_are_not_sites_are_refused(started: Started) -> None:
     assert "refused: site 'site-z' is not a site of the inventory" in started.rulebook.said()[said:]
 
 
-def test_two_hundred_in_a_second_lead_to_one_run(started: Started) -> None:
-    begun = time.monotonic()
+def test_two_hundred_at_once_lead_to_one_run(started: Started) -> None:
     with ThreadPoolExecutor(16) as pool:
         messages = [notification(alert("FlowerSiteOffline", site="site-d"))] * 200
         codes = list(pool.map(started.rulebook.send, messages))
-    took = time.monotonic() - begun
-    assert set(codes) == {200} and took < 3, (set(codes), took)
+    assert set(codes) == {200}
     calls = started.next(2)
     assert [(call["playbook"], call["limit"]) for call in calls] == [("status", "site-d"), ("site", "site-d")]
     # Nor does one more have it repaired again.

@@ -17,8 +17,9 @@ import pytest
 from flower_fleet import binaries, cli, external, host, prepare, settings, shell
 from flower_fleet.addons import dns
 from flower_fleet.addons.ocm import gates
-from flower_fleet.clusters import agent, config, lifecycle
+from flower_fleet.clusters import agent, config, lifecycle, network
 from flower_fleet.errors import FleetError
+from flower_fleet.golang import Go
 from flower_fleet.images import apps, ee, recipes
 from flower_fleet.shell import remove_tree
 
@@ -228,3 +229,43 @@ def test_one_command_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     shell.lock(name, timeout=0, waiting=lambda: waited.append("third"))
     assert waited == ["second"]
     shell._locks.pop().close()
+
+
+def test_without_root_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    with pytest.raises(FleetError, match="needs root"):
+        host.require_root()
+
+
+@pytest.mark.parametrize("was_loaded", [False, True])
+def test_bridges_of_the_machine_are_filtered_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was_loaded: bool) -> None:
+    """The module switches filtering on for the bridges that are there, of virtual machines for example."""
+    values = tmp_path / "bridge"
+
+    def modprobe(*_words: Any, **_options: Any) -> None:
+        values.mkdir(exist_ok=True)
+        (values / "bridge-nf-call-iptables").write_text("1\n")
+
+    if was_loaded:
+        modprobe()
+    monkeypatch.setattr(host, "run", modprobe)
+    host.load_modules({}, values)
+    assert (values / "bridge-nf-call-iptables").read_text() == ("1\n" if was_loaded else "0\n")
+
+
+def test_with_sudo_go_does_not_use_the_caches_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GOCACHE", "GOMODCACHE", "XDG_CACHE_HOME", "SUDO_UID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/jane")
+    assert "GOMODCACHE" not in Go("/go/bin/go", "go1.26").environment()
+    monkeypatch.setenv("SUDO_UID", "1000")
+    assert Go("/go/bin/go", "go1.26").environment()["GOMODCACHE"] == "/home/jane/.cache/flower-fleet/go/modules"
+
+
+@pytest.mark.parametrize(("flags", "is_up"), [("0x1003\n", True), ("0x1002\n", False), (None, False)])
+def test_a_link_that_was_not_completed_is_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str | None, is_up: bool) -> None:
+    monkeypatch.setattr(network, "LINKS", tmp_path)
+    if flags:
+        (tmp_path / network.HOST_LINK).mkdir()
+        (tmp_path / network.HOST_LINK / "flags").write_text(flags)
+    assert network.host_link_is_up() is is_up

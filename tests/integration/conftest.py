@@ -7,6 +7,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,8 @@ import yaml
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers."""
+    """Register the markers. A signal that ends pytest is an interrupt, so that fixtures end the playbooks that they have started."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.addinivalue_line("markers", "soak: takes many minutes; only run with -m soak")
     config.addinivalue_line("markers", "nightly: a variant of what other tests show; only run with FLOWER_NIGHTLY=1 (make nightly)")
 

@@ -143,14 +143,24 @@ def test_there_is_a_dashboard_for_the_fleet_a_site_and_a_run() -> None:
     for name, dashboard in DASHBOARDS.items():
         assert "flower" in dashboard["tags"] and dashboard["links"][0]["tags"] == ["flower"], name
         variables = {one["name"]: one for one in dashboard["templating"]["list"]}
-        assert set(variables) == {"datasource", *name.split("-")[1:]}
+        assert set(variables) == {"datasource", "namespace", *name.split("-")[1:]}
         text = json.dumps(dashboard["panels"])
         assert set(re.findall(r"\$\{?(\w+)", text)) == set(variables), "each is used, and none besides"
         sources = [panel["datasource"] for panel in dashboard["panels"]] + [one["datasource"] for panel in dashboard["panels"] for one in panel["targets"]]
         assert all(source == {"type": "prometheus", "uid": "${datasource}"} for source in sources)
+        found = variables.pop("namespace")
+        assert found["query"]["query"] == "label_values(flower_hub_info, namespace)"
+        assert found["includeAll"] and found["allValue"] == ".*", "metrics that Prometheus gives no such label are shown"
         for wanted in (one for one in variables.values() if one["type"] == "query"):
-            metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", wanted["query"]["query"]).groups()
+            pattern = r'label_values\((\w+)\{namespace=~"\$namespace"\}, (\w+)\)'
+            metric, label = re.fullmatch(pattern, wanted["query"]["query"]).groups()
             assert label == wanted["name"] and label in METRICS[metric][1]
+
+
+def test_a_dashboard_shows_one_federation_of_those_that_prometheus_reads() -> None:
+    selectors = [one for query in queries() for one in re.findall(r"\b((?:flower|haproxy)_\w+)(\{[^}]*\})?", query)]
+    assert len(selectors) > 40
+    assert [metric for metric, chosen in selectors if 'namespace=~"$namespace"' not in chosen] == []
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
@@ -159,7 +169,7 @@ def test_labels_of_queries_are_those_of_the_metrics(name: str) -> None:
     for panel in DASHBOARDS[name]["panels"]:
         for target in panel["targets"]:
             for metric, chosen in re.findall(r"(flower_\w+)\{([^}]*)\}", target["expr"]):
-                assert set(re.findall(r"(\w+)[=!]", chosen)) <= set(METRICS[metric][1]), target["expr"]
+                assert set(re.findall(r"(\w+)[=!]", chosen)) - {"namespace"} <= set(METRICS[metric][1]), target["expr"]
             labels = {label for metric in re.findall(r"flower_\w+", target["expr"]) for label in METRICS[metric][1]}
             if labels:
                 assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= labels, target

@@ -22,3 +22,13 @@ def test_the_study_leaves_clusters_alone_that_were_given(verb: str, tmp_path: Pa
         ["bash", ROOT / "tools/demo.sh", verb, "study"], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2 and "Unset FLOWER_FLEET_KUBECONFIG" in done.stderr and not done.stdout
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "docsite" / "rst").glob("*.rst"))]
+
+
+@pytest.mark.parametrize("page", [one for one in PAGES if "-i inventories/demo" in one.read_text(encoding="utf-8")], ids=lambda page: page.name)
+def test_pages_with_commands_on_the_demo_say_which_kubeconfig_it_has(page: Path) -> None:
+    """The inventory names none; C(FLOWER_FLEET_KUBECONFIG), which it reads, would have C(make demo-down) keep the clusters."""
+    text = page.read_text(encoding="utf-8")
+    assert "$ export KUBECONFIG=$(sh tests/fleet/fleet kubeconfig)" in text or "docsite.guide_start.demo>`" in text

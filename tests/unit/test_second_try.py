@@ -27,6 +27,28 @@ def test_slow():
     assert not first
 """
 
+# Fails once only, because of what another file did in the same session.
+SHOWN = """\
+import os
+
+def test_shown():
+    found = os.path.exists("secret")
+    if found:
+        os.remove("secret")
+    assert not found, "shown (no second try)"
+"""
+JUDGE = """\
+import os, pytest
+
+@pytest.fixture(scope="session")
+def judged():
+    yield
+    found = os.path.exists("secret")
+    if found:
+        os.remove("secret")
+    assert not found, "shown (no second try)"
+"""
+
 
 def run(folder: Path, files: dict[str, str], asked: str = "1") -> tuple[int, str, str]:
     """Exit status, what was printed, and the list of tests that passed at the second try only."""
@@ -54,8 +76,14 @@ def test_a_file_that_failed_is_run_again_and_named(tmp_path):
 
 @pytest.mark.parametrize(
     "files",
-    [{"test_a.py": "def test_a(): assert False\n"}, {f"test_{name}.py": ONCE for name in "abc"}, {"test_a.py": "import nothing_of_this_name\n"}],
-    ids=["both times", "three files", "cannot be imported"],
+    [
+        {"test_a.py": "def test_a(): assert False\n"},
+        {f"test_{name}.py": ONCE for name in "abc"},
+        {"test_a.py": "import nothing_of_this_name\n"},
+        {"test_a.py": "def test_a(): open('secret', 'w')\n", "test_z.py": SHOWN},
+        {"conftest.py": JUDGE, "test_a.py": "def test_a(judged): open('secret', 'w')\n", "test_b.py": "def test_b(judged): pass\n"},
+    ],
+    ids=["both times", "three files", "cannot be imported", "a file that judges others", "a fixture that judges others"],
 )
 def test_what_is_no_chance_fails(tmp_path, files):
     code, said, noted = run(tmp_path, files)

@@ -34,6 +34,7 @@ from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
 from ..lease import holding
 from ..ownership import twins
+from ..preflight.variables import HUB_DEFAULT, OF_HUB
 from ..reach.registry import DELIVERIES
 from ..reach.site import Way, named
 from ..reach.way import way_of
@@ -55,6 +56,8 @@ display = Display()
 _NO_DEFAULTS = Defaults({})
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
+#: Options with the place of the SuperLink -> the variable of its role that has it.
+_PLACE = {"namespace": "superlink_namespace", "hub_namespace": "superlink_namespace", "federation": "superlink_federation"}
 
 
 def first_line(error: AnsibleError) -> str:
@@ -78,6 +81,8 @@ class ClusterAction(ActionBase):
     SPEC: dict[str, Any] = {}
     #: Whether it stops where another run has taken the lease of this one.
     NEEDS_LEASE = True
+    #: Whether a task that names no hub means that of the inventory; otherwise it means its own host.
+    HUB_BY_GROUP = False
     #: Whether what it would write is known in check mode; if not, a plan shows it and does not bind it.
     IS_FORESEEN = True
     _requires_connection = False
@@ -178,7 +183,7 @@ class ClusterAction(ActionBase):
             {
                 "inventory": self.task_vars.get("ansible_inventory_sources") or [],
                 "hub": self.hub_host(),
-                "namespace": self.variable("flower_namespace", "flower"),
+                "namespace": self.of_hub("namespace", self.hub_host()),
             }
         )
 
@@ -186,6 +191,21 @@ class ClusterAction(ActionBase):
         """Inventory name of the hub; empty when the inventory has none."""
         hubs = (self.task_vars.get("groups") or {}).get(self.variable("flower_hub_group", "flower_hub")) or [""]
         return str(hubs[0])
+
+    def of_hub(self, option: str, hub: str = "") -> str:
+        """Where the SuperLink is, by the hub's own variables, which may be set for the hub alone; whichever host the task runs for.
+
+        Args:
+            option: C(namespace) or C(hub_namespace), which are the same, or C(federation).
+            hub: its inventory name; empty for the host of this task.
+
+        Raises:
+            ClusterError: the inventory has no such host, or a template cannot be evaluated.
+        """
+        own = _PLACE[option]
+        given = ClusterAction.variables_of(self, hub or None)  # those of the host, without the defaults of a role
+        found = (self._variable_of(given, name) for name in (own, OF_HUB[own][0]))
+        return next((str(value) for value in found if value), HUB_DEFAULT)
 
     def variable(self, name: str, default: Any) -> Any:
         """A variable of this host, templated."""
@@ -297,7 +317,10 @@ class ClusterAction(ActionBase):
     def _validated(self) -> dict[str, Any]:
         validated = self._checked(self.AUTH | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
         self._auth_params = {name: validated[name] for name in self.AUTH if validated.get(name) is not None}
-        return {name: value for name, value in validated.items() if name in self.ARGS}
+        params = {name: value for name, value in validated.items() if name in self.ARGS}
+        unset = [name for name in _PLACE if name in params and params[name] is None]
+        hub = params.get("hub") or (self.hub_host() if self.HUB_BY_GROUP else "")
+        return params | {name: self.of_hub(name, hub) for name in unset}
 
     @staticmethod
     def _checked(spec: dict[str, Any], extra: dict[str, Any], values: dict[str, Any], prefix: str) -> dict[str, Any]:

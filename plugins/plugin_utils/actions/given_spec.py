@@ -54,6 +54,9 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
     if spec is None:
         spec = _assembled(action, SUPERLINK, found)
+        if not found:
+            names = [*variables.OF_HUB, *(shared for shared, _hosts in variables.OF_HUB.values())]
+            found += variables.hub_faults(action.inventory_host, {name: action.variable(name, None) for name in names})
     if platform:
         spec = {**spec, "platform": platform}
     if not found:

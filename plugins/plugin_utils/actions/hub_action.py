@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,11 @@ from ..hub.sources.choice import choose
 from ..hub.sources.interface import Plan, Source
 from ..hub.wanted import Wanted
 from ..kube.client import Cluster
+from ..ledger import access
+from ..ledger.store import Ledger
 from ..manifests import exposure, skupper, superlink
 from ..manifests.exposures.base_exposure import SERVICE
+from ..preflight import denial_checks
 from ..reach.site import named
 from ..reach.way import SKUPPER, VARIABLES, connected_by
 from ..spec.hub_spec import HubSpec
@@ -49,6 +52,9 @@ class CertificateAction(ClusterAction):
 
         Which name a site verifies is not known while its variables cannot be evaluated; its own checks report that. Until then the
         certificate keeps all names that it has, so that its SuperNodes stay connected; a sentence on it is added to C(warnings).
+
+        Raises:
+            ClusterError: sites would verify a name by which the gateway is not found.
         """
         spec: HubSpec = params["spec"]
         sites: list[gateway_names.SiteNames] = []
@@ -64,6 +70,10 @@ class CertificateAction(ClusterAction):
                     "since this site may verify any of them"
                 )
         needed = gateway_names.needed(spec, address, sites)
+        faults, doubts = gateway_names.routing(spec, address, sites)
+        if faults:
+            raise ClusterError("; ".join(faults) + ".")
+        warnings += doubts
         return Wanted(
             federation=spec.federation,
             namespace=spec.namespace,
@@ -73,6 +83,7 @@ class CertificateAction(ClusterAction):
             ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
             needed=needed,
             renew_before=spec.renew_before,
+            name_variable=gateway_names.name_variable(spec),
         )
 
     @staticmethod
@@ -91,9 +102,33 @@ class CertificateAction(ClusterAction):
         clocks = {"the controller": now}
         if hub.skew is not None:
             clocks["the hub"] = now + datetime.timedelta(seconds=hub.skew)
-        found = plan.faults or plan_checks.faults(plan, wanted.needed, clocks)
+        found = plan.faults or plan_checks.faults(plan, wanted.needed, clocks, wanted.name_variable)
         if found:
             raise ClusterError("; ".join(found) + ".")
+
+    @staticmethod
+    def check_denials(hub: Cluster, spec: HubSpec, sites: Collection[str]) -> list[str]:
+        """Fail when the gateway could not refuse a site that is denied; returns warnings.
+
+        Nothing is read where the gateway requires certificates.
+
+        Args:
+            hub: a connection.
+            spec: the hub.
+            sites: names of the sites of the inventory.
+
+        Raises:
+            ClusterError: the sites, and the remedy.
+        """
+        if spec.asks == "required":
+            return []
+        ledger = Ledger(hub, spec.namespace, spec.federation)
+        records, unreadable = ledger.read_sites()
+        denials = access.denied(ledger.read_book(), records)
+        denied = denial_checks.refused(denials, {*records, *unreadable}, sites)
+        if fault := denial_checks.fault(spec, denied):
+            raise ClusterError(f"{fault}.")
+        return denial_checks.warnings(spec, denied)
 
     def is_in_network(self, site: str) -> bool:
         """Whether a site reaches the hub through Skupper.

@@ -13,7 +13,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,27 @@ def _add(path: Path, record: Any) -> None:
 
 def _records(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()] if path.exists() else []
+
+
+class _Lines:
+    """The records of a file: of a plan of many sites it gets thousands, so each is read once. Safe for concurrent threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._at = path, 0
+        self._lock = threading.Lock()
+
+    def added(self, keep: Callable[[Any], None]) -> None:
+        """Give each record that was added since the last call to C(keep)."""
+        with self._lock:
+            if not self._path.exists():
+                return
+            with self._path.open("rb") as file:
+                file.seek(self._at)
+                text = file.read()
+            whole = text[: text.rfind(b"\n") + 1]  # another process may be writing the rest
+            self._at += len(whole)
+            for line in whole.splitlines():
+                keep(json.loads(line))
 
 
 def keep_facts(folder: Path, site: str, facts: Mapping[str, Iterable[Any]]) -> None:
@@ -85,12 +107,15 @@ class Recorder:
 
     def __init__(self, folder: Path, *, apart: bool = False) -> None:
         self.folder, self.apart = folder, apart
+        self._stand_ins = planned_object.StandIns([_HOST])
+        self._kept = _Lines(folder / _STAND_INS)
 
     def foreseen(self, step: Step) -> None:
         """See C(watching.Watcher)."""
         if step.passing:
             return
-        entry = planned_object.entry(step, [_HOST, *_records(self.folder / _STAND_INS)])
+        self._kept.added(self._stand_ins.add)
+        entry = planned_object.entry(step, self._stand_ins)
         name = planned_object.name_of_digest(step)
         if entry["later"] and name:
             keep_stand_in(self.folder, name)  # what refers to it is not known either
@@ -115,6 +140,8 @@ class Guard:
     def __init__(self, folder: Path, content: Mapping[str, Any] | None) -> None:
         self.folder = folder
         self.allowed = None if content is None else Allowed(content)
+        self._done: set[tuple[str, str]] = set()
+        self._written = _Lines(folder / _DONE)
 
     def foreseen(self, step: Step) -> None:
         """See C(watching.Watcher). What is only looked at is not written."""
@@ -123,7 +150,8 @@ class Guard:
         """See C(watching.Watcher)."""
         if self.allowed is None:
             return "no plan was compared with the fleet in this run (--skip-tags always?), so nothing is written"
-        return self.allowed.fault(step, done(self.folder))
+        self._written.added(lambda one: self._done.add((one["cluster"], one["object"])))
+        return self.allowed.fault(step, self._done)
 
     def done(self, step: Step) -> None:
         """See C(watching.Watcher)."""

@@ -49,6 +49,12 @@ def set_id(name: str, namespace: str) -> str:
     return f"applyset-{digest}-v1"
 
 
+def group_kind(text: str) -> GroupKind:
+    """The group and kind that C(KIND.GROUP) means, or C(KIND) for a kind without a group."""
+    kind, _dot, group = text.strip().partition(".")
+    return group, kind
+
+
 def is_member_kind(group: str, kind: str) -> bool:
     """May objects of this kind be members?"""
     return (group, kind) not in KEPT_KINDS
@@ -66,10 +72,7 @@ def noted(parent: Mapping[str, Any] | None) -> tuple[set[GroupKind], set[str]]:
     if parent is None:
         return set(), set()
     annotations = parent["metadata"].get("annotations") or {}
-    kinds = set()
-    for text in filter(None, annotations.get(GROUP_KINDS, "").split(",")):
-        kind, _dot, group = text.strip().partition(".")
-        kinds.add((group, kind))
+    kinds = {group_kind(text) for text in filter(None, annotations.get(GROUP_KINDS, "").split(","))}
     return kinds, {text.strip() for text in annotations.get(NAMESPACES, "").split(",") if text.strip()}
 
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from ..base import kinds
 from ..base.errors import ClusterError
-from ..kube.api_errors import ApiError, Conflict, NotServed
+from ..kube import outdated
+from ..kube.api_errors import ApiError, Conflict, Forbidden, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof, record
 from . import applyset as sets
-from . import diff, held, messages, order, watching
+from . import diff, held, messages, order, outdated_pods, watching
 from .compare import content, difference, differing_parts
 from .content import content_digest
 from .live import Live
@@ -95,12 +96,14 @@ def apply_objects(
     wait: bool = False,
     wait_timeout: float = WAIT_SECONDS,
     image_seconds: float = 0,
+    away: Mapping[Id, int] | None = None,
     owner: Mapping[str, str] | None = None,
     claim: bool = False,
     own_only: bool = False,
     part: str | None = None,
     proven: Collection[str] = (),
     named: Collection[sets.GroupKind] = (),
+    unrecorded: Collection[sets.GroupKind] = (),
     passing: bool = False,
 ) -> Result:
     """Apply C(objects) to C(cluster) (C(state="present")), or delete them (C("absent")).
@@ -108,14 +111,16 @@ def apply_objects(
     C(applyset) names the set that records what was created; C(applyset_namespace) (default: the namespace of the first
     namespaced object) contains its record. C(prune) (default: with a set, yes) deletes members that are no longer listed.
     C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds; C(image_seconds): how
-    long nodes may fail to get an image, see C(wait.Waiter).
+    long nodes may fail to get an image, and C(away): DaemonSet -> how many of its nodes are not ready, see C(wait.Waiter).
 
     An object that is rendered as this collection's own never replaces one that someone else created (C(ownership.proof)): then
     nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), stored in its record; a set with
     another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
-    wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go.
+    wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go; and a site leaves a
+    Namespace that it shares with the hub as the hub applied it.
     C(proven): uids of live objects that the caller knows to be of this collection, although another controller created them.
     C(named): kinds (group, kind) of which the caller names all members of the set in C(objects): they need not be listable.
+    C(unrecorded): with state absent, kinds whose members are looked for in the whole cluster where the set has no record.
     C(passing): the objects only help to make what cannot be known in advance, see C(watching.Step).
 
     Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
@@ -123,9 +128,10 @@ def apply_objects(
     work = _Apply(
         cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout
     )
-    work.image_seconds = image_seconds
+    work.image_seconds, work.away = image_seconds, away or {}
     work.own_only, work.part, work.proven = own_only, part, frozenset(proven)
     work.named = frozenset(named)
+    work.unrecorded = frozenset(unrecorded) if state == "absent" else frozenset()
     work.passing = passing
     if applyset:
         work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
@@ -188,9 +194,11 @@ class _Apply:
         }
         self.namespaces = {item.which.name: item for item in self.items if order.is_namespace(item.desired)}
         self.image_seconds = 0.0
+        self.away: Mapping[Id, int] = {}
         self.own_only = False
         self.proven: frozenset[str] = frozenset()
         self.named: frozenset[sets.GroupKind] = frozenset()
+        self.unrecorded: frozenset[sets.GroupKind] = frozenset()
         self.part: str | None = None
         self.passing = False
         self.watcher = watching.current()
@@ -413,8 +421,25 @@ class _Apply:
             return
         if self.set and self.set.prune:
             self._prune(self.set)
+        if not self.check:
+            self._delete_outdated()
         if self.wait and not self.check and not self.result.errors:
             self._wait_ready()
+
+    def _delete_outdated(self) -> None:
+        """Delete pods that would keep a former template, with which they can never be ready."""
+        for item in self.items:
+            if item.now is None or item.change not in ("changed", "unchanged") or not outdated_pods.may_have(item.now):
+                continue
+            namespace = item.which.namespace
+            try:
+                names = outdated_pods.delete(self.cluster, item.now)
+            except ApiError as error:
+                self._warn(f"{item.which}: whether its pods wait for a new template cannot be seen or changed: {messages.describe(error)[1]}")
+                continue
+            for name in names:
+                self._record(Id("", "Pod", namespace, name), "v1", "deleted")
+                self._warn(f"Pod {namespace}/{name} was deleted, and is created again: {outdated.WORDS}.")
 
     def _refuse_foreign(self) -> bool:
         """Refuse what someone else created, before anything is written; else return what exactly is applied."""
@@ -429,7 +454,20 @@ class _Apply:
             return True
         for item in self._open_items():
             item.desired = proof.prepared(item.desired, item.live)
+            if self._is_the_hubs(item):
+                item.change, item.now = "unchanged", item.live
         return False
+
+    def _is_the_hubs(self, item: _Item) -> bool:
+        """Whether a site would change the Namespace of the hub, which shares it: labels, such as the level of Pod Security, are those of the hub."""
+        if self.part != parts.SITE or not order.is_namespace(item.desired) or item.live is None:
+            return False
+        if not difference(item.desired, item.live, FIELD_MANAGER):
+            return False
+        try:
+            return self.cluster.get("v1", "ConfigMap", parts.HUB_RECORD, item.which.name) is not None
+        except Forbidden:
+            return False
 
     def _refuse_held(self) -> bool:
         """Refuse to write what a controller would set or create again, before anything is written."""
@@ -445,7 +483,8 @@ class _Apply:
             if fields:
                 self._note_error(item, "held", held.fault(fields))
         if self.set and self.set.prune:
-            self._refuse_return(obj for obj in self._unlisted(self.set).strays if not self._is_of_another_part(obj))
+            going, _staying = self._strays(self._unlisted(self.set))
+            self._refuse_return(going)
         return self._is_refused()
 
     def _held_fields(self, desired: Object, live: Object, managers: Sequence[str]) -> dict[str, list[str]]:
@@ -603,12 +642,17 @@ class _Apply:
             return False
         return True
 
-    def _is_of_another_part(self, obj: Object) -> bool:
-        return bool(self.part) and parts.part_of(obj) not in ("", self.part)
+    def _strays(self, found: Unlisted) -> tuple[list[Object], list[Object]]:
+        """Members that are not listed: those that go, and those that the other part of the federation needs."""
+        if not self.part:
+            return found.strays, []
+        all_bindings = not any(place.kind in parts.BINDINGS for place in found.unseen)
+        needed = parts.needed_by_others(found.strays, self.part, all_bindings=all_bindings)
+        return [obj for obj in found.strays if obj not in needed], needed
 
     def _unlisted(self, own: _Set) -> Unlisted:
         listed = {item.which: item.desired["apiVersion"] for item in self.items}
-        return unlisted(self.cluster, self.live, own.parent, listed, self.named)
+        return unlisted(self.cluster, self.live, own.parent, listed, self.named, self.unrecorded)
 
     def _prune(self, own: _Set) -> None:
         found = self._unlisted(own)
@@ -616,8 +660,8 @@ class _Apply:
             self._warn(
                 f"Not pruned: {_members_at(place)}: {why}. The record of the set ({own.which}) keeps the kind for a later run."
             )
-        staying = [obj for obj in found.strays if self._is_of_another_part(obj)]
-        gone = [obj for obj in found.strays if not self._is_of_another_part(obj) and self._delete(obj)]
+        going, staying = self._strays(found)
+        gone = [obj for obj in going if self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone)
         if not self.result.errors:
@@ -670,11 +714,12 @@ class _Apply:
 
     def _absent(self) -> None:
         doomed: list[tuple[Object, _Item | None]] = []
-        found = Unlisted()
+        staying: list[Object] = []
         if self.set:
             found = self._unlisted(self.set)
             self._refuse_unseen(self.set, found)
-            doomed += [(obj, None) for obj in found.strays if not self._is_of_another_part(obj)]
+            going, staying = self._strays(found)
+            doomed += [(obj, None) for obj in going]
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"
@@ -700,12 +745,15 @@ class _Apply:
                 self._wait_gone(going, waiter)
         if self.result.errors or self.check:
             return
-        if self.set and self.set.parent is not None and not any(map(self._is_of_another_part, found.strays)):
+        if self.set and self.set.parent is not None and not staying:
             self._delete_parent(self.set, self.set.parent)
 
     def _refuse_unseen(self, own: _Set, found: Unlisted) -> None:
         """Refuse to remove a set of which members cannot be seen: without the record, no later run would find them."""
         for place, why in found.forbidden.items():
+            if own.parent is None:
+                self._warn(f"{own.which}, the record of the set, is missing, and {_members_at(place)} may belong to the set: {why}")
+                continue
             group_kind = f"{place.kind}.{place.group}" if place.group else place.kind
             self._note_error(
                 None,
@@ -738,7 +786,7 @@ class _Apply:
 
     def _wait_ready(self) -> None:
         objects = [item.now for item in self.items if item.now is not None]
-        seen, unready = Waiter(self.cluster, self.wait_timeout, self.image_seconds).until_ready(objects)
+        seen, unready = Waiter(self.cluster, self.wait_timeout, self.image_seconds, self.away).until_ready(objects)
         for item in self.items:
             item.now = seen.get(item.which, item.now)
             if item.which in unready:

@@ -45,6 +45,7 @@ def unlisted(
     parent: Mapping[str, Any] | None,
     listed: Mapping[Id, str],
     named: Collection[sets.GroupKind] = (),
+    unrecorded: Collection[sets.GroupKind] = (),
 ) -> Unlisted:
     """Look at all kinds and namespaces that the record of a set names.
 
@@ -54,15 +55,17 @@ def unlisted(
         parent: the record; None when there is none yet.
         listed: the listed objects -> their apiVersion.
         named: kinds of which the caller names all members itself: those that it may not list are not missed.
+        unrecorded: kinds to look at in the whole cluster where there is no record.
 
     Raises:
         ApiError: the API server refused a request for another reason than a missing right.
     """
     found = Unlisted()
     if parent is None:
-        return found
-    group_kinds, others = sets.noted(parent)
-    namespaces = sorted({parent["metadata"]["namespace"], *others})
+        group_kinds, namespaces = set(unrecorded), [""]
+    else:
+        group_kinds, others = sets.noted(parent)
+        namespaces = sorted({parent["metadata"]["namespace"], *others})
     versions = {(which.group, which.kind): api_version for which, api_version in listed.items()}
     for group, kind in sorted(group_kinds):
         if not sets.is_member_kind(group, kind):

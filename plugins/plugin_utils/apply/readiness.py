@@ -7,7 +7,7 @@ kind                   ready when
 ====================== ===============================================================================================
 Deployment             the controller has seen this generation; all replicas are updated and available; no old ones left
 StatefulSet            as above; with a partition, the replicas from it on are updated; OnDelete: replicas are ready
-DaemonSet              as above, on every node it wants; OnDelete: available
+DaemonSet              as above, on every node it wants but those that are away; OnDelete: available
 Pod                    condition Ready, or it has succeeded
 Job                    condition Complete (a suspended one counts as ready; Failed is an error at once)
 PersistentVolumeClaim  Bound; or Pending for want of a first consumer (see C(claim))
@@ -43,13 +43,20 @@ class State(NamedTuple):
 READY = State(True)
 
 
-def state(obj: Object, *, first_consumer: bool = False) -> State:
-    """The state of C(obj) as it is live. C(first_consumer): its storage class binds when a pod is scheduled."""
+def state(obj: Object, *, first_consumer: bool = False, away: int = 0) -> State:
+    """The state of C(obj) as it is live.
+
+    Args:
+        first_consumer: its storage class binds when a pod is scheduled.
+        away: of a DaemonSet, how many of its nodes are not ready. Their pods do not count.
+    """
     group, kind = group_of(obj["apiVersion"]), obj["kind"]
     if obj["metadata"].get("deletionTimestamp"):
         return State(False, "it is being deleted")
     if (group, kind) == ("", "PersistentVolumeClaim"):
         return claim(obj, first_consumer=first_consumer)
+    if (group, kind) == ("apps", "DaemonSet"):
+        return daemon_set(obj, away)
     rule = _RULES.get((group, kind))
     if rule is not None:
         return rule(obj)
@@ -159,13 +166,13 @@ def stateful_set(obj: Object) -> State:
     return READY
 
 
-def daemon_set(obj: Object) -> State:
-    """kubectl: DaemonSetStatusViewer."""
+def daemon_set(obj: Object, away: int = 0) -> State:
+    """kubectl: DaemonSetStatusViewer. C(away): see C(state); the controller wants pods on such nodes as well."""
     unseen = _unseen(obj)
     if unseen:
         return unseen
     status = obj.get("status") or {}
-    wanted = status.get("desiredNumberScheduled", 0)
+    wanted = max(0, status.get("desiredNumberScheduled", 0) - away)
     on_delete = (obj["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
     updated = status.get("updatedNumberScheduled", 0)
     if updated < wanted and not on_delete:

@@ -57,10 +57,14 @@ class Waiter:
         cluster: a connection.
         seconds: how long.
         image_seconds: how long a node may fail to get an image before waiting ends; 0 waits until the end, since a registry may come back.
+        away: DaemonSet -> how many of its nodes are not ready. Their pods are not waited for.
     """
 
-    def __init__(self, cluster: Cluster, seconds: float, image_seconds: float = 0) -> None:
+    def __init__(
+        self, cluster: Cluster, seconds: float, image_seconds: float = 0, away: Mapping[Id, int] | None = None
+    ) -> None:
         self.cluster = cluster
+        self.away = away or {}
         self.clock = Clock(seconds)
         self.image_seconds = image_seconds
         self._unpulled: dict[Id, float] = {}
@@ -160,7 +164,8 @@ class Waiter:
             raise
 
     def _state(self, obj: dict[str, Any]) -> State:
-        return state(obj, first_consumer=obj["kind"] == "PersistentVolumeClaim" and self._binds_late(obj))
+        late = obj["kind"] == "PersistentVolumeClaim" and self._binds_late(obj)
+        return state(obj, first_consumer=late, away=self.away.get(id_of(obj), 0))
 
     def _binds_late(self, claim: dict[str, Any]) -> bool:
         """Does the claim's storage class wait for the first consumer? Unknown counts as no."""

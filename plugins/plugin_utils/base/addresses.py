@@ -34,6 +34,15 @@ def is_ip(host: str) -> bool:
     return True
 
 
+def network(value: object) -> str:
+    """A network as the API takes it: an address alone gets its prefix length, and a netmask becomes one.
+
+    Raises:
+        ValueError: it is not a network.
+    """
+    return str(ipaddress.ip_network(str(value)))
+
+
 def is_host(text: str) -> bool:
     """True for a literal IP address and for a DNS name, in any case of its letters."""
     return is_ip(text) or SUBDOMAIN.fullmatch(text.lower()) is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "federated.flower"
 PART_OF = "flower"
 POOL_LABEL = "federated.flower/pool"
@@ -20,7 +21,7 @@ def query(labels: Mapping[str, str]) -> str:
 
 
 def selector(federation: str, name: str, component: str | None = None, *, pool: str | None = None) -> dict[str, str]:
-    """Labels that select pods. Never the version: selectors can't be changed later."""
+    """Labels that select the pods of a workload. Never the version: selectors of workloads can't be changed later."""
     picked = {
         "app.kubernetes.io/component": component or name,
         "app.kubernetes.io/instance": federation,
@@ -31,10 +32,18 @@ def selector(federation: str, name: str, component: str | None = None, *, pool: 
     return picked
 
 
+def own_pods(federation: str, name: str, *, pool: str | None = None) -> dict[str, str]:
+    """Labels that select pods of this collection only: other makers of SuperLinks and SuperNodes have the names of C(selector), too.
+
+    For everything that may change its selector: Services, network policies and disruption budgets.
+    """
+    return dict(sorted({**selector(federation, name, pool=pool), _MANAGED_BY: MANAGER}.items()))
+
+
 def record_labels(federation: str, name: str, component: str) -> dict[str, str]:
     """Labels of an object that outlives releases: none of them has a version."""
     return {
         **selector(federation, name, component),
-        "app.kubernetes.io/managed-by": MANAGER,
+        _MANAGED_BY: MANAGER,
         "app.kubernetes.io/part-of": PART_OF,
     }

@@ -25,6 +25,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -209,12 +210,13 @@ def _revoked(sites: Mapping[str, Mapping[str, Any]]) -> Iterable[tuple[str, Mapp
     return ((site, entry) for site, record in sites.items() for entry in record.get("revoked", []))
 
 
-def of_differences(nodes: Iterable[tuple[str, str]], sites: Mapping[str, Mapping[str, Any]]) -> list[Sample]:
+def of_differences(nodes: Iterable[tuple[str, str]], sites: Mapping[str, Mapping[str, Any]], unreadable: int = 0) -> list[Sample]:
     """SuperNodes that either the ledger or the SuperLink does not have.
 
     Args:
         nodes: id and state of each SuperNode, as SuperLink reports them.
         sites: site -> its record in the ledger.
+        unreadable: records of other sites that cannot be read. Any SuperNode may be one of theirs, so none counts as unknown to the ledger.
     """
     there = {node for node, state in nodes if state in STATES}
     keys = [key for record in sites.values() for key in record.get("keys", {}).values() if key.get("node_id")]
@@ -222,7 +224,7 @@ def of_differences(nodes: Iterable[tuple[str, str]], sites: Mapping[str, Mapping
     wanted = {str(key["node_id"]) for key in keys if not key.get("leaving")}
     return [
         Sample("flower_ledger_faults", {"fault": LOST}, float(len(wanted - there))),
-        Sample("flower_ledger_faults", {"fault": FOREIGN}, float(len(there - known))),
+        *([] if unreadable else [Sample("flower_ledger_faults", {"fault": FOREIGN}, float(len(there - known)))]),
     ]
 
 
@@ -357,17 +359,18 @@ class Logs:
             runs: the newest runs.
         """
         newest = sorted(runs, key=lambda run: str(run["pending_at"]), reverse=True)[:LOGS]
-        before, self.known = self.known, {}
+        # One that had ended before is not read.
+        known = {run["run_id"]: self.known.get(run["run_id"], (None, 0.0, run["status"] == "finished")) for run in reversed(newest)}
+        due = [run for run in newest if run["running_at"] and not known[run["run_id"]][2]]
+        with ThreadPoolExecutor(LOGS) as threads:  # together: a log of which there is always more takes all of the time for one answer
+            pieces = list(threads.map(lambda run: self.read(run["run_id"], known[run["run_id"]][1]), due))
+        for run, (text, until) in zip(due, pieces):
+            progress = known[run["run_id"]][0] or self.make()
+            progress.feed(text)
+            known[run["run_id"]] = (progress, until, run["status"] == "finished")
+        self.known = known  # after an error, it is what was known before
         found = []
-        for run in reversed(newest):
-            number, over = run["run_id"], run["status"] == "finished"
-            progress, until, done = before.get(number, (None, 0.0, over))  # one that had ended before is not read
-            if not done and run["running_at"]:
-                progress = progress or self.make()
-                text, until = self.read(number, until)
-                progress.feed(text)
-                done = over
-            self.known[number] = (progress, until, done)
+        for number, (progress, _until, _done) in known.items():
             if progress is not None:
                 if progress.round():
                     found.append(Sample("flower_run_round", {"run": str(number)}, float(progress.round())))
@@ -612,7 +615,7 @@ class Exporter:
             found += attempt(KUBERNETES, lambda: self.records.samples(sites)) or []
         if (asked := attempt(SUPERLINK, self.hub.ask)) is not None:
             found += [*of_nodes(asked[0], sites), *asked[1]]
-            found += of_differences(asked[0], sites) if sites is not None else []
+            found += of_differences(asked[0], sites, self.records.unreadable) if sites is not None else []
             if (logs := self.hub.logs) is not None:
                 found += attempt(RUN_LOGS, lambda: logs.samples(self.hub.runs.known.values())) or []
         found += attempt(GATEWAY, lambda: self.hub.certificates(self.gateway)) or []

@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-_ROUND = re.compile(r"\[ROUND (\d+)(?:/\d+)?\]")
+_ROUND = re.compile(r"\[ROUND (\d{1,9})(?:/\d+)?\]")
 _PHASE = re.compile(r"\b(?:aggregate_(train|evaluate): Received|(Global evaluation)$)")
 _METRICS = re.compile(r"(Aggregated )?MetricRecord: (\{.*\})$")
 _INITIAL = re.compile(r"Initial global evaluation results: (\{.*\})$")
@@ -35,6 +35,7 @@ _OF_METRICS = (_ROUND, _PHASE, _METRICS, _INITIAL)
 _KEPT = 1000  # lines with metrics, of a log that arrives in pieces
 _LONGEST = 20_000  # characters of a line
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_LARGEST = 2**63  # integers from here on are no metrics: of some, Python cannot make a float
 _NO_NUMBER = re.compile(r"(?<![\w'\"])(?:-?inf|nan)\b")
 
 
@@ -132,14 +133,21 @@ def _entries(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 def _entry(phase: str, number: int, text: str) -> dict[str, Any]:
     try:
         value = ast.literal_eval(_NO_NUMBER.sub("None", text))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return {}  # an app may print anything
-    if not isinstance(value, dict) or not all(isinstance(name, str) and _is_metric(one) for name, one in value.items()):
+    if not isinstance(value, dict) or not all(_is_name(name) and _is_metric(one) for name, one in value.items()):
         return {}
     return {"round": number, phase: value}
 
 
+def _is_name(name: Any) -> bool:
+    """Whether it can be shown: half of a pair of surrogates, for one, cannot be encoded."""
+    return isinstance(name, str) and name.isprintable()
+
+
 def _is_metric(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(one is None or isinstance(one, (int, float)) for one in value)
-    return value is None or isinstance(value, (int, float))
+    return all(map(_is_number, value)) if isinstance(value, list) else _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < _LARGEST)

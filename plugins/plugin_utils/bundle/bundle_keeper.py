@@ -25,16 +25,18 @@ from typing import Any
 
 from ..base.digests import digest
 from ..base.errors import ClusterError
+from ..hub import clients
 from ..hub.client_store import ClientStore
 from ..ledger.store import Ledger
 from ..pki import certificates, signatures
 from ..site_keys import public
 from ..site_keys.reply import Reply
 from . import files, folder, texts
-from .draft import Draft
+from .draft import Draft, with_certificate
 
 # Versions that a reply may answer, if their job was asked the same as the present one.
 _REMEMBERED = 8
+_ISSUED = "issued for this version"
 State = dict[str, Any]
 
 
@@ -48,7 +50,8 @@ class Brought:
         version: its number.
         path: folder of the site's bundle.
         diff: entries for C(--diff).
-        content: SHA-256 of what the site gets, which neither the number nor the time of a version is part of.
+        content: SHA-256 of what the site gets, which neither the number nor the time of a version is part of; nor is a certificate that is
+            issued for it. Empty where it depends on a hub that is not deployed yet.
     """
 
     changed: bool
@@ -129,7 +132,9 @@ class Keeper:
         if not directory:
             raise ClusterError("flower_bundle_directory is not set: it is the folder on the control node in which bundles are written.")
         where = Path(directory).expanduser()
-        ca = self._ca()
+        folder.refuse_others(where, self.site, (self.version, self.version + 1), made.facts["federation"], made.hub)
+        signer = self._ca()
+        ca = signer or clients.stand_in().certificate
         before = self.draft
         built = self._built(made, ca) if self.state else None
         new = built is None or files.digest(built) != self.state["sums"]
@@ -148,7 +153,13 @@ class Keeper:
             if paths and not self.check:
                 folder.write(where, self.site, self.version, built, paths)
         version = self.version + int(new and self.check)
-        return Brought(new or bool(paths), new, version, where / self.site, diff, digest(made.as_dict()))
+        content = self._content(made, before) if signer else ""
+        return Brought(new or bool(paths), new, version, where / self.site, diff, content)
+
+    def _content(self, made: Draft, before: Draft | None) -> str:
+        """See C(Brought). In check mode a certificate is issued each time, and is another one each time."""
+        issued = made.certificate and made.certificate != (before.certificate if before else "")
+        return digest((with_certificate(made, _ISSUED) if issued and self.check else made).as_dict())
 
     def take(self, answer: Reply) -> bool:
         """Note a reply; returns whether it is new."""
@@ -234,12 +245,14 @@ class Keeper:
         self._state = state
 
     def _ca(self) -> str:
-        """Certificate of the CA that signs bundles.
+        """Certificate of the CA that signs bundles; empty in check mode where it is created together with the hub.
 
         Raises:
             ClusterError: the hub has none.
         """
         live = self.store.read()
+        if live is None and self.check:
+            return ""
         if live is None:
             raise ClusterError(
                 f"{self.site}: the hub has no CA of client certificates, which signs bundles: it is not deployed, or "

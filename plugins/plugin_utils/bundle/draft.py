@@ -163,9 +163,21 @@ def _restarts(made: Draft, before: Draft | None, *, all_pools: bool) -> dict[str
     found = {}
     for pool, names in made.serving.items():
         was = before.serving.get(pool, {}) if before else {}
-        replaced = any(name in was and was[name] != key for name, key in names.items())
+        # A pod whose key had no successor yet runs with it still.
+        ran = {*was, *(_names_of_pods(before, pool) if before else ())}
+        replaced = any(name in ran and was.get(name) != key for name, key in names.items())
         found[pool] = (before.restarts.get(pool, 0) if before else 0) + int(replaced or (all_pools and bool(was)))
     return found
+
+
+def _names_of_pods(made: Draft, pool: str) -> set[str]:
+    """Names of the keys with which the pods of a pool run."""
+    return {
+        _key_name(made, pool, int((one["spec"].get("ordinals") or {}).get("start", 0)), number)
+        for one in made.objects
+        if one["kind"] == "StatefulSet" and (one["metadata"].get("labels") or {}).get(POOL_LABEL) == pool
+        for number in range(one["spec"]["replicas"])
+    }
 
 
 def _limit(one: Object, made: Draft, *, certified: bool) -> None:
@@ -176,10 +188,9 @@ def _limit(one: Object, made: Draft, *, certified: bool) -> None:
     wanted = one["spec"]
     first = int((wanted.get("ordinals") or {}).get("start", 0))
     known = made.serving.get(pool, {})
-    ready = 0
-    while ready < wanted["replicas"] and _key_name(made, pool, first, ready) in known:
-        ready += 1
-    wanted["replicas"] = ready if certified else 0
+    # The pods of a StatefulSet have no gaps: one whose key can never serve again is refused by Flower, and the others go on.
+    ready = [number for number in range(wanted["replicas"]) if _key_name(made, pool, first, number) in known]
+    wanted["replicas"] = ready[-1] + 1 if ready and certified else 0
     if made.restarts.get(pool):
         meta = wanted["template"].setdefault("metadata", {})
         meta["annotations"] = {**(meta.get("annotations") or {}), RESTARTS: str(made.restarts[pool])}
@@ -226,6 +237,15 @@ def with_trust(before: Draft, bundle: str, *, restart: bool) -> Draft:
     if restart and made.trust != before.trust:
         made.restarts = {pool: before.restarts.get(pool, 0) + 1 for pool in made.serving}
         _annotate(made)
+    return made
+
+
+def with_certificate(before: Draft, certificate: str) -> Draft:
+    """The same with another client certificate, PEM."""
+    made = Draft.of(before.as_dict())
+    for one in made.objects:
+        if _is(one, "ConfigMap", sidecar.CLIENT):
+            one["data"]["tls.crt"] = certificate
     return made
 
 

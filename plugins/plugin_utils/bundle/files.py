@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ _GROUPS = {
     "60-supernodes.yaml": {"StatefulSet", "DaemonSet", "PodDisruptionBudget"},
 }
 _REST = "40-settings.yaml"
+_REQUEST = f"program/{key_job.REQUEST}"
+#: The files that say whose a bundle is.
+ORIGIN = (VERSION, _REQUEST)
 _NOTE = "# Written by federated.flower. Do not edit it: changes are a new version of the bundle, or a kustomization of yours beside it.\n"
 
 
@@ -87,7 +91,7 @@ def _applied(made: Draft, stamp: Stamp, ca: str) -> dict[str, str]:
     found["kustomization.yaml"] = _NOTE + manifest([wanted])
     # Separate files: to be read, and since a large text in YAML is slow.
     found |= {f"program/{path}": text for path, text in shipped.files().items()}
-    found[f"program/{key_job.REQUEST}"] = program["data"][key_job.REQUEST] + "\n"
+    found[_REQUEST] = program["data"][key_job.REQUEST] + "\n"
     found[PASSPORT] = texts.passport(made, stamp.version, stamp.written, fingerprint(ca), trust)
     found["IMAGES.md"] = texts.image_guide(names)
     found["images.txt"] = "".join(f"{name}\n" for name in names)
@@ -176,6 +180,19 @@ def fingerprint(ca: str) -> str:
     """Fingerprint of a certificate as openssl prints it."""
     digits = str(certificates.describe(ca)["fingerprint"]).partition(":")[2].upper()
     return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))
+
+
+def origin(held: Mapping[str, bytes]) -> tuple[str, str]:
+    """The federation that a bundle is of, and the identity of its hub; each is empty where its files do not say.
+
+    Args:
+        held: path -> content of those of C(ORIGIN) that there are.
+    """
+    try:
+        hub = str(json.loads(held[_REQUEST])["binding"]["hub"])
+    except (KeyError, TypeError, ValueError):
+        hub = ""
+    return texts.federation_of(held.get(VERSION, b"").decode(errors="replace")), hub
 
 
 def digest(built: Mapping[str, bytes]) -> str:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import gzip
 import os
+import tarfile
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..base.errors import ClusterError
@@ -26,6 +27,52 @@ _HALF = ".federated-flower-"
 def archive_path(directory: Path, site: str, version: int) -> Path:
     """Where the archive of a version is."""
     return directory / f"{site}-v{version}.tar.gz"
+
+
+def refuse_others(directory: Path, site: str, versions: Iterable[int], federation: str, hub: str) -> None:
+    """See that nothing of another federation is overwritten, which may have a site of the same name.
+
+    Args:
+        directory: of all bundles.
+        site: its name.
+        versions: those whose archives may be written.
+        federation: the federation's name.
+        hub: identity of its hub; empty while it is not known.
+
+    Raises:
+        ClusterError: a bundle of another federation is there, or files cannot be read.
+    """
+    home = directory / site
+    packed = (archive_path(directory, site, version) for version in versions)
+    try:
+        there = {home: {name: (home / name).read_bytes() for name in files.ORIGIN if (home / name).is_file()}}
+        there |= {path: _unpacked(path, site) for path in packed if path.is_file()}
+    except OSError as error:
+        raise _unusable(directory, error) from error
+    for path, held in there.items():
+        of, at = files.origin(held)
+        if not of or (of == federation and (not hub or not at or hub == at)):
+            continue
+        whose = f"the federation {of}" if of != federation else f"another hub of the federation {of}"
+        raise ClusterError(
+            f"{path} is of {whose}, and is not overwritten. Set {_VARIABLE} to another folder for each federation, or delete what is there if "
+            "that federation does not exist any more."
+        )
+
+
+def _unpacked(path: Path, site: str) -> dict[str, bytes]:
+    """Of an archive the files that say whose it is; none of one that cannot be read."""
+    found = {}
+    try:
+        with tarfile.open(path) as tar:
+            for entry in tar:
+                name = entry.name.removeprefix(f"{site}/")
+                content = tar.extractfile(entry) if name in files.ORIGIN else None
+                if content is not None:
+                    found[name] = content.read()
+    except (EOFError, OSError, tarfile.TarError, zlib.error):
+        return {}
+    return found
 
 
 def differing(directory: Path, site: str, version: int, built: Mapping[str, bytes]) -> list[Path]:

@@ -32,6 +32,7 @@ _WHAT_FOR = {
     "PersistentVolume": "where a dataset is",
     "PodDisruptionBudget": "keeps drains of nodes from stopping all at once",
 }
+_OF = " in the federation "
 _LINES = 400  # of a difference; no one reads more
 Row = Sequence[str]
 
@@ -49,7 +50,12 @@ def place(one: Mapping[str, Any]) -> str:
 
 def title(made: Draft, version: int) -> str:
     """The first line of everything."""
-    return f"bundle version {version} of site {made.facts['site']} in the federation {made.facts['federation']}"
+    return f"bundle version {version} of site {made.facts['site']}{_OF}{made.facts['federation']}"
+
+
+def federation_of(title: str) -> str:
+    """The federation in such a line; empty where there is none."""
+    return title.strip().partition(_OF)[2]
 
 
 def passport(made: Draft, version: int, written: str, signer: str, trust: str) -> str:

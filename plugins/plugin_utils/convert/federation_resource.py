@@ -24,7 +24,9 @@ from .pieces import Refused, shaped
 HUB, SITES, ALL = "flower_hub", "flower_sites", "all"
 API = "flwr.exalsius.ai/"
 _ROWS = {one.name: one for one in FIELDS}
-_OFFICIAL = re.compile(r"(?:docker\.io/|registry\.hub\.docker\.com/)?flwr/(?:superlink|supernode|superexec):(\d+\.\d+\.\d+)")
+# Flower's images, also in a mirror; the version of their arguments is at the beginning of the tag.
+_FLOWER = re.compile(r"(?:.*/)?flwr/(?:superlink|supernode|superexec):(\d+\.\d+\.\d+)[^/]*")
+_OFFICIAL = re.compile(r"(?:docker\.io/|registry\.hub\.docker\.com/)?flwr/[a-z]+:\d+\.\d+\.\d+")
 _KNOWN = ("{index}", "{replicas}", "{node}", "{pool}")
 _OWN_CONTAINERS = {"superlink", "superexec-serverapp", "supernode", "superexec-clientapp"}
 _GPU = "supernodes.pools[].gpu"
@@ -240,6 +242,8 @@ def _containers(draft: Draft, part: Part, row: Field, where: str, value: Any) ->
     own = sorted({str(one.get("name")) for one in found} & _OWN_CONTAINERS)
     if own:
         raise Refused(f"has {', '.join(own)}, which the operator makes itself and takes nothing of from here")
+    for one in found:
+        pieces.env(one.get("env") or [])
     _copy(draft, part, row, where, found)
 
 
@@ -253,13 +257,13 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
         raise Refused("is empty")
     if not draft.process and "superexec" in row.name.lower():
         raise Refused("there is a SuperExec only with isolationMode process")
-    official = _OFFICIAL.fullmatch(text)
-    known = draft.common.variables.get("flower_version")
-    if official and pieces.too_old(official[1]):
-        raise Refused(pieces.too_old(official[1]))
-    if official and known in (None, official[1]):
-        draft.common.put(where, "flower_version", official[1])
-    else:
+    flower = _FLOWER.fullmatch(text)
+    if flower and pieces.too_old(flower[1]):
+        raise Refused(pieces.too_old(flower[1]))
+    fits = flower is not None and draft.common.variables.get("flower_version") in (None, flower[1])
+    if flower and fits:
+        draft.common.put(where, "flower_version", flower[1])
+    if not fits or not _OFFICIAL.fullmatch(text):
         part.put(where, row.variables[0], text)
 
 
@@ -444,7 +448,7 @@ def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -
             raise Refused(f"the value of {key} has braces around a name that the operator does not replace; write it into supernode_pools")
         if draft.daemon and ("{index}" in str(text) or "{replicas}" in str(text)):
             raise Refused(f"the value of {key} counts pods, which a DaemonSet does not do; use {{node}} or {{partition}}")
-        if pieces.SECRET_NAME.search(str(key)):
+        if pieces.is_secret(str(key), text):
             raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
         config[str(key)] = text
     part.variables["node_config"] = config

@@ -24,12 +24,12 @@ from .pieces import (
     MET,
     NOT,
     PLACEHOLDER,
-    SECRET_NAME,
     VERSION,
     Refused,
     arguments,
     entry,
     env,
+    is_secret,
     merged,
     nested,
     shaped,
@@ -397,7 +397,7 @@ def _node_config(draft: Draft, row: Row, value: Any) -> None:
         if isinstance(one, str):
             if PLACEHOLDER.search(one):
                 raise Refused(f"the value of {key} has braces around a name, which is a placeholder here; write it into supernode_pools")
-            if SECRET_NAME.search(str(key)):
+            if is_secret(str(key), one):
                 raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
             config[key] = {"string": one}  # the chart keeps YAML's types: text that looks like a number stays text
         elif isinstance(one, (bool, int, float)):

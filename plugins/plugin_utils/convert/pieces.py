@@ -68,6 +68,11 @@ def shaped(value: Any, kind: type) -> Any:
     return value
 
 
+def is_secret(name: str, value: Any) -> bool:
+    """Whether a value looks like a secret: by its name, or since it is a URL with a password."""
+    return bool(SECRET_NAME.search(name) or SECRET_URL.search(str(value)))
+
+
 def env(value: Any) -> list[dict[str, Any]]:
     """A list of EnvVar objects.
 
@@ -77,7 +82,7 @@ def env(value: Any) -> list[dict[str, Any]]:
     kept, secret = [], []
     for one in shaped(value, list):
         name = str(shaped(one, Mapping).get("name", ""))
-        if "value" in one and (SECRET_NAME.search(name) or SECRET_URL.search(str(one["value"]))):
+        if "value" in one and is_secret(name, one["value"]):
             secret.append(name)
         else:
             kept.append(dict(one))

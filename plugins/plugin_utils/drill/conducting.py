@@ -72,7 +72,7 @@ def undo(bench: Bench) -> list[str]:
 def _stop(bench: Bench, run: str) -> list[str]:
     """Stop the drill's own run if it is still active."""
     bench.until_superlink()
-    if not any(str(one["run-id"]) == run for one in conditions.active(runs.read_all(bench.cli))):
+    if not conditions.active(runs.read_some(bench.cli, [run])):
         return []
     _over, refused = runs.stop(bench.cli, [run])
     if refused:
@@ -91,8 +91,14 @@ def conduct(bench: Bench, drill: Drill, target: int, submit: Submit | None, run_
         run_wait: seconds until its run must be finished after the recovery.
 
     Raises:
-        ClusterError: it was refused, or what it broke could not be undone.
+        ClusterError: it was refused, an earlier drill is not undone, or what it broke could not be undone.
     """
+    if earlier := bench.store.read():
+        # Its mark says what to undo, and there is one mark only.
+        raise ClusterError(
+            f"{bench.hub.name}: what the drill {earlier['drill']} of {earlier['started']} broke is not undone: run again, which does this first. "
+            "Nothing was changed."
+        )
     made, refused = refusals(bench, [drill])
     if refused:
         raise ClusterError("\n".join(refused) + "\nNothing was changed.")

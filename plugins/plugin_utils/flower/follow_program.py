@@ -54,7 +54,7 @@ _END = b"\x1e"  # after the output of each command of a look
 _SOON = 0.2  # seconds from the end of the log to the next look
 _QUICK = 30.0  # seconds at the start in which a run that is not running yet is looked at every second
 _LOOK = 60  # seconds that a look may take; after that the SuperLink is considered away
-_OTHERS = 15.0  # seconds between two lists of all runs, of which a SuperLink keeps every one that it ever had
+_OTHERS = 15.0  # seconds between two lists of other runs
 _AGAIN = 2.0  # seconds between two starts of C(flwr log), at least
 _LAST_LOG = 60  # seconds that reading the end of the log may take
 _KNOCK = 1.0  # seconds between two connections to the SuperLink while a log is streamed
@@ -170,7 +170,8 @@ class Follower:
         app: Flower's command line.
         request: C(run_id); C(connection), a name in config.toml; C(port), where the SuperLink listens; C(seconds) after which the program
             ends; C(seen), the number of lines of the log that the control node has; C(beat), seconds between two looks; C(token), the
-            same each time that the control node starts this program for a run: an older one, whose connection is lost, ends.
+            same each time that the control node starts this program for a run: an older one, whose connection is lost, ends; C(others),
+            arguments of C(flwr) that list the runs among which those before this one are.
         emit: receives the messages.
     """
 
@@ -179,6 +180,7 @@ class Follower:
         self.run_id, self.connection, self.port = str(request["run_id"]), request["connection"], int(request["port"])
         self.seconds, self.beat = float(request["seconds"]), float(request["beat"])
         self.sent = int(request["seen"])
+        self.others = list(request["others"])
         self.emit = emit
         self.status = ""
         self.claim = os.path.join(tempfile.gettempdir(), f"follow-{request['token']}")
@@ -313,13 +315,13 @@ class Follower:
         return Commands(self.app, commands, _LOOK if separate else self.seconds + 30, separate=separate)
 
     def looks(self) -> list[list[str]]:
-        """The commands of a look; all runs are listed only when others may be before this one."""
+        """The commands of a look; other runs are listed only when they may be before this one."""
         end = [self.connection, "--format", "json"]
         found = [["list", "--run-id", self.run_id, *end], ["supernode", "list", *end]]
         if self.looked and (self.status != "pending" or time.monotonic() < self.next_others):
             return found
         self.next_others = time.monotonic() + _OTHERS
-        return [*found, ["list", *end]]
+        return [*found, [*self.others, *end]]
 
     def read_log(self, log: Commands) -> bool:
         """Send what has come of the log; returns whether more can come."""

@@ -23,7 +23,7 @@ from ..base.ports import SUPERLINK_PORT
 from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
 from ..manifests.superlink import POD
 from . import follow_program, in_pod
-from .cli import CONNECTION, CONTAINER, FlowerCLI, FlowerError, read_answer
+from .cli import CONNECTION, CONTAINER, FlowerCLI, FlowerError, listing, read_answer
 from .runs import LOG_LINES, Run, UnknownRun, clean_log, known_run
 
 # Seconds of one exec. If the connection is lost, the program in the pod may continue for that long, until it starts again.
@@ -33,6 +33,8 @@ _SILENCE = 20.0
 # Seconds between two looks, at least and at most. A look costs 0.1 s of CPU in the pod; the end of a run is seen in its log.
 _BEATS = (5.0, 10.0)
 _PAUSES = (1, 2, 4, 8, 15)  # seconds before it is tried again
+# Newest runs, among which those before a pending run are looked for. These are only shown, and listed every 15 s, which costs, see C(cli.listing).
+_OTHERS = 200
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Following:
     def _read(self, seconds: float, beat: float) -> None:
         request = {
             "run_id": self.run.run_id, "connection": CONNECTION, "port": SUPERLINK_PORT, "seconds": seconds, "seen": self._seen, "beat": beat,
-            "token": self._token,
+            "token": self._token, "others": listing(_OTHERS),
         }  # fmt: skip
         cli = self.cli
         output = in_pod.stream(

@@ -163,7 +163,7 @@ def _earlier(cli: FlowerCLI, reader: Reader, run_id: str, check: bool) -> dict[s
     if not check:
         reader.use(run_id)
     _room, stored = reader.list([run_id])
-    known = outputs_home.known_runs(cli)
+    known = outputs_home.known_runs(cli, [run_id])
     outputs_home.refuse_active([run_id], known, "handed to another run")
     listed = outputs_table.entries(stored, list(known.values()))
     if not listed or not listed[0]["files"]:

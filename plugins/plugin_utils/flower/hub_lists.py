@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .cli import Answer, FlowerCLI, nodes_of
+from .cli import LISTING_SECONDS, Answer, FlowerCLI, listing, nodes_of
 from .runs import runs_of
 
 
@@ -18,7 +18,7 @@ def read(cli: FlowerCLI) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]
     Raises:
         FlowerError: the SuperLink does not answer, or cannot list them.
     """
-    nodes, runs = cli.do([cli.command("supernode", "list"), cli.command("list")])
+    nodes, runs = cli.do([cli.command("supernode", "list"), cli.command(*listing())], seconds=LISTING_SECONDS)
     return listed(nodes, runs, cli.cluster.name)
 
 
@@ -27,7 +27,7 @@ def listed(nodes: Answer, runs: Answer, hub: str) -> tuple[dict[str, dict[str, A
 
     Args:
         nodes: answer to C(flwr supernode list).
-        runs: answer to C(flwr list).
+        runs: answer to C(listing).
         hub: name of the hub, for the message.
 
     Returns:

@@ -13,6 +13,8 @@ from ..ledger import dataset_index
 from ..ledger.store import DATASETS, Ledger
 from .cli import FlowerCLI, FlowerError
 
+# A reply is bound to the version that it answers.
+_ANSWER = "its reply to that version shows it (federated.flower.join)"
 _REMEDY = (
     "Give them the dataset (supernode_datasets) and run federated.flower.site, or leave it out of flower_run_datasets"
 )
@@ -50,8 +52,9 @@ def require(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], None]) -
         )
     missing = dataset_index.lacking(index, wanted, online)
     if missing:
+        doubts = [f"{one}: {_ANSWER}" for one in dataset_index.doubts(index, wanted, online)]
         raise FlowerError(
-            f"nothing was submitted, because SuperNodes that are online lack datasets: {'; '.join(missing)}. {_REMEDY}"
+            f"nothing was submitted, because SuperNodes that are online lack datasets: {'; '.join([*missing, *doubts])}. {_REMEDY}"
         )
     found = dataset_index.holders(index, wanted)
     for name in dict.fromkeys(wanted):

@@ -42,9 +42,10 @@ class Home:
         return bool(self.result["changed"])
 
 
-def known_runs(cli: FlowerCLI) -> dict[str, dict[str, Any]]:
-    """Id -> run, of all runs that the SuperLink knows."""
-    return {one["run_id"]: one for one in run_table.entries(runs.read_all(cli))}
+def known_runs(cli: FlowerCLI, run_ids: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+    """Id -> run, of all runs that the SuperLink knows, or of some of them."""
+    listed = runs.read_all(cli) if run_ids is None else runs.read_some(cli, run_ids)
+    return {one["run_id"]: one for one in run_table.entries(listed)}
 
 
 def refuse_active(run_ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], what: str) -> None:
@@ -111,6 +112,23 @@ def fetch(
         "files": len(fetched.files), "size": fetched.size, "sha256": fetched.sha256,
     }  # fmt: skip
     return Home(fact, result, _warnings(run_id, contents.left_out))
+
+
+def foresee(reader: Reader, run_id: str, directory: Path) -> tuple[bool, str]:
+    """What C(fetch) would do: whether it changes something, and in words.
+
+    Args:
+        reader: of the outputs.
+        run_id: the run.
+        directory: the folder in which it gets one.
+
+    Raises:
+        ClusterError: the outputs cannot be read.
+    """
+    sizes = reader.contents(run_id).sizes
+    is_there = (directory / run_id).exists()
+    verb = "would compare" if is_there else "would fetch"
+    return not is_there, f"{verb} {len(sizes)} files of run {run_id}, {readable(sum(sizes.values()))}"
 
 
 def full_words(cli: FlowerCLI) -> str:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden
 from ..ledger import package_index
-from ..ledger.records import node_ids
+from ..ledger.records import serving_ids
 from ..ledger.store import PACKAGES, Ledger
 from . import run_sites
 from .cli import FlowerCLI, FlowerError
@@ -49,6 +49,10 @@ class Regions:
     homes: Mapping[str, str]
     places: Mapping[str, str]
 
+    def renewed(self, newer: Regions) -> Regions:
+        """As they were read later; what is not in the records any more, such as SuperNodes that were unregistered, stays where it was."""
+        return replace(newer, homes={**self.homes, **newer.homes}, places={**self.places, **newer.places})
+
     def inside(self) -> list[str]:
         """Sites of these regions."""
         return sorted(site for site, region in self.places.items() if region in self.wanted)
@@ -76,10 +80,20 @@ def read(cli: FlowerCLI, wanted: Sequence[str]) -> Regions:
     Raises:
         FlowerError: no site is in one of the regions, or it cannot be known.
     """
+    found = known(cli, tuple(dict.fromkeys(wanted)))
+    unknown = [region for region in found.wanted if region not in found.places.values()]
+    if unknown:
+        listed = ", ".join(sorted(set(filter(None, found.places.values())))) or "none: set flower_region for the sites and run federated.flower.site"
+        raise FlowerError(f"nothing was submitted: no site is in the region {', '.join(unknown)} (flower_run_regions). Regions: {listed}")
+    return found
+
+
+def known(cli: FlowerCLI, wanted: tuple[str, ...]) -> Regions:
+    """As C(read), also where no site is in one of the regions."""
     ledger = Ledger(cli.cluster, cli.namespace, "", check=True)
     try:
         records, _unreadable = ledger.read_sites()
-        homes = {node: site for site, record in records.items() for node in node_ids(record)}
+        homes = {node: site for site, record in records.items() for node in serving_ids(record)}
         places = {site: str(record.get("region") or "") for site, record in records.items()}
     except Forbidden:
         try:  # data scientists may read this one only
@@ -90,12 +104,7 @@ def read(cli: FlowerCLI, wanted: Sequence[str]) -> Regions:
                 f"read ConfigMap {cli.namespace}/{PACKAGES}"
             ) from error
         homes, places = package_index.homes(index), package_index.regions(index)
-    found = Regions(tuple(dict.fromkeys(wanted)), homes, places)
-    unknown = [region for region in found.wanted if region not in places.values()]
-    if unknown:
-        known = ", ".join(sorted(set(filter(None, places.values())))) or "none: set flower_region for the sites and run federated.flower.site"
-        raise FlowerError(f"nothing was submitted: no site is in the region {', '.join(unknown)} (flower_run_regions). Regions: {known}")
-    return found
+    return Regions(wanted, homes, places)
 
 
 def require(cli: FlowerCLI, regions: Regions, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
@@ -138,16 +147,56 @@ def _online(cli: FlowerCLI) -> list[str]:
     return [node for node, facts in cli.nodes().items() if facts.get("status") == "online"]
 
 
+class Border:
+    """Judges SuperNodes while a run is active, and after it. Sites can join, grow or move to another region meanwhile.
+
+    Args:
+        regions: where the SuperNodes are.
+        again: reads where they are now.
+
+    Attributes:
+        regions: as they were read last.
+    """
+
+    def __init__(self, regions: Regions, again: Callable[[], Regions]) -> None:
+        self.regions, self._again = regions, again
+
+    def renew(self) -> Regions:
+        """Read again where the SuperNodes are.
+
+        Raises:
+            ClusterError: that cannot be known.
+        """
+        self.regions = self.regions.renewed(self._again())
+        return self.regions
+
+    def outside(self, nodes: Sequence[str]) -> list[str]:
+        """As C(Regions.outside), after the records were read again if a SuperNode seems to be outside.
+
+        Raises:
+            FlowerError: they cannot be read, and SuperNodes are of no known site.
+        """
+        if not self.regions.outside(nodes):
+            return []
+        try:
+            return self.renew().outside(nodes)
+        except ClusterError as error:
+            others = self.regions.outside(node for node in nodes if node in self.regions.homes)
+            if others:
+                return others
+            raise FlowerError(f"where SuperNodes are that came online is not known: {error.message}") from error
+
+
 class Fence:
     """Watches a run for what is shown of it, and for SuperNodes of other regions.
 
     Args:
         watch: receives the news, too.
-        regions: where the SuperNodes are.
+        border: judges them.
     """
 
-    def __init__(self, watch: Watch, regions: Regions) -> None:
-        self._watch, self._regions = watch, regions
+    def __init__(self, watch: Watch, border: Border) -> None:
+        self._watch, self._border = watch, border
         self.log, self.trouble = watch.log, watch.trouble
 
     def sight(self, sight: Sight) -> None:
@@ -155,25 +204,36 @@ class Fence:
 
         Raises:
             LeftRegion: one is online.
+            FlowerError: where one is cannot be known now.
         """
         self._watch.sight(sight)
-        others = [] if sight.run.finished else self._regions.outside(sight.online_ids)
+        others = [] if sight.run.finished else self._border.outside(sight.online_ids)
         if others:
-            raise LeftRegion(f"SuperNodes outside of {', '.join(self._regions.wanted)} came online while it ran: {', '.join(others)}")
+            wanted = ", ".join(self._border.regions.wanted)
+            raise LeftRegion(f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}")
 
 
-def fault_afterwards(cli: FlowerCLI, regions: Regions, run: Mapping[str, Any]) -> str:
+def fault_afterwards(cli: FlowerCLI, border: Border, run: Mapping[str, Any]) -> str:
     """What was online during a run and should not have been, in words; empty for nothing.
 
     Args:
         cli: Flower's command line on the hub.
-        regions: where the SuperNodes are.
+        border: judges them.
         run: an entry of C(run_table).
+
+    Raises:
+        ClusterError: it cannot be known.
     """
     nodes = cli.nodes()
-    unknown = {node: f"node {node}" for node in nodes if node not in regions.homes}
-    during = run_sites.during(nodes, {**regions.homes, **unknown}, run)
-    found = [site for site in during if regions.places.get(site, "") not in regions.wanted]
+    found = _strangers(nodes, border.regions, run) and _strangers(nodes, border.renew(), run)
     if not found:
         return ""
+    regions = border.regions
     return f"{', '.join(found)} had SuperNodes online during it, outside of {', '.join(regions.wanted)}, and the app may have addressed them"
+
+
+def _strangers(nodes: Mapping[str, Mapping[str, Any]], regions: Regions, run: Mapping[str, Any]) -> list[str]:
+    """Sites outside of the regions, and SuperNodes of no known site, that were online during a run."""
+    unknown = {node: f"node {node}" for node in nodes if node not in regions.homes}
+    during = run_sites.during(nodes, {**regions.homes, **unknown}, run)
+    return [site for site in during if regions.places.get(site, "") not in regions.wanted]

@@ -14,7 +14,7 @@ from ..base import times
 from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden
 from ..ledger import package_index
-from ..ledger.records import node_ids
+from ..ledger.records import serving_ids
 from ..ledger.store import Ledger
 from .cli import FlowerCLI
 
@@ -38,7 +38,7 @@ def _homes(cli: FlowerCLI) -> dict[str, str]:
     ledger = Ledger(cli.cluster, cli.namespace, "", check=True)
     try:
         records = ledger.read_records()
-        return {node: site for site, record in records.items() for node in node_ids(record)}
+        return {node: site for site, record in records.items() for node in serving_ids(record)}
     except Forbidden:
         return package_index.homes(ledger.read_packages())
 

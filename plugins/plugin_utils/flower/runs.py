@@ -18,7 +18,7 @@ from ..kube.api_errors import ApiError, ExecBroken, Unauthorized
 from ..manifests.superlink import POD
 from . import run_config
 from .app import App
-from .cli import CONNECTION, CONTAINER, Answer, FlowerCLI, FlowerError
+from .cli import CONNECTION, CONTAINER, LISTING_SECONDS, Answer, FlowerCLI, FlowerError, listing
 from .follow_program import HEADER
 
 COMPLETED = "finished:completed"
@@ -219,8 +219,20 @@ def read_all(cli: FlowerCLI) -> list[dict[str, Any]]:
     Raises:
         FlowerError: the SuperLink does not answer.
     """
-    (answer,) = cli.do([cli.command("list")])
+    (answer,) = cli.do([cli.command(*listing())], seconds=LISTING_SECONDS)
     return runs_of(answer, cli.cluster.name)
+
+
+def read_some(cli: FlowerCLI, run_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Some runs of the SuperLink, as C(flwr list) returns them, without those that it does not know.
+
+    Raises:
+        FlowerError: the SuperLink does not answer.
+    """
+    steps = [cli.command("list", "--run-id", one) for one in run_ids]
+    answers = cli.do(steps, seconds=60 + 5 * len(steps)) if steps else []
+    known = [answer for answer in answers if answer.ok or not _UNKNOWN_RUN.search(answer.message)]
+    return [run for answer in known for run in runs_of(answer, cli.cluster.name)]
 
 
 def runs_of(answer: Answer, hub: str) -> list[dict[str, Any]]:

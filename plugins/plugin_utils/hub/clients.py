@@ -77,6 +77,11 @@ def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
     return pki.Issued(there["tls.crt"], there["tls.key"]) if {"tls.crt", "tls.key"} <= set(there) else None
 
 
+def stand_in() -> pki.Issued:
+    """A CA in the place of one that is created together with the hub, for check mode."""
+    return pki.make_ca("created together with the hub", datetime.timedelta(days=1))
+
+
 def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: datetime.timedelta) -> Authority:
     """Read the CA from its live Secret, or create it.
 

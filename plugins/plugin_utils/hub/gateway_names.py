@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..base.addresses import is_host, split_address
+from ..manifests import exposure
 from ..spec.hub_spec import HubSpec
 
 _SHOWN = 3
@@ -43,13 +44,59 @@ def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str,
         address: host and port that the hub publishes; empty while it is not known; names that depend on it are then omitted.
         sites: all sites.
     """
-    published = replace(spec, superlink_address=address).verified_name if address or spec.server_name else ""
     found: dict[str, list[str]] = {}
     for site in sites or [SiteNames("sites")]:
-        name = site.server_name or published if site.sidecar else _host(site.address or address)
+        name = _verified(spec, address, site)
         if is_host(name):
             found.setdefault(name, []).append(site.site)
     return {name: _people(who) for name, who in found.items()}
+
+
+def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> tuple[list[str], list[str]]:
+    """Where something in front of the gateway passes TLS through: faults and warnings on names by which it does not find the gateway.
+
+    What sites verify is also the name (SNI) of their handshake. That a site does not reach the gateway is certain if it connects to the host
+    of the Route or Ingress, and possible if it connects to the C(superlink_address), of which nothing is known.
+
+    Args:
+        address: as for C(needed).
+        sites: all sites.
+
+    Returns:
+        Sentences, with the names, who verifies them, and the remedy.
+    """
+    host = exposure.routed_host(spec, address)
+    faults, warnings = [], []
+    for dialled in dict.fromkeys(filter(None, (host, _host(spec.superlink_address)))) if host else ():
+        lost: dict[str, list[str]] = {}
+        for site in sites or [SiteNames("sites")]:
+            name = _verified(spec, address, site)
+            if is_host(name) and name != host and _host(site.address or address) == dialled:
+                lost.setdefault(name, []).append(site.site)
+        for name, who in lost.items():
+            way = f"{_people(who)}: connects to {dialled} and verifies {name}"
+            found = f"superlink_exposure {spec.exposure} finds the gateway by the name {host} only"
+            if dialled == host:
+                faults.append(
+                    f"{way}, but {found}. Set superlink_host to {name}, and superlink_address to {address} where sites cannot resolve that; or "
+                    "remove flower_server_name (superlink_server_name, supernode_server_name)"
+                )
+            else:
+                warnings.append(f"{way}, and {found}. If {dialled} leads there, set superlink_host to {name}")
+    return faults, warnings
+
+
+def name_variable(spec: HubSpec) -> str:
+    """The variable that decides which name sites verify. Where TLS is passed through, the gateway must be found by that name."""
+    return "superlink_host" if exposure.exposure_of(spec).passes_tls else "flower_server_name"
+
+
+def _verified(spec: HubSpec, address: str, site: SiteNames) -> str:
+    """The name that a site verifies; empty while it depends on an address that is not known."""
+    if not site.sidecar:
+        return _host(site.address or address)
+    published = replace(spec, superlink_address=address).verified_name if address or spec.server_name else ""
+    return site.server_name or published
 
 
 def _host(address: str) -> str:

@@ -14,13 +14,16 @@ from ..pki.chain import ChainError
 from .sources.interface import Plan
 
 
-def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.datetime]) -> list[str]:
+def faults(
+    plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.datetime], name_variable: str = "flower_server_name"
+) -> list[str]:
     """Why sites would refuse the certificate of a plan; empty when they would not, or when it is not there yet.
 
     Args:
         plan: a source's plan without faults.
         needed: names that sites verify -> who verifies them (C(names.needed)).
         clocks: whose clock -> what it shows.
+        name_variable: the variable that decides which name sites verify.
 
     Returns:
         Sentences with the variable or Secret, the value and the remedy, without parts of keys.
@@ -42,7 +45,7 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
             found.append(
                 f"{plan.where} does not cover {name}, against which it is verified by {who}; it covers "
                 f"{', '.join([*dns, *addresses]) or 'no name at all'}. Have it issued with {name} as a subject alternative "
-                "name, or set flower_server_name to one of its DNS names, which sites then verify"
+                f"name, or set {name_variable} to one of its DNS names, which sites then verify"
             )
     try:
         trusted = chain.read(plan.trust)

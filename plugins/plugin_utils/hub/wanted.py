@@ -28,6 +28,7 @@ class Wanted:
         needed: names in the gateway's certificate that sites verify -> who verifies them. From any source, it must cover
             them; they are among C(names).
         renew_before: how long before its expiry the gateway's certificate is renewed; None for half of its lifetime.
+        name_variable: the variable that decides which name sites verify.
     """
 
     federation: str
@@ -38,6 +39,7 @@ class Wanted:
     ca_lifetime: datetime.timedelta
     needed: Mapping[str, str] = field(default_factory=dict)
     renew_before: datetime.timedelta | None = None
+    name_variable: str = "flower_server_name"
 
 
 class Ref(NamedTuple):

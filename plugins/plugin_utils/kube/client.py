@@ -537,7 +537,8 @@ class Cluster:
         finally:
             channel.close()
 
-    def _open_websocket(self, path: str, what: str) -> websocket.WebSocket:
+    def _open_websocket(self, path: str, what: str, *, may_renew: bool = True) -> websocket.WebSocket:
+        """Connect; a 401 renews the credentials once, as in C(request)."""
         access = self._access
         options: dict[str, Any] = {"timeout": min(_CONNECT_TIMEOUT, self.timeout), "enable_multithread": False}
         tls: dict[str, Any] = {}
@@ -556,27 +557,25 @@ class Cluster:
         options["suppress_origin"] = True
         options.update(_websocket_proxy(access))
         url = "ws" + self.server.removeprefix("http") + path
-        for renewed in (not access.renewable, True):
-            self.requests += 1
-            try:
-                channel = websocket.WebSocket(sslopt=tls, skip_utf8_validation=True)
-                channel.connect(url, **options)
-                return channel
-            except websocket.WebSocketBadStatusException as error:
-                if error.status_code == 401:
-                    if renewed:
-                        raise self._unauthorized() from error
-                    self.close()
-                    self._use(resolve(self._auth))
-                    return self._open_websocket(path, what)
-                body = status_of(error.resp_body or b"")
-                raise ERRORS.get(error.status_code, ApiError)(self.name, what, error.status_code, body) from error
-            except (websocket.WebSocketException, OSError) as error:
-                raise self._unreachable(error) from error
-            finally:
-                if access.tls is not None and _URLLIB3_1:
-                    access.tls.check_hostname = False
-        raise AssertionError("not reached")
+        self.requests += 1
+        try:
+            channel = websocket.WebSocket(sslopt=tls, skip_utf8_validation=True)
+            channel.connect(url, **options)
+            return channel
+        except websocket.WebSocketBadStatusException as error:
+            if error.status_code == 401:
+                if not (may_renew and access.renewable):
+                    raise self._unauthorized() from error
+                self.close()
+                self._use(resolve(self._auth))
+                return self._open_websocket(path, what, may_renew=False)
+            body = status_of(error.resp_body or b"")
+            raise ERRORS.get(error.status_code, ApiError)(self.name, what, error.status_code, body) from error
+        except (websocket.WebSocketException, OSError) as error:
+            raise self._unreachable(error) from error
+        finally:
+            if access.tls is not None and _URLLIB3_1:
+                access.tls.check_hostname = False
 
 
 def _socks_manager(proxy: str, options: Mapping[str, Any]) -> Any:

@@ -37,13 +37,35 @@ def is_outdated(pod: Object, stateful_set: Object, federation: str, container: s
         container: name of the pod's main container.
     """
     return (
+        _waits(pod, stateful_set, federation)
+        and _has_another_revision(pod, stateful_set)
+        and not _is_starting(pod, container)
+    )
+
+
+def is_undecided(pod: Object, stateful_set: Object, federation: str, container: str) -> bool:
+    """Whether a look at the pod a little later may have another result: its controller has not seen the template, or a container starts.
+
+    The arguments are those of C(is_outdated).
+    """
+    if not _waits(pod, stateful_set, federation):
+        return False
+    return not _is_seen(stateful_set) or (_has_another_revision(pod, stateful_set) and _is_starting(pod, container))
+
+
+def _waits(pod: Object, stateful_set: Object, federation: str) -> bool:
+    return (
         _owns(stateful_set, pod)
         and proof.belongs(pod, federation)
         and not pod["metadata"].get("deletionTimestamp")
         and not is_ready(pod)
-        and _has_another_revision(pod, stateful_set)
-        and not _is_starting(pod, container)
     )
+
+
+def _is_seen(stateful_set: Object) -> bool:
+    """Whether its controller has seen the StatefulSet as it is."""
+    seen = (stateful_set.get("status") or {}).get("observedGeneration", 0)
+    return bool(seen >= stateful_set["metadata"].get("generation", 0))
 
 
 def _owns(stateful_set: Object, pod: Object) -> bool:
@@ -57,7 +79,7 @@ def _has_another_revision(pod: Object, stateful_set: Object) -> bool:
     strategy = spec.get("updateStrategy") or {}
     if strategy.get("type") != "RollingUpdate" or (strategy.get("rollingUpdate") or {}).get("partition"):
         return False  # its pods are replaced by people
-    if status.get("observedGeneration", 0) < stateful_set["metadata"].get("generation", 0):
+    if not _is_seen(stateful_set):
         return False
     revision, wanted = proof.labels_of(pod).get(_REVISION), status.get("updateRevision")
     return bool(revision and wanted) and revision != wanted

@@ -28,12 +28,7 @@ def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[st
         claims: site -> its keys (C(pool), C(name), C(fingerprint), C(public_key)).
         known: site -> its record in the ledger.
     """
-    holders = {
-        fingerprint: site
-        for site, record in known.items()
-        for fingerprint, key in record["keys"].items()
-        if key["node_id"]
-    }
+    holders = _holders(known)
     claimed: dict[str, set[str]] = {}
     for site, keys in claims.items():
         for key in keys:
@@ -44,6 +39,27 @@ def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[st
         if wrong:
             found[site] = f"{'; '.join(wrong)}. {_REMEDY}"
     return found
+
+
+def of_others(site: str, keys: Sequence[Mapping[str, Any]], known: Mapping[str, Record]) -> list[str]:
+    """Fingerprints of those keys of a site that the ledger has under the name of another one.
+
+    Args:
+        keys: those of the site.
+        known: site -> its record in the ledger.
+    """
+    holders = _holders(known)
+    return [one for one in (str(key["fingerprint"]) for key in keys) if holders.get(one, site) != site]
+
+
+def _holders(known: Mapping[str, Record]) -> dict[str, str]:
+    """Fingerprint -> site, of the keys that are registered."""
+    return {
+        fingerprint: site
+        for site, record in known.items()
+        for fingerprint, key in record["keys"].items()
+        if key["node_id"]
+    }
 
 
 def not_taken(site: str, known: Mapping[str, Record], left: Sequence[str]) -> dict[str, str]:

@@ -10,16 +10,33 @@ Shape of the index::
 
 Site, pool, names of the pool's datasets, and Flower's ids of its SuperNodes. It is written by the deployment of a site, after its objects were
 applied, and read before a run is submitted: by identities that may read nothing else of the ledger, too. Hence the node ids in it.
+
+C("promised": {"mri": 5}) beside C(datasets) is of a site whose people apply files themselves: version 5 of these has the dataset C(mri), and
+nothing shows that it was applied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from .records import Record, node_ids
+from .records import Record, serving_ids
 
-Index = dict[str, dict[str, dict[str, list[str]]]]
+Index = dict[str, dict[str, dict[str, Any]]]
+
+PROMISED = "promised"
+
+
+class Files(NamedTuple):
+    """What the people of a site apply, whenever they do.
+
+    Attributes:
+        version: of the files that were written last.
+        answered: the last version that the site has answered, which shows that it was applied; 0 for none.
+    """
+
+    version: int
+    answered: int
 
 
 def updated(
@@ -27,6 +44,7 @@ def updated(
     deployed: Mapping[str, Mapping[str, Sequence[str]]],
     records: Mapping[str, Record],
     *,
+    by_hand: Mapping[str, Files] | None = None,
     doubtful: Collection[str] = (),
     unreadable: Collection[str] = (),
 ) -> Index:
@@ -36,6 +54,7 @@ def updated(
         index: as it was; not changed.
         deployed: site -> pool -> names of its datasets, of the sites that were deployed now.
         records: site -> its record in the ledger. A site without one has left.
+        by_hand: those of C(deployed) whose people apply files themselves. What is new in the files is promised, until a version with it is answered.
         doubtful: those of C(deployed) whose deployment failed on the way. Their pods may have what was, or what is wanted: what is in both
             counts.
         unreadable: sites whose records cannot be read. Theirs stay as they are.
@@ -45,19 +64,47 @@ def updated(
     """
     found: Index = {site: index[site] for site in unreadable if site in index}
     for site, record in sorted(records.items()):
-        before = {pool: entry["datasets"] for pool, entry in index.get(site, {}).items()}
-        names: Mapping[str, Sequence[str]] = deployed.get(site, before)
-        if site in doubtful:
-            names = {pool: sorted({*listed} & {*before.get(pool, [])}) for pool, listed in names.items()}
         nodes: dict[str, list[str]] = {}
-        for node, key in node_ids(record).items():
+        for node, key in serving_ids(record).items():
             nodes.setdefault(key["pool"], []).append(node)
+        before = {pool: entry["datasets"] for pool, entry in index.get(site, {}).items()}
+        promises, wanted, files = promised(index, site), deployed.get(site), (by_hand or {}).get(site)
+        if wanted is None:
+            names: Mapping[str, Sequence[str]] = before
+        elif site in doubtful:
+            names = {pool: sorted({*listed} & {*before.get(pool, [])}) for pool, listed in wanted.items()}
+            promises = {pool: {name: first for name, first in promises.get(pool, {}).items() if name in listed} for pool, listed in wanted.items()}
+        elif files is None:
+            names, promises = wanted, {}
+        else:
+            promises = _promises(wanted, before, promises, files)
+            shown = {pool: [name for name in listed if name not in promises[pool]] for pool, listed in wanted.items()}
+            # A pool that is dropped serves until its people apply that.
+            names = {**{pool: listed for pool, listed in before.items() if pool in nodes}, **shown}
         found[site] = {
-            pool: {"datasets": sorted(names.get(pool, [])), "nodes": sorted(nodes.get(pool, []))}
+            pool: {
+                "datasets": sorted(names.get(pool, [])),
+                "nodes": sorted(nodes.get(pool, [])),
+                **({PROMISED: dict(sorted(promises[pool].items()))} if promises.get(pool) else {}),
+            }
             for pool in sorted({*nodes, *names})
         }
-    has_some = any(entry["datasets"] for pools in found.values() for entry in pools.values())
+    has_some = any(entry["datasets"] or entry.get(PROMISED) for pools in found.values() for entry in pools.values())
     return dict(sorted(found.items())) if has_some or index else {}
+
+
+def _promises(
+    wanted: Mapping[str, Sequence[str]],
+    before: Mapping[str, Sequence[str]],
+    promises: Mapping[str, Mapping[str, int]],
+    files: Files,
+) -> dict[str, dict[str, int]]:
+    """Pool -> dataset -> first version of the files with it, of the datasets that no answered version has."""
+    found: dict[str, dict[str, int]] = {}
+    for pool, listed in wanted.items():
+        first = {name: promises.get(pool, {}).get(name, files.version) for name in listed if name not in before.get(pool, [])}
+        found[pool] = {name: version for name, version in first.items() if version > files.answered}
+    return found
 
 
 def without(index: Mapping[str, Any], sites: Collection[str]) -> Index:
@@ -79,9 +126,14 @@ def of_site(index: Mapping[str, Any], site: str) -> dict[str, list[str]]:
     return {pool: list(entry["datasets"]) for pool, entry in index.get(site, {}).items() if entry["datasets"]}
 
 
+def promised(index: Mapping[str, Any], site: str) -> dict[str, dict[str, int]]:
+    """Pool -> dataset -> first version of the site's files with it, of the datasets of which nothing shows that the site has applied them."""
+    return {pool: dict(entry[PROMISED]) for pool, entry in index.get(site, {}).items() if entry.get(PROMISED)}
+
+
 def absent(index: Mapping[str, Any], site: str, names: Iterable[str]) -> list[str]:
-    """Those of some datasets that no pool of a site has."""
-    present = {name for entry in index.get(site, {}).values() for name in entry["datasets"]}
+    """Those of some datasets that no pool of a site has, or is to have by its files."""
+    present = {name for entry in index.get(site, {}).values() for name in (*entry["datasets"], *entry.get(PROMISED, ()))}
     return sorted({*names} - present)
 
 
@@ -120,12 +172,34 @@ def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[st
     return sentences
 
 
+def doubts(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[str]) -> list[str]:
+    """Sentences about the SuperNodes that are online and may have datasets, since files with them were written for their site's people.
+
+    Args:
+        index: which SuperNodes have what.
+        wanted: names of datasets.
+        online: node ids of the SuperNodes that are online.
+    """
+    present = set(online)
+    found = [
+        f"whether {site} has applied bundle version {version}, which has dataset {name}, is not known"
+        for name in dict.fromkeys(wanted)
+        for site, pools in index.items()
+        for entry in pools.values()
+        if present & set(entry["nodes"]) and (version := entry.get(PROMISED, {}).get(name))
+    ]
+    return list(dict.fromkeys(found))
+
+
 def index_fault(index: Any) -> str:
     """What is wrong with the shape of an index that was read; empty for a good one."""
     good = isinstance(index, dict) and all(
         isinstance(pools, dict)
         and all(
-            isinstance(entry, dict) and isinstance(entry.get("datasets"), list) and isinstance(entry.get("nodes"), list)
+            isinstance(entry, dict)
+            and isinstance(entry.get("datasets"), list)
+            and isinstance(entry.get("nodes"), list)
+            and isinstance(entry.get(PROMISED, {}), dict)
             for entry in pools.values()
         )
         for pools in index.values()

@@ -10,7 +10,7 @@ parse.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 #: Without a bound, at most half of the known sites can be forgotten in one run, and no more than this.
@@ -41,9 +41,22 @@ def names(given: Any) -> list[str]:
 
 def _no_names(given: Any) -> str:
     return (
-        f"{VARIABLE} is {given!r}, and must be names of sites: -e {VARIABLE}=site-b,site-c. The last task of site.yml and "
-        "federated.flower.status name the sites that are not in the inventory"
+        f"{VARIABLE} is {given!r}, and must be names of sites: -e {VARIABLE}=site-b,site-c. The task «Show the federation» of site.yml "
+        "and federated.flower.status name the sites that are not in the inventory"
     )
+
+
+def unknown(chosen: Sequence[str], known: Collection[str], book: Mapping[str, Any]) -> list[str]:
+    """Those of some names of which the ledger has nothing, such as misspelt ones. One that was forgotten before is not among them.
+
+    Args:
+        chosen: the sites to forget.
+        known: all sites with a record.
+        book: the ledger's ranges, see C(ranges); it also has the keys, the denials and the revoked certificates of sites that left.
+    """
+    revoked = {entry.get("site") for entry in book.get("revoked", [])}
+    parts = (known, book.get("sites", {}), book.get("left", {}), book.get("denied", {}), revoked)
+    return [name for name in chosen if not any(name in part for part in parts)]
 
 
 def refusal(

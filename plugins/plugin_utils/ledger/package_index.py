@@ -21,11 +21,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .records import Record, node_ids
+from .records import Record, serving_ids
 
 Index = dict[str, Any]
 
 LISTS, REGIONS, SERVERAPP, SITES = "lists", "regions", "serverapp", "sites"
+# Why nothing is known of the images of a site that is being deployed.
+NOT_ASKED = "its pods have not been asked yet: run federated.flower.site"
 _TEXTS = ("image", "digest", "revision", "list", "why")
 _DIGITS = 32
 
@@ -90,9 +92,11 @@ def updated(
         if site not in records:
             continue
         nodes: dict[str, list[str]] = {}
-        for node, key in node_ids(records[site]).items():
+        for node, key in serving_ids(records[site]).items():
             nodes.setdefault(key["pool"], []).append(node)
-        pools = deployed[site] if site in deployed else of_site(index, site)
+        known = of_site(index, site)
+        # A pool that is dropped serves until its pods end.
+        pools = {**{pool: held for pool, held in known.items() if pool in nodes}, **deployed[site]} if site in deployed else known
         sites[site] = {
             pool: {**_entry(held, lists), "nodes": sorted(nodes.get(pool, []))} for pool, held in sorted(pools.items())
         }
@@ -176,6 +180,11 @@ def of_site(index: Mapping[str, Any], site: str) -> dict[str, Held]:
         )
         for pool, entry in (index.get(SITES, {}).get(site) or {}).items()
     }
+
+
+def asked_of_site(index: Mapping[str, Any], site: str) -> dict[str, Held]:
+    """As C(of_site), without pools whose pods have not been asked yet."""
+    return {pool: held for pool, held in of_site(index, site).items() if held.why != NOT_ASKED}
 
 
 def of_nodes(index: Mapping[str, Any], nodes: Collection[str]) -> tuple[list[tuple[str, str, Held]], list[str]]:

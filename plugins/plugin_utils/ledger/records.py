@@ -18,7 +18,7 @@ node's name in a DaemonSet pool.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.values import natural
@@ -155,7 +155,9 @@ def _may_go(replaced: bool, online: bool, by_hand: bool) -> bool:
     return (replaced and not online) if by_hand else (replaced or not online)
 
 
-def runs_with_another_key(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> bool:
+def runs_with_another_key(
+    record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], *, claiming: bool = False
+) -> bool:
     """Whether pods of a site may run with another key than the one that is registered for them.
 
     This is the case when a key was replaced, and the node of the new one is not online: the pod read the old one when
@@ -164,22 +166,42 @@ def runs_with_another_key(record: Mapping[str, Any], nodes: Mapping[str, Mapping
     Args:
         record: a site's record.
         nodes: node id -> its state at Flower.
+        claiming: whether the site takes over the pods of another one, whose record has their former keys.
     """
     replaced = {(key["pool"], key["name"]) for key in leaving(record).values()}
     former = {(key["pool"], key["name"]) for key in record["retired"].values()}
     for node, key in node_ids(record).items():
         status, place = nodes.get(node, {}).get("status", "registered"), (key["pool"], key["name"])
-        if (status != "online" and place in replaced) or (status == "registered" and place in former):
+        if (status != "online" and place in replaced) or (status == "registered" and (claiming or place in former)):
             return True
     return False
 
 
-def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Node id -> key, of the keys in use."""
+def serving_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Node id -> key, of all keys that Flower accepts: also of those that leave, with which a SuperNode serves until it is restarted."""
     return {
         key["node_id"]: dict(key, fingerprint=fingerprint)
         for fingerprint, key in record["keys"].items()
-        if key["node_id"] and not key.get("leaving") and not key.get("dead")
+        if key["node_id"] and not key.get("dead")
+    }
+
+
+def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Node id -> key, of the keys in use: those with which a SuperNode must run."""
+    return {node: key for node, key in serving_ids(record).items() if not key.get("leaving")}
+
+
+def stand_ins(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """Pool and name of pods that serve with a key that leaves: they have not been restarted with their new one.
+
+    Args:
+        keys: of a site's record.
+        nodes: node id -> its state at Flower.
+    """
+    return {
+        (key["pool"], key["name"])
+        for key in keys
+        if key.get("leaving") and nodes.get(key["node_id"] or "", {}).get("status") == "online"
     }
 
 

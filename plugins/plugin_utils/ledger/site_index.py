@@ -6,7 +6,7 @@
 
 Shape, of acceptances and of deployments::
 
-    {"sites": {"site-a": {"at": "2026-11-24T10:00:00+00:00", "score": 96, "accepted": true, "reasons": ["…"], "checks": [{…}]}}}
+    {"sites": {"site-a": {"at": "2026-11-24T10:00:00+00:00", "score": 96, "accepted": true, "reasons": ["…"]}}}
     {"sites": {"site-a": {"at": "2026-11-24T10:00:00+00:00", "version": "1.41.0"}}}
 """
 

@@ -143,9 +143,18 @@ class Ledger:
                 faults[site] = error.message
         return records, faults
 
+    def read_record(self, site: str) -> Record | None:
+        """Read one site's record; None where there is none.
+
+        Raises:
+            LedgerError: it cannot be read.
+        """
+        item = self._read(f"flower-site-{site}")
+        return None if item is None else self._parse_record(item, site)
+
     def read_denial(self, site: str) -> dict[str, Any]:
         """The denial of a site, also of one that left; empty when it is admitted or not known."""
-        record = self._parse_record(self._read(f"flower-site-{site}"), site)
+        record = self.read_record(site) or {}
         return record.get("access") or (self.read_book().get("denied") or {}).get(site) or {}
 
     def change_record(self, site: str, change: Callable[[Record], Record]) -> bool:

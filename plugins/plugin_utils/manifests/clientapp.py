@@ -12,7 +12,8 @@ version replaces another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..base.labels import selector
@@ -21,13 +22,17 @@ from ..base.ports import NODE_LISTENER_PORT
 from ..base.values import Object
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import package_report, sidecar, superexec
+from . import package_report, sidecar, superexec, tunnel
 from .objects import metadata
 from .pod import mount, pod_template, secret_volume
 
 # Label that Kubernetes puts on every pod of a StatefulSet.
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 TRUST_VOLUME, TRUST_DIR = "runtime-ca", "/runtime-ca"
+
+# Containers of the pods of SuperNodes only.
+_OF_SUPERNODE = ("supernode", "sidecar", tunnel.NAME)
+_LISTS = ("containers", "initContainers")
 
 
 def listener_service(pool: str, number: int | str) -> str:
@@ -41,8 +46,51 @@ def is_one(item: Mapping[str, Any]) -> bool:
     return item.get("kind") == "StatefulSet" and labels.get("app.kubernetes.io/name") == CLIENTAPP
 
 
+def supernode_part(pool: PoolSpec, volumes: Iterable[Object]) -> PoolSpec:
+    """A pool as the pods of its SuperNodes have it: without what belongs to the ClientApps, which compute in other pods.
+
+    These are containers that mount a volume of the code that computes, and entries of the pod template for its containers.
+
+    Args:
+        volumes: those of the pods of its SuperNodes.
+    """
+    here = {volume["name"] for volume in volumes} | _names(pool.pod_template, ["volumes"])
+    elsewhere = {volume["name"] for volume in superexec.compute_volumes(pool)} - here
+
+    def stays(container: Mapping[str, Any]) -> bool:
+        return not any(one.get("name") in elsewhere for one in container.get("volumeMounts") or [])
+
+    gone = [one["name"] for one in (*pool.init_containers, *pool.extra_containers) if not stays(one)]
+    return replace(
+        _without(pool, (superexec.NAME, package_report.NAME, *gone)),
+        init_containers=list(filter(stays, pool.init_containers)),
+        extra_containers=list(filter(stays, pool.extra_containers)),
+    )
+
+
+def _without(pool: PoolSpec, containers: Collection[str]) -> PoolSpec:
+    """The pool without entries of its pod template for some containers, which are in other pods of it."""
+    body = pool.pod_template.get("spec")
+    if not isinstance(body, Mapping) or not _names(pool.pod_template, _LISTS) & set(containers):
+        return pool
+    kept = {
+        key: [entry for entry in value if not (isinstance(entry, Mapping) and entry.get("name") in containers)]
+        for key, value in body.items()
+        if key in _LISTS and isinstance(value, list)
+    }
+    return replace(pool, pod_template={**pool.pod_template, "spec": {**body, **kept}})
+
+
+def _names(template: Mapping[str, Any], lists: Iterable[str]) -> set[str]:
+    """Names of entries of some lists in a partial pod template."""
+    body = template.get("spec")
+    listed = [body.get(key) for key in lists] if isinstance(body, Mapping) else []
+    return {str(entry.get("name")) for value in listed if isinstance(value, list) for entry in value if isinstance(entry, Mapping)}
+
+
 def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     """The StatefulSet of a pool."""
+    pool = _without(pool, _OF_SUPERNODE)
     name = f"{CLIENTAPP}-{pool.name}"
     # The secret that it shares with the SuperNode changes with that.
     notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}

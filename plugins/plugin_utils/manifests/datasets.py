@@ -108,7 +108,11 @@ def objects(spec: SiteSpec) -> list[Object]:
 
 
 def volume_name(spec: SiteSpec, one: Dataset) -> str:
-    """Name of a dataset's PersistentVolume. It is unique in the cluster, since it starts with federation and namespace."""
+    """Name of a dataset's PersistentVolume.
+
+    It starts with federation and namespace, so that it is unique in the cluster as a rule. Two pairs of them may differ only in the place of
+    a hyphen: the preflight then refuses the second one, which needs another name for the dataset.
+    """
     name = f"{spec.federation}-{spec.namespace}-{one.claim_name}"
     if len(name) <= _MAX_NAME:
         return name

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..base.labels import selector
+from ..base.addresses import split_address
+from ..base.labels import own_pods
 from ..base.names import METRICS_CONTROL
 from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, RUNTIME_PORT
 from ..base.values import Object, compact
@@ -50,7 +51,7 @@ def fleet_service(spec: HubSpec) -> Object:
     )
     body = {
         "type": exposure.service_type,
-        "selector": selector(spec.federation, "superlink"),
+        "selector": own_pods(spec.federation, "superlink"),
         "ports": [port],
         **exposure.service_fields(spec),
     }
@@ -62,7 +63,7 @@ def runtime_service(spec: HubSpec) -> Object:
     """The Service of the port for the ServerApp; never published outside the cluster."""
     body = {
         "type": "ClusterIP",
-        "selector": selector(spec.federation, "superlink"),
+        "selector": own_pods(spec.federation, "superlink"),
         "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
     }
     return service(spec, RUNTIME_SERVICE, "superlink", body)
@@ -72,7 +73,7 @@ def metrics_control_service(spec: HubSpec) -> Object:
     """The Service of the port for the exporter of metrics; never published outside the cluster."""
     body = {
         "type": "ClusterIP",
-        "selector": selector(spec.federation, "superlink"),
+        "selector": own_pods(spec.federation, "superlink"),
         "ports": [{"name": "control", "port": METRICS_CONTROL_PORT, "protocol": "TCP", "targetPort": "metrics-control"}],
     }
     return service(spec, METRICS_CONTROL, "superlink", body)
@@ -99,6 +100,18 @@ def likely_address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str
     """
     found = list(live)
     return address(spec, found) or join(exposure_of(spec).likely_host(spec, found), FLEET_PORT)
+
+
+def routed_host(spec: HubSpec, live_address: str) -> str:
+    """The name by which what passes TLS through finds the gateway; "" where nothing does, or where the name is not known.
+
+    Args:
+        live_address: what C(address) or C(likely_address) returned.
+    """
+    if not exposure_of(spec).passes_tls:
+        return ""
+    # A host that OpenShift generated is only known by the address, which can be another one.
+    return spec.host or (split_address(live_address)[0] if live_address and not spec.superlink_address else "")
 
 
 def needs_nodes(spec: HubSpec) -> bool:

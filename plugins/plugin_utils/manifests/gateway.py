@@ -62,8 +62,9 @@ METRICS_VOLUME = "metrics-control"
 FLEET_CALLS_WITHOUT_KEY = ("register-node", "unregister-node")
 
 # Accepted beyond the port's limit, so that the answer is a 503: a connection that HAProxy leaves in the backlog ends
-# in a handshake time-out, after which a SuperNode hangs permanently.
-_HEADROOM = 256
+# in a handshake time-out, after which a SuperNode hangs permanently. roles/superlink/files/metrics has this number, too: the limit that
+# HAProxy reports is the sum.
+HEADROOM = 256
 
 
 def asked_by(configured: str) -> str:
@@ -81,14 +82,17 @@ def configuration(spec: HubSpec) -> str:
     if clients != "none":
         tls += f" ca-file {CLIENTS_DIR}/ca.crt verify {clients} crl-file {CLIENTS_DIR}/crl.pem"
 
-    lines = [global_section(limit + _HEADROOM, threads=2) + "defaults", DEFAULTS.rstrip("\n")]
+    lines = [global_section(limit + HEADROOM, threads=2) + "defaults", DEFAULTS.rstrip("\n")]
     lines += [
         "frontend fleet",
         f"  bind :{FLEET_PORT} proto h1{tls}",
+        # The frontend counts all connections, and this rule applies to those that come when there are too many: the others go on. It is
+        # evaluated after the handshake, so that the answer is a 503.
+        f"  tcp-request session set-var(sess.over) bool(true) if {{ fe_conn gt {limit} }}",
         *([*CLIENT_LOG, "  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites"] if clients != "none" else []),
         *[f"  acl fleet_call path /v1/fleet/{call}" for call in sorted(fleet_calls)],
         "  http-request deny deny_status 503 if { src -f /etc/gw/denied.lst }",
-        f"  http-request deny deny_status 503 if {{ fe_conn gt {limit} }}",
+        f"  http-request deny deny_status 503 if {{ var(sess.over) -m bool }} {{ fe_conn gt {limit} }}",
     ]
     if clients != "none":
         lines += [

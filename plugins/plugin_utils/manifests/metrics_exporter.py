@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from ..base import metrics_program, run_metrics
-from ..base.labels import selector
+from ..base.labels import own_pods, selector
 from ..base.names import METRICS, METRICS_CONTROL
 from ..base.ports import METRICS_CONTROL_PORT, METRICS_PORT
 from ..base.values import Object, compact
@@ -68,7 +68,7 @@ def objects(spec: HubSpec) -> list[Object]:
         *front_objects(spec),
         service_account(spec, NAME),
         *_access(spec),
-        service(spec, NAME, NAME, {"type": "ClusterIP", "selector": selector(spec.federation, NAME), "ports": [port]}),
+        service(spec, NAME, NAME, {"type": "ClusterIP", "selector": own_pods(spec.federation, NAME), "ports": [port]}),
         _deployment(spec),
     ]
     if spec.metrics.has_monitor:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..base.labels import MANAGER, PART_OF, selector
+from ..base.labels import MANAGER, PART_OF, own_pods, selector
 from ..base.values import Object, compact
 from ..spec.part_spec import PartSpec
 
@@ -97,7 +97,7 @@ def disruption_budget(
         "metadata": metadata(spec, object_name, name, pool=pool),
         "spec": {
             "maxUnavailable": max_unavailable,
-            "selector": {"matchLabels": selector(spec.federation, name, pool=pool)},
+            "selector": {"matchLabels": own_pods(spec.federation, name, pool=pool)},
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }

@@ -25,13 +25,12 @@ mapping of labels), and may have C(ports), a list of "PORT[-END][/PROTOCOL]"; wi
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..base.addresses import is_ip, split_address
-from ..base.labels import selector
+from ..base.addresses import is_ip, network, split_address
+from ..base.labels import own_pods, selector
 from ..base.names import CLIENTAPP, METRICS
 from ..base.ports import (
     API_PORTS,
@@ -187,7 +186,7 @@ def skupper_connector_objects(spec: PartSpec) -> list[Object]:
     if not spec.network_policies:
         return []
     door = [_port(FLEET_PORT)]
-    superlink = selector(spec.federation, SUPERLINK)
+    superlink = own_pods(spec.federation, SUPERLINK)
     made = [
         _skupper_policy(
             spec,
@@ -230,7 +229,7 @@ def _policy(spec: PartSpec, name: str, *, ingress: list[Object], egress: list[Ob
         "metadata": metadata(spec, name, name),
         "spec": compact(
             {
-                "podSelector": {"matchLabels": selector(spec.federation, name)},
+                "podSelector": {"matchLabels": own_pods(spec.federation, name)},
                 "policyTypes": ["Ingress", "Egress"],
                 "ingress": ingress,
                 "egress": egress,
@@ -250,19 +249,14 @@ def _rule(direction: str, peers: Iterable[Peer] | None, ports: list[Object]) -> 
 
 def _peer(peer: Peer) -> Object:
     if peer.get("cidr"):
-        except_ = [_network(entry) for entry in peer.get("except") or []]
-        return {"ipBlock": compact({"cidr": _network(peer["cidr"]), "except": except_})}
+        except_ = [network(text(entry)) for entry in peer.get("except") or []]
+        return {"ipBlock": compact({"cidr": network(text(peer["cidr"])), "except": except_})}
     found: Object = {}
     if peer.get("namespace"):
         found["namespaceSelector"] = _namespaces(peer["namespace"])
     if peer.get("pod_selector"):
         found["podSelector"] = {"matchLabels": _labels(peer["pod_selector"])}
     return found
-
-
-def _network(value: Any) -> str:
-    """A network as the API takes it: an address alone gets its prefix length."""
-    return str(ipaddress.ip_network(text(value)))
 
 
 def _namespaces(value: Any) -> Object:

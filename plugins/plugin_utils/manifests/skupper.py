@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..base.labels import selector
+from ..base.labels import own_pods
 from ..base.ports import FLEET_PORT
 from ..base.secret_data import encode
 from ..base.values import Object, compact, text
@@ -206,7 +206,7 @@ def listener_objects(spec: ListenerSpec) -> list[Object]:
 
 def connector_objects(spec: ListenerSpec) -> list[Object]:
     """The hub's Connector to the gateway's port for sites."""
-    chosen = ",".join(f"{key}={value}" for key, value in sorted(selector(spec.federation, "superlink").items()))
+    chosen = ",".join(f"{key}={value}" for key, value in sorted(own_pods(spec.federation, "superlink").items()))
     body = {"port": FLEET_PORT, "routingKey": spec.key, "selector": chosen, "type": "tcp"}
     return [_object(spec, "Connector", FLEET, LISTENER, body)]
 

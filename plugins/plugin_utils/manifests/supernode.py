@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...module_utils import node_config
-from ..base.labels import POOL_LABEL, selector
+from ..base.labels import POOL_LABEL, own_pods, selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret
 from ..base.ports import HEALTH_PORT, NODE_LISTENER_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
 from ..base.values import Object, compact
@@ -194,7 +194,7 @@ def headless_service(spec: SiteSpec) -> Object:
     body = {
         "type": "ClusterIP",
         "clusterIP": "None",
-        "selector": selector(spec.federation, NAME),
+        "selector": own_pods(spec.federation, NAME),
         "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
     }
     return service(spec, NAME, NAME, body)
@@ -238,7 +238,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     template = pod_template(
         spec,
         NAME,
-        pool,
+        pool if computes else clientapp.supernode_part(pool, volumes),
         init_containers=init_containers,
         containers=containers,
         volumes=volumes,

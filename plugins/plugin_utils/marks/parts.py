@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .proof import labels_of
@@ -14,6 +14,7 @@ from .proof import labels_of
 HUB, SITE = "hub", "site"
 # On rights (Roles, bindings and accounts), whose other labels are the same for both parts.
 PART = "federated.flower/part"
+BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 _NAME = "app.kubernetes.io/name"
 _APPLICATIONS = {
     "superlink": HUB,
@@ -32,7 +33,8 @@ _APPLICATIONS = {
     "skupper": "",  # both may have them; a Link to the hub has a name like those rights below
 }
 # Names of objects without that label: records of ApplySets, and rights that were created before the label was introduced.
-_NAMES = {"applyset-superlink": HUB, "applyset-supernode": SITE}
+HUB_RECORD = "applyset-superlink"
+_NAMES = {HUB_RECORD: HUB, "applyset-supernode": SITE}
 _PREFIXES = {"flower-hub-": HUB, "flower-site-": SITE}
 
 
@@ -44,3 +46,29 @@ def part_of(obj: Mapping[str, Any]) -> str:
     if labels.get(_NAME) in _APPLICATIONS:
         return _APPLICATIONS[labels[_NAME]]
     return _NAMES.get(name) or next((part for prefix, part in _PREFIXES.items() if name.startswith(prefix)), "")
+
+
+def needed_by_others(members: Sequence[dict[str, Any]], part: str, *, all_bindings: bool) -> list[dict[str, Any]]:
+    """Those members of a set that the other part of the federation needs: its own objects, and the accounts that its bindings name.
+
+    Args:
+        members: live objects of the set.
+        part: C(HUB) or C(SITE).
+        all_bindings: whether all bindings of the set are among them; if not, accounts of no part are needed.
+    """
+    own = [one for one in members if part_of(one) not in ("", part)]
+    named = {
+        (subject.get("namespace"), subject.get("name"))
+        for one in own
+        for subject in (one.get("subjects") or () if one["kind"] in BINDINGS else ())
+        if subject.get("kind") == "ServiceAccount"
+    }
+
+    def is_needed(one: Mapping[str, Any]) -> bool:
+        if part_of(one) not in ("", part):
+            return True
+        meta = one["metadata"]
+        unknown = not all_bindings and not part_of(one)
+        return one["kind"] == "ServiceAccount" and (unknown or (meta.get("namespace"), meta["name"]) in named)
+
+    return [one for one in members if is_needed(one)]

@@ -51,7 +51,8 @@ def fault(live: Mapping[str, Any] | None, wanted: Mapping[str, str]) -> str:
     if wanted.get(SITE) and there.get(SITE) and there[SITE] != wanted[SITE]:
         return (
             f"{holds} {there[SITE]}, another site of this federation. Two hosts of the inventory need two namespaces "
-            f"(supernode_namespace) where they are one cluster. If the host was renamed: {_claim()}"
+            "(supernode_namespace) where they are one cluster. If the host was renamed: federated.flower.site with --limit to the hub and "
+            f"-e flower_forget_sites={there[SITE]} frees the old name, then {_claim()}"
         )
     return ""
 

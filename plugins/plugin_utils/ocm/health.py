@@ -117,12 +117,13 @@ def _has_apps(seen: Seen) -> bool:
     return bool(seen.version) or addon_objects.APPS_NOTE in notes
 
 
-def with_nodes(row_: Mapping[str, Any], online: int) -> dict[str, Any]:
-    """A row with the number of SuperNodes that are online at the SuperLink; an empty one stays empty."""
+def with_nodes(row_: Mapping[str, Any], online: int | None) -> dict[str, Any]:
+    """A row with the number of SuperNodes that are online at the SuperLink, None if it is not known; an empty one stays empty."""
     if not row_:
         return {}
-    late = row_["state"] == READY and online < row_["desired"]
-    reported = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])} if late else {}
+    reported = {}
+    if row_["state"] == READY and online is not None and online < row_["desired"]:
+        reported = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])}
     return {**row_, "online": online, **reported}
 
 

@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..base.kinds import group_of
+from ..base.labels import POOL_LABEL
 from ..kube.api_errors import ApiError, NotServed
 from ..kube.client import Cluster, Resource
+from ..manifests import superlink
 from ..marks import parts, proof
 
 Object = dict[str, Any]
@@ -29,10 +33,13 @@ _AUTOMATIC = {
 }
 _ADMIN = ("RoleBinding", "admin")  # of OpenShift's template for projects
 _AUTOMATIC_KINDS = frozenset(("Event", "Endpoints"))
-_AUTOMATIC_GROUPS = ("metrics.k8s.io/", "events.k8s.io/")
+# The packages that catalogs of Operator Lifecycle Manager offer are shown in every namespace, and stored in none.
+_AUTOMATIC_GROUPS = ("metrics.k8s.io/", "events.k8s.io/", "packages.operators.coreos.com/")
+_COPIED_FROM = "olm.copiedFrom"  # Operator Lifecycle Manager deletes an object with this label whose original is not there
 _TOKENS = ("kubernetes.io/service-account-token", "kubernetes.io/dockercfg")
 _ACCOUNT = "kubernetes.io/service-account.name"
 _ACCOUNT_UID = "kubernetes.io/service-account.uid"
+_CLAIM = "PersistentVolumeClaim"
 _SHOWN = 8
 
 
@@ -72,15 +79,17 @@ def everything(cluster: Cluster, namespace: str) -> tuple[list[Object], str]:
 
 
 def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:
-    """Every kind that is in namespaces and can be listed, once, in the version that its group prefers.
+    """Every kind that is in namespaces and can be listed, once, in the version that its group prefers if that has it.
 
-    Groups that do not answer (those of an aggregated API whose server is down) are added to C(unseen).
+    Versions that do not answer (those of an aggregated API whose server is down) are added to C(unseen).
     """
-    versions = ["v1"]
+    versions = {"v1": None}
     for group in cluster.request("GET", "/apis").get("groups") or []:
-        preferred = (group.get("preferredVersion") or {}).get("groupVersion")
-        if preferred and not preferred.startswith(_AUTOMATIC_GROUPS):
-            versions.append(preferred)
+        for entry in (group.get("preferredVersion") or {}, *(group.get("versions") or ())):
+            version = entry.get("groupVersion")
+            if version and not version.startswith(_AUTOMATIC_GROUPS):
+                versions[version] = None
+    seen: set[tuple[str, str]] = set()
     for version in versions:
         try:
             served = cluster.resources(version)
@@ -88,7 +97,9 @@ def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:
             unseen.append(version)
             continue
         for resource in served:
-            if resource.namespaced and "list" in resource.verbs and resource.kind not in _AUTOMATIC_KINDS:
+            key = (group_of(version), resource.plural)
+            if resource.namespaced and "list" in resource.verbs and resource.kind not in _AUTOMATIC_KINDS and key not in seen:
+                seen.add(key)
                 yield resource
 
 
@@ -106,7 +117,8 @@ def strange(
         listed: all objects of a namespace.
         is_ours: whether an object is to go.
     """
-    objects = list({str(one["metadata"].get("uid")): one for one in listed}.values())
+    # Some APIs show objects that have no uid.
+    objects = list({one["metadata"].get("uid") or number: one for number, one in enumerate(listed)}.values())
     known = {one["metadata"].get("uid") for one in objects}
     return [one for one in objects if not is_ours(one) and not _is_automatic(one) and not known & _owners(one)]
 
@@ -122,16 +134,32 @@ def _is_ours(obj: Mapping[str, Any], federation: str, part: str) -> bool:
     if proof.is_adopted(obj) or parts.part_of(obj) not in ("", part):
         return False
     labels = proof.labels_of(obj)
-    # A StatefulSet creates its claims with the labels by which it finds its pods, and the record of an ApplySet has no federation.
-    # Those labels name the part as well. A claim of others may have the federation's name as its instance, for example that of a Helm release.
-    named = proof.is_managed(obj) or (obj["kind"] == "PersistentVolumeClaim" and parts.part_of(obj) == part)
+    # The claims of a StatefulSet do not have the label of their manager, and the record of an ApplySet has no federation.
+    named = proof.is_managed(obj) or is_claim_of_set(obj)
     return named and labels.get(proof.INSTANCE, federation if proof.is_managed(obj) else None) == federation
+
+
+def is_claim_of_set(obj: Mapping[str, Any]) -> bool:
+    """Whether a StatefulSet of this collection created a volume claim, as far as its labels and its name prove it. Pure.
+
+    The labels are those by which the StatefulSet finds its pods; managed-by is none of them. One that is there comes from another tool.
+    """
+    labels, claim = proof.labels_of(obj), obj["metadata"]["name"]
+    name, pool = labels.get("app.kubernetes.io/name"), labels.get(POOL_LABEL)
+    if obj["kind"] != _CLAIM or proof.MANAGED_BY in labels or proof.is_adopted(obj) or labels.get("app.kubernetes.io/component") != name:
+        return False
+    if pool is None:
+        return name == superlink.NAME and claim == superlink.CLAIM
+    # Patches can add templates of claims to a pool.
+    return parts.part_of(obj) == parts.SITE and re.search(rf"-{name}-{re.escape(pool)}-\d+$", claim) is not None
 
 
 def _is_automatic(obj: Mapping[str, Any]) -> bool:
     name = obj["metadata"]["name"]
     if (obj["kind"], name) in _AUTOMATIC:
         return True
+    if obj["kind"] == "ClusterServiceVersion":
+        return proof.labels_of(obj).get(_COPIED_FROM, "") not in ("", obj["metadata"].get("namespace"))
     account = proof.annotations_of(obj).get(_ACCOUNT, "")
     return obj["kind"] == "Secret" and obj.get("type") in _TOKENS and ("ServiceAccount", account) in _AUTOMATIC
 
@@ -140,7 +168,7 @@ def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
     """These objects, as a reason for a namespace to stay. Pure."""
     strange, own = [], 0
     for one in found:
-        made = proof.is_managed(one) or one["kind"] == "PersistentVolumeClaim"
+        made = proof.is_managed(one) or is_claim_of_set(one)
         if made and parts.part_of(one) not in ("", part) and not proof.is_adopted(one):
             own += 1
             continue

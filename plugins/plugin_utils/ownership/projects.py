@@ -22,6 +22,8 @@ from ..kube.client import Cluster
 from ..kube.cluster_platform import PROJECT_API, PROJECTS, has_projects
 from ..marks import proof
 
+_TAKEN_SECONDS = 15.0  # until its requester can see a project, at the latest
+
 
 def request_of(name: str, federation: str) -> Object:
     """What is sent to request a project. Pure."""
@@ -62,19 +64,24 @@ def missing(cluster: Cluster, names: Sequence[str], federation: str) -> list[str
     return [name for name, one in live.items() if one is None]
 
 
-def request(cluster: Cluster, name: str, federation: str, seconds: float) -> None:
-    """Request a project, and wait until this identity may work in it.
+def request(cluster: Cluster, name: str, federation: str, seconds: float) -> bool:
+    """Request a project, and wait until this identity may work in it. Returns whether this request created it.
 
     Raises:
         ClusterError: it is refused, belongs to someone else, has no mark, or is not usable in time.
     """
+    created = True
     try:
         cluster.request("POST", f"/apis/{PROJECT_API}/projectrequests", body=request_of(name, federation))
     except Conflict as error:
-        raise ClusterError(
-            f"{cluster.name}: there is a project {name}, and this identity may not see it: {error.text}. Set flower_namespace (or "
-            "flower_ca_namespace) to another name."
-        ) from error
+        # Another host of the same cluster, or another run, may have requested it a moment ago.
+        if not Waiter(cluster, min(seconds, _TAKEN_SECONDS)).until(lambda: _seen(cluster, name) is not None):
+            raise ClusterError(
+                f"{cluster.name}: there is a project {name}, and this identity may not see it: {error.text}. Set flower_namespace (or "
+                "flower_ca_namespace) to another name."
+            ) from error
+        missing(cluster, [name], federation)
+        created = False
     last = ""
 
     def usable() -> bool:
@@ -83,7 +90,7 @@ def request(cluster: Cluster, name: str, federation: str, seconds: float) -> Non
         if live is None:
             last = "it cannot be read yet"
             return False
-        if proof.project_of(live) != federation:
+        if created and proof.project_of(live) != federation:
             raise ClusterError(
                 f"{cluster.name}: project {name} was created without the description that was requested, so nothing proves for whom: the "
                 "cluster's template for projects leaves it out. Set flower_create_namespace to false to deploy into it as it is; it is "
@@ -94,6 +101,7 @@ def request(cluster: Cluster, name: str, federation: str, seconds: float) -> Non
 
     if not Waiter(cluster, seconds).until(usable):
         raise ClusterError(f"{cluster.name}: project {name} was requested, and is not usable after {seconds:g} s: {last}.")
+    return created
 
 
 def live(cluster: Cluster, name: str) -> Object | None:

@@ -14,6 +14,7 @@ from ..apply import applyset
 from ..audit import trail as audit
 from ..base.labels import MANAGER
 from ..base.names import PUBLIC_KEYS, SITE
+from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
 from ..kube.cluster_platform import PROJECT_API, PROJECTS
 from ..manifests import datasets
@@ -25,6 +26,9 @@ Object = dict[str, Any]
 _CLAIM = "PersistentVolumeClaim"
 _VOLUME = "PersistentVolume"
 _POLICY = "NetworkPolicy"
+_RIGHTS = "rights"  # the set of playbooks/rbac.yml
+_RBAC = "rbac.authorization.k8s.io"
+_WIDE = {(_RBAC, "ClusterRole"), (_RBAC, "ClusterRoleBinding")}
 _TRAIL = f"app.kubernetes.io/component={audit.COMPONENT}"
 
 
@@ -151,9 +155,7 @@ def _one_by_one(cluster: Cluster, asked: Request, name: str, staying: Collection
 
 def goes(item: Object, federation: str) -> bool:
     """Whether an object that was found by its labels is deleted. Pure."""
-    # A claim that a StatefulSet created says nothing but its federation; one of a dataset was created by this collection, or adopted.
-    of_set = item["kind"] == _CLAIM and not proof.is_managed(item) and not proof.is_adopted(item)
-    return of_set or proof.may_delete(item, federation)
+    return contents.is_claim_of_set(item) or proof.may_delete(item, federation)
 
 
 def _dataset_volumes(cluster: Cluster, asked: Request) -> list[Object]:
@@ -193,7 +195,23 @@ def _reason_to_stay(cluster: Cluster, asked: Request, namespace: Object, trail: 
         proof.project_of(namespace) and _may(cluster, "delete", name, "projects", group=PROJECTS, name=name)
     ):
         return "the rights to delete it are missing"
-    return contents.of_others(cluster, name, asked.federation, asked.part, project=bool(proof.project_of(namespace)))
+    reason = contents.of_others(cluster, name, asked.federation, asked.part, project=bool(proof.project_of(namespace)))
+    return reason or _wide_rights(cluster, asked.namespace)
+
+
+def _wide_rights(cluster: Cluster, namespace: str) -> str:
+    """Why the namespaces of a part stay: rights in the whole cluster. They would outlive the accounts, and belong to anyone who creates the same
+    namespace and account again. Empty if no such rights are recorded."""
+    try:
+        kinds, _namespaces = applyset.noted(cluster.get("v1", "ConfigMap", applyset.parent_name(_RIGHTS), namespace))
+    except Forbidden:
+        return ""  # who may only request projects may not see one that is not there
+    if not kinds & _WIDE:
+        return ""
+    return (
+        f"ConfigMap {namespace}/{applyset.parent_name(_RIGHTS)} records rights in the whole cluster: revoke them first, by federated.flower.rbac "
+        "with flower_rbac_apply=true and flower_rbac_state=absent, and run again"
+    )
 
 
 def _may(cluster: Cluster, verb: str, namespace: str, resource: str, **more: str) -> bool:

@@ -16,7 +16,7 @@ from ..hub import clients, credentials
 from ..hub.sources import builtin
 from ..lease import lease_object as lease
 from ..ledger import store as ledger
-from ..manifests import gateway, key_job, tracking
+from ..manifests import gateway, key_job, tracking, tunnel
 from ..rights.need import Spec
 from ..rights.table import SUPERLINK
 from ..site_keys import keys
@@ -37,7 +37,7 @@ HUB = {
 }  # fmt: skip
 #: Secrets of the hub in the namespace of the CA keys.
 CA = (builtin.CA, credentials.INTERNAL_CA, clients.CA)
-#: Secrets and ConfigMaps of a site, in addition to those of each pool.
+#: Secrets and ConfigMaps of a site, in addition to those of each pool and that of its HTTP proxy.
 SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, key_job.OWNER)}
 
 
@@ -47,6 +47,8 @@ def objects(part: str, spec: Spec) -> list[dict[str, Any]]:
     listed: list[tuple[str, str]] = [(kind, name) for kind, found in names.items() for name in found]
     if isinstance(spec, SiteSpec):
         listed += [("Secret", keys_secret(pool.name)) for pool in spec.pools]
+        if spec.has_proxy and spec.http_proxy_credentials:
+            listed.append(("Secret", tunnel.SECRET))
     return [
         {
             "apiVersion": lease.API if kind == lease.KIND else "v1",

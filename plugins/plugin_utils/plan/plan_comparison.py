@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..apply.content import content_digest
@@ -106,20 +106,19 @@ class Allowed:
                 return found
         return None
 
-    def fault(self, step: Step, done: Iterable[Mapping[str, Any]]) -> str:
+    def fault(self, step: Step, done: Collection[tuple[str, str]]) -> str:
         """Why an object must not be written; empty if it may.
 
         Args:
             step: what is about to be done.
-            done: what this run has written so far, as from C(written).
+            done: what this run has written so far: C(cluster) and C(object) of what C(written) returned.
         """
         if step.passing:
             return ""
         planned = self.entry(step)
         if planned is None:
             return "it is not in the plan, so it is not written. Make a new plan with federated.flower.plan"
-        again = any(one["cluster"] == step.host and one["object"] == planned["object"] for one in done)
-        wrong = self._fault(planned, step, again=again)
+        wrong = self._fault(planned, step, again=(step.host, str(planned["object"])) in done)
         return f"{wrong}, so it is not written. Make a new plan with federated.flower.plan" if wrong else ""
 
     @staticmethod

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..apply import diff
@@ -32,6 +32,8 @@ _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 _CERTIFICATE = re.compile(f"{_BEGIN}.*?{_END}", re.DOTALL)
 # Names that Open Cluster Management's configurations get from their content.
 _DIGEST_NAME = re.compile(r"-[0-9a-f]{12}$")
+_DIGESTS = re.compile(r"(?=(-[0-9a-f]{12}))")
+_MARK = "object "
 # What the API server chooses for a Service, another one in each dry run.
 _CHOSEN = ("clusterIP", "clusterIPs")
 
@@ -56,7 +58,64 @@ class _Compared(Mask):
         return "(secret)" if self._seen.get(where) == value else "(another secret)" if where in self._seen else "(new secret)"
 
 
-def entry(step: Step, stand_ins: Collection[str] = ()) -> Entry:
+class StandIns:
+    """Texts that stand in for what does not exist yet. A plan of many sites has thousands, so an object is not searched for each of them.
+
+    Args:
+        texts: those that are known at the beginning.
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._all: set[str] = set()
+        self._bodies: set[str] = set()
+        # By what every text has that contains one of them: its first certificate, or the digest at the end of a name.
+        self._certificates: dict[str, list[str]] = {}
+        self._names: dict[str, list[str]] = {}
+        self._others: list[str] = []
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """Add one: a certificate, the name of an object that comes from its content, a mark (C(mark_of)), or another text."""
+        if text in self._all:
+            return
+        self._all.add(text)
+        certificate, digits = _CERTIFICATE.match(text), _DIGEST_NAME.search(text)
+        if text.startswith(_MARK):
+            return
+        if certificate:
+            self._bodies.add(_body(text))
+            self._certificates.setdefault(certificate[0], []).append(text)
+        elif digits:
+            self._names.setdefault(digits[0], []).append(text)
+        else:
+            self._others.append(text)
+
+    def __contains__(self, text: str) -> bool:
+        return text in self._all
+
+    def within(self, text: str) -> list[str]:
+        """Those that a text contains."""
+        likely = [*self._others]
+        if self._certificates:
+            likely += [one for block in dict.fromkeys(_CERTIFICATE.findall(text)) for one in self._certificates.get(block, ())]
+        if self._names:
+            likely += [one for digits in dict.fromkeys(_DIGESTS.findall(text)) for one in self._names.get(digits, ())]
+        return [one for one in likely if one in text]
+
+    def without(self, text: str) -> str:
+        """A text without them: of a certificate all of it."""
+        text = _CERTIFICATE.sub(lambda match: _MADE_LATER if _body(match[0]) in self._bodies else match[0], text)
+        for one in self.within(text):
+            if not one.startswith(_BEGIN):
+                text = text.replace(one, _DIGEST_NAME.sub("-*", one) if _DIGEST_NAME.search(one) else _MADE_LATER)
+        return text
+
+
+_NONE = StandIns()
+
+
+def entry(step: Step, stand_ins: StandIns = _NONE) -> Entry:
     """The entry of an object that would be written.
 
     Args:
@@ -64,7 +123,7 @@ def entry(step: Step, stand_ins: Collection[str] = ()) -> Entry:
         stand_ins: texts that stand in for what does not exist yet.
     """
     later = step.desired is not None and (
-        mark_of(step.host, step.which) in stand_ins or any(one in text for text in _texts(step.desired) for one in stand_ins)
+        mark_of(step.host, step.which) in stand_ins or any(stand_ins.within(text) for text in _texts(step.desired))
     )
     after = None if step.desired is None else _after(step)
     found = {
@@ -78,14 +137,14 @@ def entry(step: Step, stand_ins: Collection[str] = ()) -> Entry:
         "sha256": "" if later or step.desired is None else content_digest(step.desired),
         "later": later,
         "pods": pod_changes.words(step.live, after),
-        "diff": _difference(step, after, stand_ins if later else ()),
+        "diff": _difference(step, after, stand_ins if later else _NONE),
     }
     return found | ({"for": [step.serves]} if step.serves != step.host else {})
 
 
 def mark_of(host: str, which: Id) -> str:
     """What is among the stand-ins for an object that depends on something unknown without containing it."""
-    return f"object {which} of {host}"
+    return f"{_MARK}{which} of {host}"
 
 
 def state(live: Mapping[str, Any] | None) -> str:
@@ -145,31 +204,17 @@ def _after(step: Step) -> Mapping[str, Any] | None:
     return {**step.now, "spec": spec}
 
 
-def _difference(step: Step, after: Mapping[str, Any] | None, stand_ins: Collection[str]) -> str:
+def _difference(step: Step, after: Mapping[str, Any] | None, stand_ins: StandIns) -> str:
     mask = _Compared()
     before = step.live if after is not None else None  # of an object that is deleted its name says enough
     texts = diff.entry(step.which, before, None, mask)["before"], ""
     mask.turn()
     texts = texts[0], diff.entry(step.which, None, after, mask)["after"]
     lines = difflib.unified_diff(texts[0].splitlines(), texts[1].splitlines(), "", "", n=3, lineterm="")
-    text = "\n".join([line.rstrip() for line in lines][2:])
-    return _without(text, stand_ins) if stand_ins else text
-
-
-def _without(text: str, stand_ins: Collection[str]) -> str:
-    """A text without what stands in for something: of a certificate all of it."""
-    bodies = [_body(one) for one in stand_ins if one.startswith(_BEGIN)]
-
-    def replaced(match: re.Match[str]) -> str:
-        return _MADE_LATER if any(body in _body(match[0]) for body in bodies) else match[0]
-
-    text = _CERTIFICATE.sub(replaced, text)
-    for one in stand_ins:
-        if not one.startswith(_BEGIN):
-            text = text.replace(one, _DIGEST_NAME.sub("-*", one) if _DIGEST_NAME.search(one) else _MADE_LATER)
-    return text
+    return stand_ins.without("\n".join([line.rstrip() for line in lines][2:]))
 
 
 def _body(pem: str) -> str:
-    """The base64 of a certificate, also of one in a diff, whose lines have a sign in front."""
-    return re.sub(r"[\s+]", "", pem.replace(_BEGIN, "").replace(_END, ""))
+    """The base64 of a certificate, also of one in a diff: its lines have a sign in front, and those of the certificate before are among them."""
+    lines = pem.replace(_BEGIN, "").replace(_END, "").splitlines()
+    return re.sub(r"[\s+]", "", "".join(line for line in lines if not line.startswith("-")))

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..ledger import records
 from . import clocks
 
 GOOD, WEAK, BAD, OPEN = "good", "weak", "bad", "not checked"
@@ -23,6 +24,8 @@ MOST_IDLE = 50
 BODY = 5_250_000
 _REFUSED = 401  # what the SuperLink answers to a call without a signature
 _WORDS = {GOOD: 1.0, WEAK: 0.5, BAD: 0.0}
+# What the hub keeps of all sites is one ConfigMap of at most 1 MiB: so many reasons of a site, and so many characters of each.
+_REASONS, _REASON = 3, 200
 
 
 @dataclass(frozen=True)
@@ -170,19 +173,37 @@ def _devices(seen: Sequence[str], resource: str) -> Check:
 
 
 def online(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], wanted: int | None = None) -> Check:
-    """Whether the SuperNodes of a site are online at the SuperLink.
+    """Whether the SuperNodes of a site are online at the SuperLink. One that still serves with a key that leaves counts.
 
     Args:
-        keys: those of the ledger that are in use, with C(node_id).
+        keys: those of the site's record in the ledger.
         nodes: node id -> its state at Flower.
         wanted: how many there should be; None if only the ledger knows.
     """
-    ids = [str(key["node_id"]) for key in keys]
-    count = sum((nodes.get(node) or {}).get("status") == "online" for node in ids)
-    all_of = max(len(ids), wanted or 0)
+    known = list(keys)
+    used = [key for key in known if not key.get("leaving")]
+    serving = records.stand_ins(known, nodes)
+    count = sum(_status(key, nodes) == "online" or (key["pool"], key["name"]) in serving for key in used)
+    all_of = max(len(used), wanted or 0)
     if all_of and count == all_of:
         return Check("SuperNodes", GOOD, f"{count} of {all_of} are online")
     return Check("SuperNodes", BAD, f"{count} of {all_of} are online; see status.yml")
+
+
+def has_come(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], *, by_hand: bool = False) -> bool:
+    """Whether a SuperNode of a site has ever been online, so that there is something to judge.
+
+    Args:
+        keys: as of C(online).
+        nodes: node id -> its state at Flower.
+        by_hand: whether people apply what is delivered, whenever they do. Then one has to be online now: it may not be back yet since the
+            site was admitted again, or its next version was written.
+    """
+    return any(_status(key, nodes) == "online" if by_hand else _status(key, nodes) not in ("", "registered") for key in keys)
+
+
+def _status(key: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> str:
+    return str((nodes.get(str(key["node_id"])) or {}).get("status", ""))
 
 
 def score(checks: Sequence[Check]) -> int | None:
@@ -192,7 +213,7 @@ def score(checks: Sequence[Check]) -> int | None:
 
 
 def entry(checks: Sequence[Check], now: str) -> dict[str, Any]:
-    """What is kept on the hub of a site."""
+    """The result of a site."""
     faults = [f"{one.pool + ': ' if one.pool else ''}{one.name}: {one.text}" for one in checks if one.verdict in (BAD, WEAK)]
     return {
         "at": now,
@@ -201,6 +222,14 @@ def entry(checks: Sequence[Check], now: str) -> dict[str, Any]:
         "reasons": faults,
         "checks": [asdict(one) for one in checks],
     }
+
+
+def kept(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What the hub keeps of the result of a site: without the single checks, and of many reasons the first."""
+    reasons = [one if len(one) <= _REASON else f"{one[: _REASON - 3]}..." for one in result.get("reasons") or []]
+    if len(reasons) > _REASONS + 1:
+        reasons = [*reasons[:_REASONS], f"and {len(reasons) - _REASONS} more"]
+    return {**{name: result.get(name) for name in ("at", "score", "accepted")}, "reasons": reasons}
 
 
 def table(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:

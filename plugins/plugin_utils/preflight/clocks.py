@@ -25,13 +25,13 @@ def between(skew: float | None, hub: float | None, *, signed: bool) -> tuple[str
     """What is wrong with a site's clock: a fault, a warning, or neither.
 
     Args:
-        skew: seconds by which the site's clock is ahead of the controller's, None when it is not known.
+        skew: seconds by which the site's clock is ahead of the control node's, None when it is not known.
         hub: the same of the hub; None when it was not checked.
         signed: whether SuperNodes sign their requests with the time (not with C(flower_insecure)).
     """
     if skew is None:
         return None, None
-    other = "controller" if hub is None else "hub"
+    other = "control node" if hub is None else "hub"
     ahead = skew - (hub or 0.0)
     word = _word(ahead, other)
     if signed and hub is not None:
@@ -48,8 +48,8 @@ def between(skew: float | None, hub: float | None, *, signed: bool) -> tuple[str
 
 
 def apart(skew: float | None) -> str | None:
-    """A warning when the hub's clock is not the controller's."""
-    return _word(skew, "controller") if skew is not None and abs(skew) > WARN else None
+    """A warning when the hub's clock is not the control node's."""
+    return _word(skew, "control node") if skew is not None and abs(skew) > WARN else None
 
 
 def validity(certificate: Mapping[str, str], skew: float | None, now: datetime.datetime) -> str | None:
@@ -57,14 +57,14 @@ def validity(certificate: Mapping[str, str], skew: float | None, now: datetime.d
 
     Args:
         certificate: C(not_before) and C(not_after), ISO 8601; may be empty.
-        skew: seconds by which the site's clock is ahead of the controller's.
-        now: the controller's time.
+        skew: seconds by which the site's clock is ahead of the control node's.
+        now: the control node's time.
     """
     if not certificate or skew is None:
         return None
     there = now + datetime.timedelta(seconds=skew)
     start, end = (datetime.datetime.fromisoformat(certificate[key]) for key in ("not_before", "not_after"))
-    shown = f"{there.replace(microsecond=0).isoformat()} by its clock ({_word(skew, 'controller')})"
+    shown = f"{there.replace(microsecond=0).isoformat()} by its clock ({_word(skew, 'control node')})"
     if there < start - CLOCK_ACCURACY:
         return f"the gateway's certificate is not valid before {start.isoformat()}, and it is {shown}; set the clock"
     if there > end:

@@ -85,11 +85,12 @@ def uses(spec: SiteSpec) -> list[Use]:
     return [Use(one, tuple(pools)) for one, pools in found.values()]
 
 
-def unseen(spec: SiteSpec, known: Collection[str] = ()) -> list[str]:
+def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub cannot look into a managed cluster") -> list[str]:
     """A warning about objects that must exist in a cluster that cannot be asked.
 
     Args:
         known: names of datasets that the site's workloads mount already.
+        why: the reason why nothing can be asked there.
     """
     needed = {
         f"{kind} {name}"
@@ -104,8 +105,8 @@ def unseen(spec: SiteSpec, known: Collection[str] = ()) -> list[str]:
     if not needed:
         return []
     return [
-        f"whether namespace {spec.namespace} has {', '.join(sorted(needed))} for its datasets is not known before the deployment: the hub "
-        "cannot look into a managed cluster. If one is missing, SuperNodes do not start, and the message says which"
+        f"whether namespace {spec.namespace} has {', '.join(sorted(needed))} for its datasets is not known before the deployment: {why}. "
+        "If one is missing, SuperNodes do not start, and the events of their pods say which"
     ]
 
 
@@ -296,7 +297,7 @@ def _volume(use: Use, desired: Live, seen: Seen, found: Verdict) -> None:
         return
     strange = proof.fault(desired, live)
     if strange:
-        found.faults.append(f"{use.name}: PersistentVolume {name}: {strange}")
+        found.faults.append(f"{use.name}: PersistentVolume {name}: {strange} Or use another name for the dataset")
         return
     policy = live["spec"].get("persistentVolumeReclaimPolicy")
     stays = "its data stays, since its reclaim policy is Retain"

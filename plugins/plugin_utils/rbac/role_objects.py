@@ -67,16 +67,28 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
         job = key_job.given_access(spec, key_job.secret_names(pool.name for pool in spec.pools))
     for holder in (CONTROLLER, SCIENTIST, AUDITOR, *([BACKUP] if part == SUPERLINK else [])):
         who = subjects(settings, holder, home)
-        accounts += [_account(part, spec, one) for one in who if one.namespace in own]
         granted = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))
         works = settings.get("works") or WORKS if holder == CONTROLLER else WORKS
-        for namespace, needs in granted.items() if who else ():
-            chosen = [need for need in needs if need.work in works]
-            if chosen:
-                roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, chosen, who)
+        chosen = {namespace: [need for need in needs if need.work in works] for namespace, needs in granted.items()}
+        if not who or not any(chosen.values()):
+            continue
+        accounts += [_account(part, spec, one) for one in who if one.namespace in own]
+        for namespace, needs in chosen.items():
+            if needs:
+                roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, needs, who)
     made = [item for name in own for item in namespace_manifests.objects(spec.beside(name))]
     unique = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in accounts}
     return [*made, *unique.values(), *roles, *job]
+
+
+def beside(objects: Sequence[Object], others: Sequence[Object]) -> list[Object]:
+    """The rights of a site without those objects that the hub in the same cluster has as well, such as a common namespace. Pure."""
+    there = {_id(item) for item in others}
+    return [item for item in objects if _id(item) not in there]
+
+
+def _id(item: Object) -> tuple[str, str, str]:
+    return item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]
 
 
 def _metadata(spec: PartSpec, name: str, namespace: str, **annotations: str) -> Object:
@@ -94,9 +106,11 @@ def _metadata(spec: PartSpec, name: str, namespace: str, **annotations: str) -> 
 
 
 def _account(part: str, spec: PartSpec, subject: Subject) -> Object:
-    # Hub and site may share a namespace, and with it the set of all rights. Names of Roles identify their part; these do not.
+    # Hub and site may share a namespace, and with it the set of all rights. Names of Roles identify their part; these do not. An account
+    # whose namespace is given may be of both.
     meta = _metadata(spec, subject.name, subject.namespace)
-    meta["labels"] = dict(sorted({**meta["labels"], parts.PART: _WORD[part]}.items()))
+    if not subject.is_placed:
+        meta["labels"] = dict(sorted({**meta["labels"], parts.PART: _WORD[part]}.items()))
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False}
 
 

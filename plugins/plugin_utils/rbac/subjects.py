@@ -10,7 +10,7 @@ Source: Kubernetes API reference, Subject (rbac.authorization.k8s.io/v1).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.values import text
@@ -35,11 +35,17 @@ _EVERYBODY = (
 
 @dataclass(frozen=True)
 class Subject:
-    """A subject that gets rights; C(namespace) is empty but for a ServiceAccount."""
+    """A subject that gets rights.
+
+    Attributes:
+        namespace: empty but for a ServiceAccount.
+        is_placed: whether a variable names this namespace.
+    """
 
     kind: str
     name: str
     namespace: str = ""
+    is_placed: bool = field(default=False, compare=False)
 
     def as_object(self) -> dict[str, str]:
         """The subject of a RoleBinding."""
@@ -91,8 +97,9 @@ def subjects(settings: Mapping[str, Any], holder: str, namespace: str) -> list[S
     """
     found = []
     for entry in _entries(settings.get(VARIABLES[holder])):
-        own = text(entry.get("namespace")) or namespace
-        found.append(Subject(entry["kind"], entry["name"], own if entry["kind"] == "ServiceAccount" else ""))
+        given = text(entry.get("namespace"))
+        own = (given or namespace) if entry["kind"] == "ServiceAccount" else ""
+        found.append(Subject(entry["kind"], entry["name"], own, bool(given)))
     return list(dict.fromkeys(found))
 
 

@@ -22,17 +22,20 @@ from ..hub.authority import trust_bundle
 from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
 from ..ledger import records
+from ..ledger.dataset_index import Files
 from ..ledger.package_index import Held
 from ..ledger.store import Ledger
-from ..manifests import superexec
+from ..manifests import datasets, superexec
 from ..pki import certificates, keypairs, library
+from ..preflight import dataset_checks
 from ..site_keys import keys, public
 from ..spec.part_spec import NOTHING
 from . import direct_status
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named
 
-_UNKNOWN = "the site gives no access: its pods cannot be asked"
+_NO_ACCESS = "the site gives no access"
+_UNKNOWN = f"{_NO_ACCESS}: its pods cannot be asked"
 _HUB_SECONDS = 30
 JOIN = "federated.flower.join -e flower_bundle_reply=FILE"
 
@@ -81,7 +84,17 @@ class Way:
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach). There is nothing to look at but the hub."""
         library.require()
-        return Looked("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at")
+        if hub.get("client_certificates") == "none" and self.keeper.store.read() is None:
+            raise ClusterError(
+                "the CA of client certificates signs bundles, and the hub has none: set superlink_client_certificates to required or optional "
+                "(flower_mtls to true), or another flower_delivery for this site."
+            )
+        warnings: list[str] = []
+        if any(pool.datasets for pool in self.site.spec.pools):
+            before = self.keeper.draft
+            known = [name for one in before.objects for name in datasets.names_of(one)] if before else []
+            warnings = dataset_checks.unseen(self.site.spec, known, why=_NO_ACCESS)
+        return Looked("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at", warnings)
 
     def numbers(self) -> dict[str, tuple[int, int]]:
         """See C(site.Reach). According to its last reply."""
@@ -105,7 +118,7 @@ class Way:
         self._dead = sorted({one for one in needed.dead if one in held})
         self._needed = keys.Wanted(needed.pools, self._dead, needed.client, needed.listener)
         found = public.survey(self._needed, published)
-        record = keeper.ledger.read_sites()[0].get(self.site.name)
+        record = keeper.ledger.read_record(self.site.name)
         in_use = self._in_use(needed.pools, published, set(dead), record)
         self._serving = {}
         for key in in_use:
@@ -238,7 +251,7 @@ class Way:
             raise ClusterError("no bundle was written for it: run site.yml for this site")
         return found
 
-    def measure(self, published: Mapping[str, str]) -> dict[str, Facts] | None:
+    def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
         """See C(site.Reach). Its pods cannot be asked."""
         return None
 
@@ -277,14 +290,16 @@ class Way:
     def _done(self, brought: Brought, *, remind: bool = True) -> Done:
         self._note(brought)
         made = [f"bundle version {brought.version} {'to write' if self.run.check else 'is'} in {brought.path}"]
-        done = Done(changed=brought.changed, diff=brought.diff if self.run.show_diff else [], msg=made[0])
+        files = Files(brought.version, self.keeper.answered)
+        done = Done(changed=brought.changed, diff=brought.diff if self.run.show_diff else [], msg=made[0], files=files)
         if remind and (steps := self._steps(brought)):
             done.warnings.append(f"{self.site.name}: bundle version {brought.version} in {brought.path}, signed by the CA {self.keeper.signer()}: {steps}")
         return done
 
     def _note(self, brought: Brought) -> None:
         if brought.new and self.run.check:
-            self.run.note(self.site.name, words=[f"bundle version {brought.version} to write, content {brought.content}"])
+            content = f", content {brought.content}" if brought.content else ""
+            self.run.note(self.site.name, words=[f"bundle version {brought.version} to write{content}"])
         elif brought.new:
             self.run.note(self.site.name, words=[f"bundle version {brought.version} written, SHA256SUMS {self.keeper.state['sums']}"])
 

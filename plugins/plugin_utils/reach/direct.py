@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..apply.engine import ApplyFailed, apply_objects
+from ..apply.order import Id, id_of
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL, query, selector
 from ..base.names import CLIENTAPP
@@ -24,8 +25,9 @@ from ..kube.client import Cluster
 from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp, superexec, supernode, tunnel
-from ..marks import proof, record
+from ..marks import parts, proof, record
 from ..rights.table import SUPERNODE
+from ..spec.pool_spec import DAEMON_SET
 from . import (
     direct_acceptance,
     direct_checks,
@@ -37,7 +39,7 @@ from . import (
     removing,
 )
 from .key_sources import SOURCES, KeySource, made, note_secrets
-from .pools import wanted
+from .pools import away, wanted
 from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named, unexpected
 
 APPLYSET = "supernode"
@@ -59,6 +61,7 @@ class Way:
         self.run, self.site = run, site
         self._cluster: Cluster | None = None
         self._login, self._obsolete = "", dict[str, str]()
+        self._away: dict[str, list[str]] | None = None
         self._pods = proof.pods_query(site.federation, supernode.NAME)
 
     @property
@@ -95,12 +98,18 @@ class Way:
             self.site.spec,
             allocation,
             dead,
-            lambda: self.cluster.list("v1", "Node"),
+            self._list_nodes,
             self._running_on,
         )
         found, outcome = self._source.make(needed)
         self._login, self._obsolete = outcome.login, outcome.obsolete
         return made(found, outcome, ready)
+
+    def _list_nodes(self) -> list[Object]:
+        """The cluster's nodes. Those that are not ready are kept: nothing waits for pods there."""
+        found = self.cluster.list("v1", "Node")
+        self._away = away(self.site.spec, found)
+        return found
 
     def _running_on(self, pool: str) -> set[str]:
         """Names of the nodes on which a pool has a pod."""
@@ -116,6 +125,9 @@ class Way:
         done = self._apply(objects, gate, self.site.seconds, refresh_pods=True)
         if self._obsolete and not done.failed and not self.run.rendering:
             done.changed |= self.run.check or self._drop_obsolete()
+        for pool, listed in (self._away or {}).items() if not self.run.rendering else ():
+            words = f"pool {pool}: not ready are the nodes {', '.join(listed)}; their SuperNodes are not waited for"
+            done.warnings.append(named(self.site.name, words))
         return self._try_proxy(done)
 
     def _drop_obsolete(self) -> bool:
@@ -168,6 +180,8 @@ class Way:
             return Done()
         if not self.run.check and self._replaces_apps(objects):
             gate()
+        if self._away is None and not self.run.check and supernode.needs_nodes(self.site.spec):
+            self._list_nodes()  # without TLS there are no keys, for which they would have been read
         try:
             result = apply_objects(
                 self.cluster,
@@ -180,9 +194,11 @@ class Way:
                 owner=record.notes(self.site.federation, self.site.name, self.site.identity) if refresh_pods else None,
                 claim=self.site.claim,
                 own_only=True,
+                part=parts.SITE,
                 wait=True,  # a pod that is about to be replaced still counts as online at the hub
                 wait_timeout=seconds,
                 image_seconds=self.site.image_seconds,
+                away=self._away_of(objects),
             )
         except ApplyFailed as error:
             return Done.of(error.result, failed=error.message)
@@ -190,12 +206,22 @@ class Way:
             refresh.touch_pods(self.cluster, self.site.namespace, self._pods)
         return Done.of(result)
 
+    def _away_of(self, objects: Sequence[Object]) -> dict[Id, int]:
+        """DaemonSet -> how many of its nodes are not ready."""
+        found = self._away or {}
+        pools = {id_of(item): item["metadata"]["labels"].get(POOL_LABEL, "") for item in objects if item["kind"] == DAEMON_SET}
+        return {which: len(found[pool]) for which, pool in pools.items() if pool in found}
+
     def _replaces_apps(self, objects: Sequence[Object]) -> bool:
         """Whether ClientApps in their own pods will be replaced."""
         apps = [item for item in objects if clientapp.is_one(item)]
-        return bool(apps) and any(
-            one["change"] == "changed" for one in apply_objects(self.cluster, apps, check=True).objects
+        if not apps:
+            return False
+        # With the label of the set, as they are applied: without it, each of them would differ.
+        foreseen = apply_objects(
+            self.cluster, apps, applyset=APPLYSET, applyset_namespace=self.site.namespace, prune=False, check=True
         )
+        return any(one["change"] == "changed" for one in foreseen.objects)
 
     def restart(self, wanted: Restart, result: Facts) -> None:
         """See C(site.Reach)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from ..apply import applyset
 from ..apply.engine import apply_objects
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
@@ -18,8 +19,9 @@ from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..manifests import key_job, namespace, tunnel
 from ..manifests.supernode import NAME
-from ..marks import proof
+from ..marks import proof, record
 from ..pki import keypairs
+from ..rights.table import SUPERNODE
 from ..rotation import internal, site_proof
 from ..site_keys import job, keys, proxy_secret, site_keygen
 from ..spec.site_spec import SiteSpec
@@ -61,6 +63,20 @@ def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
     return wanted
 
 
+def refuse_others(cluster: Cluster, site: Site) -> None:
+    """Called before keys are written: the preflight check may have been left out, and the objects come later.
+
+    Raises:
+        ClusterError: the namespace has the SuperNodes of another hub or site.
+    """
+    if site.claim:
+        return
+    parent = cluster.get("v1", "ConfigMap", applyset.parent_name(SUPERNODE), site.namespace)
+    why = record.fault(parent, record.notes(site.federation, site.name, site.identity))
+    if why:
+        raise ClusterError(f"{cluster.name}: {why}")
+
+
 def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[str]:
     """Names of the shared Secrets that a pod of the site is older than.
 
@@ -87,7 +103,9 @@ class AtController:
         spec, check = self.site.spec, self.run.check
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
         listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
-        live = {item["metadata"]["name"]: item for item in listed}
+        # Keys of another federation would count as keys of a pool that is gone; where a name is needed, they are refused when it is written.
+        own = [item for item in listed if not proof.is_managed(item) or proof.belongs(item, self.site.federation)]
+        live = {item["metadata"]["name"]: item for item in own}
         replaced = {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))}
         due = outdated(self.cluster, self.site, replaced)
         plan = keys.plan(
@@ -103,6 +121,8 @@ class AtController:
         written = (
             [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
         )
+        if plan.secrets:
+            refuse_others(self.cluster, self.site)
         space = missing_namespace(self.cluster, spec) if plan.secrets else []
         outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
         objects = outcome.objects
@@ -181,6 +201,7 @@ class AtSite:
         prepared: list[dict[str, str]] = []
 
         def prepare() -> None:
+            refuse_others(self.cluster, self.site)
             needed = [*missing_namespace(self.cluster, spec), key_job.owner(spec)]
             prepared.extend(apply_objects(self.cluster, needed, passing=True).objects)
 

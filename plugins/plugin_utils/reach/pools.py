@@ -40,6 +40,21 @@ def wanted(
     return keys.Wanted(pools, dead, site if spec.shows_certificate else "", door), ready
 
 
+def away(spec: SiteSpec, found: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """DaemonSet pool -> names of its nodes that are not ready; pools without such nodes are not in it.
+
+    Args:
+        spec: of the site.
+        found: the site's nodes.
+    """
+    result = {}
+    for pool in spec.pools:
+        chosen = nodes.eligible(found, pool.node_selector, pool.tolerations) if pool.is_daemon else []
+        if names := [node["metadata"]["name"] for node in chosen if not nodes.is_ready(node)]:
+            result[pool.name] = names
+    return result
+
+
 def _pools(
     spec: SiteSpec,
     allocation: Mapping[str, Any],

@@ -10,14 +10,20 @@ An entry names its module, which is loaded when a site is reached that way: dire
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.names import CONTROLLER, SITE
 from ..validate.bundle_faults import BUNDLE
 from ..validate.ocm_faults import OCM
-from .site import Facts, Reach, Run, Site
+from .site import Facts, Reach, Run, Site, Statuses
+
+if TYPE_CHECKING:  # they are loaded by name, so that mypy would not compare them with the protocols
+    from . import bundle, direct, ocm
+
+    _WAYS: tuple[Callable[[Run, Site], Reach], ...] = (bundle.Way, direct.Way, ocm.Way)
+    _STATUSES: tuple[Statuses, ...] = (bundle.statuses, direct.statuses, ocm.statuses)
 
 DIRECT = "direct"
 

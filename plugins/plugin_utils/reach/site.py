@@ -18,6 +18,7 @@ from ..apply.engine import Result
 from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
+from ..ledger.dataset_index import Files
 from ..ledger.package_index import Held
 from ..spec.site_spec import SiteSpec
 from ..validate.supernode_faults import supernode_faults
@@ -169,6 +170,7 @@ class Done:
         requests: requests to API servers.
         msg: a sentence.
         failed: whether it ended with an error after some of it was done; C(msg) is the error then.
+        files: which files were written, where the people of the site apply them; None where objects are applied.
     """
 
     changed: bool = False
@@ -179,6 +181,7 @@ class Done:
     requests: int = 0
     msg: str = ""
     failed: bool = False
+    files: Files | None = None
 
     @classmethod
     def of(cls, result: Result, *, failed: str = "") -> Done:

@@ -19,6 +19,8 @@ from .findings import Findings
 
 # How early the expiry of a certificate in the Skupper network is a problem: only the playbooks renew it.
 _SOON = datetime.timedelta(days=30)
+# The gateway loads its files within two minutes, and Flower counts a SuperNode as online for a minute after its last heartbeat.
+_DENIED = datetime.timedelta(minutes=3)
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
 
 
@@ -35,8 +37,9 @@ def fleet_report(
 
     Returns:
         C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate), C(clientapps)
-        (those in their own pods), C(http_proxy) (the address of the one on its way to the hub, or empty) and C(ocm), which is empty
-        for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one),
+        (those in their own pods), C(http_proxy) (the address of the one on its way to the hub, or empty), C(asked) (whether it is known
+        which of its SuperNodes are online; if not, C(online) of its pools is None) and C(ocm), which is empty for a site that is reached
+        directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one),
         C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists of
         sentences), C(findings) (both with their remedies, as C(findings.Finding)).
     """
@@ -126,6 +129,12 @@ def ends_soon(certificate: Mapping[str, Any], now: datetime.datetime) -> bool:
     return bool(start and end and start < end and now < end and end - now < (end - start) / 10)
 
 
+def _is_over(since: str, period: datetime.timedelta, now: datetime.datetime) -> bool:
+    """Whether a period that began at a time (ISO 8601) is over; also where that time cannot be read."""
+    start = times.moment(since)
+    return start is None or now - start > period
+
+
 def _named(text: str, sites: Mapping[str, Any]) -> str:
     """The site that a sentence begins with; empty for another."""
     first = text.partition(":")[0]
@@ -166,7 +175,8 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
     live = {item["pool"]: item for item in site["workloads"]}
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     apart = {item["pool"]: item for item in site.get("clientapps") or []}
-    pools = [_pool(pool, live.get(pool), record, hub["nodes"], apart.get(pool)) for pool in names]
+    asked = _has_answered(hub) and not record.get("fault")
+    pools = [_pool(pool, live.get(pool), record, hub["nodes"] if asked else None, apart.get(pool)) for pool in names]
     if site.get("bundle"):
         for pool in pools:  # a key and its successor are those of one SuperNode
             pool["registered"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
@@ -182,13 +192,14 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         found.problem(name, f"{name}: {site['trouble']}", remedies.site_pods(name, site["trouble"]))
     if access:
         found.problem(name, f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})", remedies.site_denied(name))
+        if sum(pool["online"] or 0 for pool in pools) and _is_over(access["since"], _DENIED, now):
+            found.problem(name, f"{name} is denied, and SuperNodes of it are online: the gateway does not refuse them", remedies.DENIED_ONLINE)
     apps = [_clientapp(one) for one in site.get("clientapps") or []]
     if not site.get("ocm"):
         for one in apps:
             if one["ready"] < one["desired"]:
                 text = f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
                 found.problem(name, text, remedies.site_pods(name, ""))
-    asked = hub["reachable"] and hub["deployed"] and not hub["error"]  # otherwise nothing is known of any SuperNode
     for pool in pools if not access else ():
         # Of a site that gives no access nothing is known but what is registered.
         wanted = pool["registered"] if site.get("bundle") else (pool["desired"] or 0)
@@ -207,13 +218,19 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         **about,
         "region": record["region"],
         "reachable": site["reachable"],
+        "asked": asked,
         "access": access,
         "certificate": client,
         "pools": pools,
         "clientapps": apps,
         "http_proxy": site.get("http_proxy") or "",
-        "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools)),
+        "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools) if asked else None),
     }
+
+
+def _has_answered(hub: Mapping[str, Any]) -> bool:
+    """Whether the SuperLink has listed its SuperNodes; otherwise nothing is known of any of them. What fails after that changes nothing."""
+    return bool(hub["reachable"] and hub["deployed"] and (hub["nodes"] or not hub["error"]))
 
 
 def _bare_findings(name: str, live: Mapping[str, Any], record: Mapping[str, Any], found: Findings) -> None:
@@ -238,10 +255,13 @@ def _pool(
     name: str,
     live: Mapping[str, Any] | None,
     record: Mapping[str, Any],
-    nodes: Mapping[str, Mapping[str, Any]],
+    nodes: Mapping[str, Mapping[str, Any]] | None,
     apps: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
+    """A pool. C(nodes): those of the SuperLink; None if it is not known which of them are those of this site."""
     ids = [key["node_id"] for key in record["keys"] if key["pool"] == name and key["node_id"]]
+    known = nodes is not None
+    nodes = nodes or {}
     found = [nodes[node] for node in ids if node in nodes]
     online = [node for node in found if node["status"] == "online"]
     # Flower reports when a node went offline, 60 s after its last heartbeat; an online one has reported within that time.
@@ -251,12 +271,13 @@ def _pool(
         "kind": live["kind"] if live else None,
         "desired": live["desired"] if live else None,
         "ready": live["ready"] if live else None,
-        "online": len(online),
-        "registered": len(found),
+        "online": len(online) if known else None,
+        "registered": len(found) if known else None,
         "version": live["version"] if live else "",
         "offset": record["pools"].get(name, {}).get("offset"),
         "datasets": _datasets(name, live, record, apps),
-        "last_seen": "now" if found and len(online) == len(found) else (left[0] if left else "never"),
+        **_promised((record.get("promised") or {}).get(name)),
+        "last_seen": "" if not known else "now" if found and len(online) == len(found) else (left[0] if left else "never"),
     }
 
 
@@ -267,6 +288,16 @@ def _datasets(
     if live is None:
         return sorted((record.get("datasets") or {}).get(pool, []))
     return sorted({*live.get("datasets", []), *(apps or {}).get("datasets", [])})
+
+
+def _promised(found: Mapping[str, int] | None) -> dict[str, Any]:
+    """Datasets of a site with a bundle of which it is not known whether they are applied: name -> version of the bundle."""
+    return {"promised": dict(found)} if found else {}
+
+
+def if_applied(version: int) -> str:
+    """What is said beside such a dataset."""
+    return f"if bundle version {version} is applied"
 
 
 def _clientapp(live: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,7 +330,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
         if not site["pools"]:
             bundle = site.get("bundle") or {}
             bare = f"bundle {bundle['version']}, not answered" if bundle.get("version") else "nothing deployed"
-            state = bare if site["reachable"] else "unreachable"
+            state = "unreachable" if not site["reachable"] else "unknown" if bundle and not site["asked"] else bare
             rows.append((site["cluster"], site["region"] or "", "", "", "", "", "", "", state))
     rows += [(name, "", "", "", "", "", "", "", "not in the inventory") for name in report["forgotten"]]
     widths = [max(len(str(row[n])) for row in [_COLUMNS, *rows]) for n in range(len(_COLUMNS))]
@@ -324,8 +355,11 @@ def _dataset_lines(sites: Sequence[Mapping[str, Any]]) -> list[str]:
     found: dict[str, list[str]] = {}
     for site in sites:
         for pool in site["pools"]:
+            place = f"{site['cluster']} {pool['name']}"
             for name in pool.get("datasets") or []:
-                found.setdefault(name, []).append(f"{site['cluster']} {pool['name']}")
+                found.setdefault(name, []).append(place)
+            for name, version in (pool.get("promised") or {}).items():
+                found.setdefault(name, []).append(f"{place} ({if_applied(version)})")
     return [f"dataset {name}: {', '.join(pools)}" for name, pools in sorted(found.items())]
 
 
@@ -376,16 +410,18 @@ def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
         state = "unreachable"
     elif site["access"]:
         state = "denied"
+    elif not site.get("bundle") and pool["desired"] is None:
+        state = "not deployed"
+    elif pool["desired"] == 0 and not pool["online"]:
+        state = "no replicas"
+    elif not site["asked"]:
+        state = "unknown"
     elif site.get("bundle"):
         state = "ok" if pool["online"] >= pool["registered"] else "offline"
-    elif pool["desired"] is None:
-        state = "not deployed"
-    elif not pool["desired"] and not pool["online"]:
-        state = "no replicas"
     else:
         state = "ok" if pool["online"] >= pool["desired"] else "offline"
     ready = "?" if pool["desired"] is None else f"{pool['ready']}/{pool['desired']}"
-    online = f"{pool['online']}/{pool['desired'] if pool['desired'] is not None else pool['registered']}"
+    online = f"{pool['online']}/{pool['desired'] if pool['desired'] is not None else pool['registered']}" if site["asked"] else "?"
     ends = site["certificate"].get("not_after", "")[:10]
     return (
         site["cluster"],

@@ -17,6 +17,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from ..base import times
 from .curve import drawn
+from .fleet import if_applied
 from .picture import SHAPES, WORDS, draw, state_of, way_of
 
 _SOON = 30  # days before a certificate ends in which it is marked
@@ -69,10 +70,15 @@ def _clean(value: Any) -> str:
 
 def _headline(report: Mapping[str, Any]) -> str:
     number, later = len(report["problems"]), len(report["warnings"])
-    online = sum(pool["online"] for site in report["sites"] for pool in site["pools"])
+    asked = [site for site in report["sites"] if site["asked"]]
+    online = sum(pool["online"] for site in asked for pool in site["pools"])
     state = "no problems" if not number else f"{number} problem{'s' if number > 1 else ''}"
     state += f", {later} warning{'s' if later > 1 else ''}" if later else ""
-    return f"{state}, {online} SuperNodes of {len(report['sites'])} sites are online"
+    unknown = len(report["sites"]) - len(asked)
+    if unknown and not asked:
+        return f"{state}, it is not known how many SuperNodes of {unknown} sites are online"
+    words = f", of {unknown} more it is not known" if unknown else ""
+    return f"{state}, {online} SuperNodes of {len(asked)} sites are online{words}"
 
 
 def _ends(not_after: str, now: datetime.datetime) -> dict[str, str]:
@@ -98,15 +104,20 @@ def _rows(site: Mapping[str, Any], anchor: str, way: str, now: datetime.datetime
         {
             **common,
             "pool": pool["name"],
-            "online": f"{pool['online']} of {pool['registered'] if pool['desired'] is None else pool['desired']}",
+            "online": f"{pool['online']} of {pool['registered'] if pool['desired'] is None else pool['desired']}" if site["asked"] else "unknown",
             "ready": "unknown" if pool["desired"] is None else f"{pool['ready']} of {pool['desired']}",
             "version": pool["version"],
             "last_seen": pool["last_seen"],
-            "datasets": ", ".join(pool.get("datasets") or []),
+            "datasets": ", ".join(_datasets(pool)),
         }
         for pool in site["pools"]
     ] or [{**common, **empty}]
     return [{**row, "anchor": anchor if number == 0 else ""} for number, row in enumerate(rows)]
+
+
+def _datasets(pool: Mapping[str, Any]) -> list[str]:
+    promised = pool.get("promised") or {}
+    return [*(pool.get("datasets") or []), *(f"{name} ({if_applied(version)})" for name, version in promised.items())]
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 #: States of a site, the worst first, and how people read them.
-WORDS = {"unreachable": "not reachable", "offline": "SuperNodes are offline", "denied": "denied", "absent": "nothing is deployed", "ok": "online"}
-#: A form for each state, so that nothing depends on colours: cross, triangle, diamond, ring, circle. Paths around 0, 0.
+WORDS = {
+    "unreachable": "not reachable",
+    "offline": "SuperNodes are offline",
+    "unknown": "not known whether SuperNodes are online",
+    "denied": "denied",
+    "absent": "nothing is deployed",
+    "ok": "online",
+}
+#: A form for each state, so that nothing depends on colours: cross, triangle, bar, diamond, ring, circle. Paths around 0, 0.
 SHAPES = {
     "unreachable": "M-7-4 -4-7 0-3 4-7 7-4 3 0 7 4 4 7 0 3 -4 7 -7 4 -3 0z",
     "offline": "M0-7 7 6 -7 6z",
+    "unknown": "M-7-3H7V3H-7z",
     "denied": "M0-7 7 0 0 7 -7 0z",
     "absent": "M-7-7H7V7H-7zM-4-4V4H4V-4z",
     "ok": "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z",
@@ -32,7 +40,10 @@ def state_of(site: Mapping[str, Any]) -> str:
     if site["access"]:
         return "denied"
     # Of a site that gives no access nothing is known but what is registered.
-    if not any(site.get("bundle") or pool["desired"] is not None for pool in site["pools"]):
+    deployed = any(site.get("bundle") or pool["desired"] is not None for pool in site["pools"])
+    if not site["asked"] and (deployed or site.get("bundle")):
+        return "unknown"
+    if not deployed:
         return "absent"
     return "ok" if all(pool["online"] >= _wanted(pool) for pool in site["pools"]) else "offline"
 
@@ -75,11 +86,15 @@ def draw(sites: Sequence[Mapping[str, Any]], network: Mapping[str, Any] | None =
 
 
 def _link(sites: Sequence[Mapping[str, Any]], network: Mapping[str, Any]) -> dict[str, str]:
-    """The line between the hub and a region: whole if all sites are online, dotted if none is, otherwise dashed; and what it stands for."""
-    online = sum(state_of(site) == "ok" for site in sites)
+    """The line between the hub and a region, and what it stands for. It is whole if all sites are online, dotted if none is, otherwise dashed; of dots and
+    dashes where it is not known of all of them."""
+    counts = Counter(state_of(site) for site in sites)
+    online, unknown = counts["ok"], counts["unknown"]
     ways = Counter(way_of(site, network) for site in sites)
     words = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
-    return {"link": "whole" if online == len(sites) else "part" if online else "none", "way": f"{online} of {len(sites)} sites online; {words}"}
+    link = "whole" if online == len(sites) else "unsure" if unknown else "part" if online else "none"
+    unsure = f", {unknown} not known" if unknown else ""
+    return {"link": link, "way": f"{online} of {len(sites)} sites online{unsure}; {words}"}
 
 
 def _box(name: str, sites: Sequence[Mapping[str, Any]], y: int) -> dict[str, Any]:

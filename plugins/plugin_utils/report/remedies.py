@@ -20,6 +20,10 @@ OUTPUTS_UNKNOWN = "If the SuperLink's pod is not ready, that is the cause; other
 HUB_SILENT = f"Do what the message says. {OUTPUTS_UNKNOWN}"
 OUTPUTS_FULL = "Delete outputs (federated.flower.outputs -e flower_outputs=prune), or set superlink_outputs_size to more"
 NETWORK = f"{SITE} repairs links and listeners and renews their certificates. What then remains is in the guide on Skupper."
+DENIED_ONLINE = (
+    "It recognizes a site by its client certificate: set superlink_client_certificates to required (flower_mtls to true), then run "
+    f"{SITE} --limit flower_hub"
+)
 NODE_UNKNOWN = "`flwr supernode unregister` in the SuperLink's pod removes it if it is not used"
 LEDGER = f"Run {SITE}: it says how the record is made again"
 LEASE_LEFT = f"It was killed, or lost its connection: what it had begun may be half done. The lease is free. Run {SITE} to complete it."

@@ -215,7 +215,8 @@ class Admission:
                 f"the gateway on {self.hub.name} does not request client certificates, so it cannot distinguish {site} from other sites: set "
                 "superlink_client_certificates to required (flower_mtls to true) and run federated.flower.site."
             )
-        if record is not None and not record.get("client"):
+        # A site without keys has nothing that could pass. The denial is by its name, which its first certificate has.
+        if record is not None and record["keys"] and not record.get("client"):
             raise ClusterError(
                 f"{site} has no client certificate, so the gateway cannot distinguish it from other sites: set supernode_mtls to true "
                 "for it and run federated.flower.site."

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +17,19 @@ from typing import Any
 from ..base import times
 from ..base.errors import ClusterError
 from ..base.values import Object
-from ..flower.cli import CONTAINER, FlowerCLI, superlink_state
+from ..flower.cli import CONTAINER, FlowerCLI, FlowerError, superlink_state
 from ..kube.client import Cluster
+from ..lease.parent import Abandoned
 from ..ledger.store import Ledger
 from ..manifests.superlink import POD
 from ..marks import proof
-from ..reach.site import Reach, Run, Site, named
+from ..reach.site import Reach, Run, Site
 from . import heal_plan
+from .heal_turn import Turn
 from .outcome import Outcomes, resting
+
+# Seconds after which no restart begins: the lease is held meanwhile, and a run of a schedule must end.
+_LONGEST = 1800.0
 
 
 @dataclass(frozen=True)
@@ -59,47 +65,48 @@ class Healer:
         self.ledger = Ledger(hub, namespace, federation, check=run.check)
         self.cli = FlowerCLI(hub, namespace)
         self.restarted = 0
-        # Node ids that were online again before their turn came.
-        self._came: set[str] = set()
+        # A connection is not for several threads.
+        self._one_at_the_hub = threading.Lock()
 
     def heal(self, sites: Mapping[str, Site], ways: Mapping[str, Reach], outcomes: Outcomes) -> dict[str, Any]:
         """Read the fleet, restart what is due, and wait for it.
 
         Returns:
             C(healed), C(due), C(waiting), C(given_up) (lists of dicts, see C(Lost.as_dict); a healed one has C(seconds)), C(unreadable)
-            (site -> why), and C(fault) and C(pause) of C(heal_plan.Plan).
+            (site -> why), and C(fault) and C(pause) of C(heal_plan.Plan). While the SuperLink does not run, C(fault) says so, and the rest is
+            not known.
 
         Raises:
-            ClusterError: the hub cannot be read, or its SuperLink does not run: then nothing is restarted.
+            ClusterError: the hub cannot be read, or has no federation.
             Abandoned: the playbook has ended; sites whose turn had not come are left as they are.
         """
-        started = self._superlink()
-        nodes = self.cli.nodes()
-        found, unreadable = self.ledger.read_sites()
+        found, damaged = self.ledger.read_sites()
+        unreadable = {name: words for name, words in damaged.items() if name in sites}
+        result: dict[str, Any] = {"healed": [], "due": [], "waiting": [], "given_up": [], "unreadable": unreadable, "fault": "", "pause": ""}
+        try:
+            started = self._superlink()
+            nodes = self.cli.nodes()
+        except FlowerError as error:
+            if not found and not damaged:
+                raise
+            # The hub is compared with the inventory nevertheless: what stopped it may be drift.
+            return {**result, "fault": error.message}
         pods = outcomes.each(resting(ways, lambda name: self._pods(sites[name], ways[name])), [*sites])
-        unreadable = {name: words for name, words in unreadable.items() if name in sites}
-        unreadable |= {name: outcomes[name].msg for name in sites if outcomes[name].failed}
         hub = heal_plan.Hub(found, self.ledger.read_book(), nodes, started)
         now = datetime.datetime.now(datetime.timezone.utc)
         plan = heal_plan.plan(hub, pods, now, datetime.timedelta(seconds=self.options.after))
-        result: dict[str, Any] = {"healed": [], "due": [], "unreadable": unreadable}
         result |= {"fault": plan.fault, "pause": plan.pause}
         result["waiting"] = [one.as_dict() for one in plan.waiting]
         result["given_up"] = [one.as_dict() for one in plan.given_up]
         if not self.options.restart or self.run.check:
             result["due"] = [one.as_dict() for listed in plan.restart.values() for one in listed]
-            return result
-        for name in found:
-            if found[name].get(heal_plan.HEALING):
-                self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
-        for name, lost in plan.restart.items():
-            outcomes.go_on()
-            try:
-                self._site(ways[name], lost, result)
-            except ClusterError as error:
-                result["unreadable"][name] = named(name, error.message)
-            finally:
-                ways[name].rest()
+        else:
+            for name in found:
+                if found[name].get(heal_plan.HEALING):
+                    self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
+            if plan.restart:
+                self._restart_all(plan.restart, ways, outcomes, result)
+        result["unreadable"] |= {name: outcomes[name].msg for name in sites if outcomes[name].failed}
         return result
 
     def _superlink(self) -> datetime.datetime | None:
@@ -107,7 +114,7 @@ class Healer:
         pod = self.hub.get("v1", "Pod", POD, self.namespace)
         seen = superlink_state(pod)
         if pod is None or seen is not None:
-            raise ClusterError(
+            raise FlowerError(
                 f"the SuperLink does not run, so no SuperNode is restarted: pod {self.namespace}/{POD} on {self.hub.name}: {seen}"
             )
         running = [one["state"]["running"] for one in pod["status"]["containerStatuses"] if one["name"] == CONTAINER]
@@ -117,48 +124,55 @@ class Healer:
         pods = way.pods()
         return None if pods is None else [pod for pod in pods if proof.belongs(pod, site.federation)]
 
-    def _site(self, way: Reach, lost: Sequence[heal_plan.Lost], result: dict[str, Any]) -> None:
-        """One after the other, or all at once; the first that does not come back ends it."""
-        batches = [list(lost)] if self.options.together else [[one] for one in lost]
-        for number, batch in enumerate(batches):
-            back = self._restart(way, batch)
-            result["healed"] += [
-                {**one.as_dict(), "seconds": round(back[one.node], 1)} for one in batch if one.node in back
-            ]
-            missing = [one for one in batch if one.node not in back and one.node not in self._came]
-            if missing:
-                late = f"it was restarted and is not online after {self.options.seconds} s"
-                behind = f"restart of {missing[0].pool}/{missing[0].name} did not help, so this one was left alone"
-                result["waiting"] += [{**one.as_dict(), "why": late} for one in missing]
-                result["waiting"] += [
-                    {**one.as_dict(), "why": behind} for rest in batches[number + 1 :] for one in rest
-                ]
-                return
+    def _restart_all(
+        self, todo: Mapping[str, Sequence[heal_plan.Lost]], ways: Mapping[str, Reach], outcomes: Outcomes, result: dict[str, Any]
+    ) -> None:
+        """Restart at all sites at the same time; fills in C(healed), C(waiting) and C(fault). A site that fails is left to C(outcomes)."""
+        turns = {name: Turn(lost, together=self.options.together, seconds=self.options.seconds) for name, lost in todo.items()}
 
-    def _restart(self, way: Reach, batch: Sequence[heal_plan.Lost]) -> dict[str, float]:
-        """Node id -> seconds until it was online, of those that are."""
-        site = batch[0].site
-        fresh = self.cli.nodes()
-        begun = time.monotonic()
-        todo = [one for one in batch if fresh.get(one.node, {}).get("status") != "online"]
-        self._came |= {one.node for one in batch if one not in todo}
-        before = {one.node: fresh.get(one.node, {}).get("online-at") for one in todo}
-        if todo:
-            # Before the restart: if this run ends here, the next one knows of it.
-            now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-            self.ledger.change_record(site, lambda record: heal_plan.tried(record, [one.node for one in todo], now))
-            self.restarted += len(todo)
-            way.restart_pods([one.pod for one in todo])
-            self.run.say(f"{site}: waiting for {', '.join(one.pod['metadata']['name'] for one in todo)}")
-        back: dict[str, float] = {}
-        while True:
-            fresh = self.cli.nodes()
-            for node in before:
-                state = fresh.get(node, {})
-                if state.get("status") == "online" and state.get("online-at") != before[node]:
-                    back.setdefault(node, time.monotonic() - begun)
-            if len(back) == len(before) or time.monotonic() - begun >= self.options.seconds:
-                break
-            time.sleep(1)
-        self.ledger.change_record(site, partial(heal_plan.settled, nodes=fresh))
-        return back
+        def restart(name: str) -> None:
+            turns[name].begin(time.monotonic())
+            self._restart(ways[name], turns[name].batch)
+
+        step, end = resting(ways, restart), time.monotonic() + _LONGEST
+        try:
+            while True:
+                nodes = self.cli.nodes()
+                now = time.monotonic()
+                for name in [name for name, turn in turns.items() if turn.hear(nodes, now)]:
+                    self._settle(name, nodes, outcomes)
+                if now >= end:
+                    for turn in turns.values():
+                        turn.leave(f"restarts took {_LONGEST:.0f} s, so this one is left to the next run")
+                due = [name for name, turn in turns.items() if not outcomes[name].failed and turn.take(nodes)]
+                self.restarted += sum(len(turns[name].batch) for name in due)
+                outcomes.each(step, due)
+                for name in [name for name in turns if outcomes[name].failed]:
+                    turns[name].drop()
+                for name in [name for name in due if not outcomes[name].failed]:
+                    self.run.say(f"{name}: waiting for {', '.join(one.pod['metadata']['name'] for one in turns[name].batch)}")
+                if not any(turn.batch for turn in turns.values()):
+                    break
+                outcomes.go_on()
+                time.sleep(1)
+        except Abandoned:
+            raise
+        except ClusterError as error:  # of the hub: what was done until then is reported nevertheless
+            result["fault"] = error.message
+            for turn in turns.values():
+                turn.stop("whether it is online is not known, since the SuperLink did not answer")
+        result["healed"] += [one for turn in turns.values() for one in turn.healed]
+        result["waiting"] += [one for turn in turns.values() for one in turn.waiting]
+
+    def _restart(self, way: Reach, batch: Sequence[heal_plan.Lost]) -> None:
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        # Before the restart: if this run ends here, the next one knows of it.
+        with self._one_at_the_hub:
+            self.ledger.change_record(batch[0].site, lambda record: heal_plan.tried(record, [one.node for one in batch], now))
+        way.restart_pods([one.pod for one in batch])
+
+    def _settle(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:
+        try:
+            self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
+        except ClusterError as error:
+            outcomes.fail(name, error.message)

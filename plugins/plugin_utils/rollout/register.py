@@ -6,9 +6,8 @@
 
 from __future__ import annotations
 
-import datetime
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +72,7 @@ class Registry:
         sites: Mapping[str, KeysMade],
         regions: Mapping[str, str | None],
         without_range: Mapping[str, Sequence[str]],
+        claiming: Collection[str] = (),
     ) -> Registered:
         """Update ledger and SuperLink to the keys that the sites have.
 
@@ -80,11 +80,15 @@ class Registry:
             sites: site -> its keys.
             regions: site -> its region.
             without_range: site -> its pools that do not count across the fleet.
+            claiming: sites that take over what another one deployed. Where they have its keys, they need new ones: these are dead, and
+                nothing is done for the site.
 
         Raises:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
         """
         known, unreadable = self.ledger.read_sites()
+        taken = {name: held for name in claiming if (held := claims.of_others(name, sites[name].keys, known))}
+        sites = {name: site for name, site in sites.items() if name not in taken}
         self._in_use: dict[str, list[str]] = {}
         claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
         self._faults = {name: unreadable[name] for name in sites if name in unreadable} | claims.refused(claimed, known)
@@ -112,12 +116,12 @@ class Registry:
         check = self.run.check
         return Registered(
             changed=set(changed),
-            dead={name: records.dead_keys(record) for name, record in final.items()},
+            dead=taken | {name: records.dead_keys(record) for name, record in final.items()},
             certificates={name: record.get("client", {}).get("certificate", "") for name, record in final.items()},
             restart={
                 name
                 for name, record in final.items()
-                if (records.leaving(record) if check else records.runs_with_another_key(record, nodes))
+                if (records.leaving(record) if check else records.runs_with_another_key(record, nodes, claiming=name in claiming))
             },
             faults=dict(self._faults),
             issued=set(issued),
@@ -182,12 +186,7 @@ class Registry:
 
         def authority() -> pki.Issued:
             if not ca:
-                stand_in = live is None
-                ca.append(
-                    pki.make_ca("created together with the hub", datetime.timedelta(days=1))
-                    if stand_in
-                    else store.authority(settings)
-                )
+                ca.append(clients.stand_in() if live is None else store.authority(settings))
             return ca[0]
 
         reasons = {}

@@ -122,11 +122,12 @@ class Rollout:
         registered = self._register(keys)
         again = [name for name in keys if registered.dead.get(name) and not self.outcomes[name].failed]
         if again:
-            # Keys that Flower takes no more: they were unregistered, or the ledger has lost their node ids.
+            # Keys that Flower takes no more: they were unregistered, or the ledger has lost their node ids. Or those of another site.
             keys |= self.outcomes.each(resting(self.ways, lambda name: self._make(name, registered.dead[name])), again)
             second = self._register({name: keys[name] for name in again})
             registered.dead.update(second.dead)
             registered.restart |= second.restart
+            registered.changed |= second.changed
         alive = [name for name in keys if not registered.dead.get(name)]
         for name in alive:
             if keys[name].due and KEYS not in self.options.renew:
@@ -134,8 +135,9 @@ class Rollout:
                 self.outcomes.each(resting(self.ways, partial(self._restart, files=_SHARED, online=False)), [name])
         # A pod with a dead key would never be ready; the site's last step reports the remedy.
         failed = {name for name in alive if self.outcomes[name].failed}
-        self.outcomes.each(resting(self.ways, self._apply), alive)
-        self._note_datasets([name for name in alive if name not in failed])
+        self._note_homes([name for name in alive if name in registered.changed and name not in failed])
+        applied = self.outcomes.each(resting(self.ways, self._apply), alive)
+        self._note_datasets([name for name in alive if name not in failed], applied)
         for name in alive:
             renew = KEYS in self.options.renew
             if renew or name in registered.restart or keys[name].renewed:
@@ -202,6 +204,7 @@ class Rollout:
             keys,
             {name: spec.region or None for name, spec in specs.items()},
             {name: numbers.without_range(spec.pools) for name, spec in specs.items()},
+            [name for name in keys if self.sites[name].claim],
         )
         for name in keys:
             site = self.sites[name]
@@ -215,16 +218,22 @@ class Rollout:
             self.outcomes.fail(name, fault)
         return registered
 
-    def _note_datasets(self, names: Sequence[str]) -> None:
+    def _note_datasets(self, names: Sequence[str], applied: Mapping[str, Done]) -> None:
         """Record at the hub which datasets the sites have that were applied; nothing while no site of the fleet has one.
 
-        A site that failed while it was applied may have lost datasets already, and does not have new ones for sure.
+        A site that failed while it was applied may have lost datasets already, and does not have new ones for sure. Nor does one whose people
+        apply files.
+
+        Args:
+            names: the sites.
+            applied: site -> its outcome, of those that did not fail.
         """
         deployed = {
             name: {pool.name: [one.name for one in pool.datasets] for pool in self.sites[name].spec.pools}
             for name in names
         }
         doubtful = {name for name in names if self.outcomes[name].failed}
+        by_hand = {name: done.files for name, done in applied.items() if done.files is not None}
         if not deployed:
             return
         ledger = self.hub.ledger
@@ -235,7 +244,7 @@ class Rollout:
         def updated(index: dataset_index.Index) -> dataset_index.Index:
             # Records are read after the index: a site that another controller has added to it has one.
             found, unreadable = ledger.read_sites()
-            return dataset_index.updated(index, deployed, found, doubtful=doubtful, unreadable=unreadable)
+            return dataset_index.updated(index, deployed, found, by_hand=by_hand, doubtful=doubtful, unreadable=unreadable)
 
         ledger.change_datasets(updated)
         after = updated(before)
@@ -243,6 +252,34 @@ class Rollout:
             was, now = dataset_index.of_site(before, name), dataset_index.of_site(after, name)
             self.outcomes[name].changed |= was != now
             self.run.note(name, datasets=dataset_index.changes(was, now))
+
+    def _note_homes(self, names: Sequence[str]) -> None:
+        """Record at the hub which new SuperNodes these sites have, before they start: data scientists may not read the ledger itself.
+
+        Until their pods can be asked, nothing is known of the packages of new pools. What cannot be recorded is a warning.
+        """
+        if not names or self.run.check:
+            return
+        ledger = self.hub.ledger
+
+        def updated(index: package_index.Index) -> package_index.Index:
+            found, unreadable = ledger.read_sites()
+            return package_index.updated(index, {name: self._expected(name, index) for name in names}, found, None, unreadable=unreadable)
+
+        try:
+            ledger.change_packages(updated)
+        except ClusterError as error:
+            for name in names:
+                words = f"its new SuperNodes are not recorded at the hub, so runs that stay in a region do not know them: {error.message}"
+                self.outcomes[name].warnings.append(named(name, words))
+
+    def _expected(self, name: str, index: package_index.Index) -> dict[str, Held]:
+        """Pool -> what its image holds, as far as that is known before a site is deployed."""
+        spec, known = self.sites[name].spec, package_index.of_site(index, name)
+        return {
+            pool.name: known.get(pool.name) or Held(superexec.image_of(spec, pool), why=package_index.NOT_ASKED)
+            for pool in spec.pools
+        }
 
     def _note_packages(self, names: Sequence[str]) -> None:
         """Record at the hub which packages the images of these sites' ClientApps, and the ServerApp's, hold.
@@ -254,9 +291,8 @@ class Rollout:
         ledger, hub = self.hub.ledger, self.hub
         try:
             before = ledger.read_packages()
-            deployed = self.outcomes.each(
-                resting(self.ways, lambda name: self._packages(name, package_index.of_site(before, name))), names
-            )
+            was = {name: package_index.asked_of_site(before, name) for name in names}
+            deployed = self.outcomes.each(resting(self.ways, lambda name: self._packages(name, was[name])), names)
             known = package_index.of_serverapp(before)
             serverapp = image_packages.of_serverapp(hub.hub, hub.namespace, hub.federation, known)
 
@@ -272,7 +308,7 @@ class Rollout:
                 self.outcomes[name].warnings.append(named(name, words))
             return
         for name, pools in deployed.items():
-            changes = package_index.changes(package_index.of_site(before, name), pools)
+            changes = package_index.changes(was[name], pools)
             self.outcomes[name].changed |= bool(changes)
             self.run.note(name, words=changes)
 
@@ -405,12 +441,12 @@ class Rollout:
     def deploy_apps(self, options: Mapping[str, AppsOptions]) -> None:
         """Deploy the ClientApps of the sites where they are in their own pods, and nothing else."""
 
-        def one(name: str) -> None:
+        def one(name: str) -> Done:
             site, wanted = self.sites[name], options[name]
             site.spec = replace(site.spec, clientapp_wait=wanted.wait, clientapp_force=wanted.force)
             if not site.spec.has_apps_apart:
                 self.outcomes[name].msg = "its ClientApps run beside its SuperNodes"
-                return
+                return Done()
             done = self.ways[name].apply_apps(
                 supernode.clientapps(site.spec), lambda: self.wait_no_run(site), wanted.seconds
             )
@@ -418,17 +454,18 @@ class Rollout:
             self.outcomes[name].msg = done.msg
             if done.failed:
                 raise ClusterError(done.msg)
+            return done
 
         self.settle()
         self._refuse_new_claims()
         tried = self.outcomes.good()
-        self.outcomes.each(resting(self.ways, one))
+        applied = self.outcomes.each(resting(self.ways, one))
         mounting = {name for name in tried if any(pool.datasets for pool in self.sites[name].spec.pools)}
         # Without datasets this needs nothing of the hub, unless there may have been some until now.
         noted = [name for name in tried if name in mounting or self.outcomes[name].changed]
         noted = [name for name in noted if self.sites[name].spec.has_apps_apart]
         try:
-            self._note_datasets(noted)
+            self._note_datasets(noted, applied)
         except ClusterError as error:
             for name in noted:
                 if name in mounting:

@@ -54,12 +54,7 @@ def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping
     for site, record in sorted(found.items()):
         if exemption(site, book, found):
             continue
-        # A pod that has not been restarted with its new key serves with its old one.
-        serving = {
-            (key["pool"], key["name"])
-            for key in records.leaving(record).values()
-            if nodes.get(key["node_id"] or "", {}).get("status") == "online"
-        }
+        serving = records.stand_ins(record["keys"].values(), nodes)
         away = [
             f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}"
             for key in expected(record)
@@ -117,13 +112,16 @@ def wait_no_run(
         FlowerError: timeout; with the run and the remedy.
     """
     deadline = time.monotonic() + seconds
+    busy: list[Mapping[str, Any]] = []
     reported = ""
     while True:
-        busy = active(read_all(cli))
-        if not busy:
-            return
-        words = describe(busy)
         left = deadline - time.monotonic()
+        # When those that are known are over, and not before: to list all costs, see C(cli.listing).
+        if not busy or left <= 0:
+            busy = active(read_all(cli))
+            if not busy:
+                return
+        words = describe(busy)
         if left <= 0:
             remedy = f"with {way_out[1]} to do it nevertheless" if way_out[1] else f"with a longer {way_out[0]}"
             raise FlowerError(
@@ -133,4 +131,5 @@ def wait_no_run(
         if words != reported:
             say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")
             reported = words
-        look(cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1)
+        seen = look(cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1)
+        busy = busy[1:] if seen.finished else [{**busy[0], "status": seen.status}, *busy[1:]]

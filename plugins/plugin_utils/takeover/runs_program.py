@@ -24,7 +24,7 @@ def main() -> None:
             with open(os.path.join(folder, "config.toml"), "w", encoding="utf-8") as stream:
                 stream.write(f'[superlink]\ndefault = "here"\n\n[superlink.here]\naddress = "127.0.0.1:{request["port"]}"\n{trust}\n')
             done = subprocess.run(
-                ["flwr", "list", "here", "--format", "json"],
+                ["flwr", *request["list"], "here", "--format", "json"],
                 env={**os.environ, "FLWR_HOME": folder, "HOME": folder, "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"},
                 capture_output=True,
                 text=True,

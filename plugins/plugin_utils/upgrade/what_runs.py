@@ -10,7 +10,7 @@ those of the hub) and C(images) (container -> image).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.images import images_of
@@ -116,10 +116,19 @@ def warnings(hub_want: What, live: Mapping[str, What], want: Mapping[str, What])
 
 
 def table(
-    hub: str, hub_live: What, hub_want: What, waves: Sequence[Sequence[str]], live: Mapping[str, What], want: Mapping[str, What]
+    hub: str,
+    hub_live: What,
+    hub_want: What,
+    waves: Sequence[Sequence[str]],
+    live: Mapping[str, What],
+    want: Mapping[str, What],
+    by_hand: Collection[str] = (),
 ) -> list[str]:
-    """The plan in lines for people."""
+    """The plan in lines for people. C(by_hand): sites that get files, which their own people apply."""
     lines = [f"hub {hub}: {change(hub_live, hub_want)}"]
     for number, wave in enumerate(waves, 1):
-        lines += [f"wave {number} of {len(waves)}, {site}: {change(live.get(site) or NOTHING, want[site])}" for site in wave]
+        for site in wave:
+            given = f"a bundle with {want[site]['version']}, which its own people apply"
+            words = given if site in by_hand else change(live.get(site) or NOTHING, want[site])
+            lines.append(f"wave {number} of {len(waves)}, {site}: {words}")
     return lines

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from ..base.names import CONTROLLER
 from ..base.values import boolean, text
+from ..manifests import tunnel
 from ..spec.part_spec import SKUPPER
 from ..spec.proxy_spec import PASSWORD, USERNAME
 from .faults import Faults, Shape, Spec
@@ -40,6 +41,7 @@ def proxy_faults(spec: Spec, faults: Faults) -> None:
     _address_fault(text(own["address"]), faults)
     faults.networks("http_proxy.cidrs", own.get("cidrs"))
     _way_faults(spec, own, faults)
+    _name_faults(spec, faults)
     _credential_faults(spec, own, given, faults)
 
 
@@ -71,6 +73,18 @@ def _way_faults(spec: Spec, own: Spec, faults: Faults) -> None:
         faults.add(
             "superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call the HTTP proxy; use http_proxy.cidrs"
         )
+
+
+def _name_faults(spec: Spec, faults: Faults) -> None:
+    """Containers that are added under the name of the proxy's own, which is there with a proxy only."""
+    pools = spec.get("pools")
+    parts = {"": spec, **{f"pools[{number}].": pool for number, pool in enumerate(pools if isinstance(pools, list) else [])}}
+    for at, part in parts.items():
+        for key in ("init_containers", "extra_containers"):
+            listed = part.get(key) if isinstance(part, Mapping) else None
+            for number, one in enumerate(listed if isinstance(listed, list) else []):
+                if isinstance(one, Mapping) and one.get("name") == tunnel.NAME:
+                    faults.add(f"{at}{key}[{number}].name", tunnel.NAME, "is the container that goes through the HTTP proxy; use another name")
 
 
 def _credential_faults(spec: Spec, own: Spec, given: Spec, faults: Faults) -> None:

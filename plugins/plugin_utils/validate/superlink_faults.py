@@ -22,6 +22,8 @@ from .metrics_faults import metrics_faults
 from .policy_faults import peer_faults, policy_faults
 from .tracking_faults import tracking_faults
 
+# cert-manager, pkg/apis/certmanager/v1/const.go: MinimumRenewBefore.
+_CERT_MANAGER_RENEWS = datetime.timedelta(minutes=5)
 CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
 
@@ -224,6 +226,8 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
             spec.get("renew_before"),
             f"is not between 0 and the {days} days of superlink_certificate_days",
         )
+    elif before is not None and source == CERT_MANAGER and before < _CERT_MANAGER_RENEWS:
+        faults.add("renew_before", spec.get("renew_before"), "is less than the 5 minutes that cert-manager needs")
 
 
 def _exposure_faults(spec: Spec, faults: Faults) -> None:

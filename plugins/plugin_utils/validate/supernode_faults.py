@@ -221,7 +221,7 @@ def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faul
     faults.env(f"{at}env", keys.get("env"))
     faults.arguments(f"{at}extra_args", keys.get("extra_args"), SUPERNODE_OPTIONS)
     faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), CLIENTAPP_OPTIONS)
-    if keys.get("volumes") or keys.get("volume_mounts"):
+    if keys.get("volumes") or keys.get("volume_mounts") or keys.get("shm_size"):
         paths = _PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
         volumes, mounts = effective.get("volumes"), effective.get("volume_mounts")
         faults.volumes(f"{at}volumes", volumes, f"{at}volume_mounts", mounts, _VOLUMES, paths)

@@ -136,7 +136,9 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
     lock(LOCK, timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command"))
     state = lifecycle.state_directory(wanted)
     if options.command == "up":
-        return _up(wanted, console, wanted.names)
+        record = lifecycle.Record.load(state)
+        added = [item.name for item in lifecycle.existing(state, IPv4Network(record.subnet))] if record else []
+        return _up(wanted, console, list(dict.fromkeys([*wanted.names, *added])))
     if options.command == "add-site":
         return _add_site(wanted, console, state, options.name)
     if options.command == "down":
@@ -191,7 +193,7 @@ def _up(wanted: Settings, console: Console, names: Sequence[str]) -> int:
     subnet = IPv4Network(record.subnet) if record else wanted.subnet
     items = [settings.cluster(name, subnet) for name in names]
     missing = [item for item in items if not lifecycle.usable(state, item)]
-    if not missing and network.host_link_exists():
+    if not missing and network.host_link_is_up():
         console.line(f"{', '.join(names)}: all run already, nothing to do")
         if record and prepare.outdated(wanted, record.in_use):
             console.line("they were started from other versions of programs or images; 'down' and 'up' renew them")
@@ -199,7 +201,7 @@ def _up(wanted: Settings, console: Console, names: Sequence[str]) -> int:
         return 0
     prepared = prepare.prepare(wanted, console)
     with console.phase("network and nodes"):
-        if record is None or not network.host_link_exists():
+        if record is None or not network.host_link_is_up():
             # incomplete, of someone else (no record), or a machine that was restarted: nothing of it can be used
             lifecycle.remove_all(wanted)
             host.check_subnet(wanted.subnet)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .console import Console
 from .errors import FleetError
-from .settings import GO_DIR, GO_WHEEL, Settings
+from .settings import GO_DIR, GO_WHEEL, Settings, cache_directory
 from .shell import run, run_logged
 
 
@@ -26,9 +26,11 @@ class Go:
     version: str
 
     def environment(self) -> dict[str, str]:
-        """Environment for builds: no cgo, no other toolchain than this one."""
+        """Environment for builds: no cgo, no other toolchain than this one; with sudo no cache of the user, whose files would become root's."""
         path = f"{Path(self.command).parent}:{os.environ.get('PATH', '')}"
-        return {**os.environ, "PATH": path, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+        own = cache_directory(os.environ) / "go"
+        caches = {"GOCACHE": str(own / "build"), "GOMODCACHE": str(own / "modules")} if "SUDO_UID" in os.environ else {}
+        return {**caches, **os.environ, "PATH": path, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
 
 
 def minimum() -> tuple[int, int]:

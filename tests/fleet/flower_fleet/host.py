@@ -171,11 +171,24 @@ umount "$1/m"
 """
 
 
+def load_modules(env: dict[str, str], settings: Path = Path("/proc/sys/net/bridge")) -> None:
+    """Load the kernel's modules that the nodes use.
+
+    br_netfilter has the machine's own rules filter what passes its bridges from then on, which can cut virtual machines of the
+    user off. The nodes switch that on in their own network namespaces, so where the module was not loaded the machine has it off.
+    """
+    was_loaded = settings.exists()
+    run(["modprobe", "-aq", "overlay", "bridge", "br_netfilter", "veth", "nf_tables"], check=False, env=env)
+    if not was_loaded:
+        for path in settings.glob("bridge-nf-call-*tables"):
+            path.write_text("0\n")
+
+
 def check_kernel(cache: Path) -> None:
     """Refuse if the kernel lacks a feature, found by trying it in throw-away namespaces."""
     env = process_environment()
     if shutil.which("modprobe", path=env["PATH"]):
-        run(["modprobe", "-aq", "overlay", "bridge", "br_netfilter", "veth", "nf_tables"], check=False, env=env)
+        load_modules(env)
     spaces = ["unshare", "--net", "--mount", "--pid", "--uts", "--ipc", "--fork"]
     if run([*spaces, "true"], check=False, env=env).returncode:
         raise FleetError(

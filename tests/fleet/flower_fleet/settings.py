@@ -154,12 +154,17 @@ class Settings:
         return ["hub", *site_names(self.sites)]
 
 
+def cache_directory(environ: Mapping[str, str]) -> Path:
+    """Where builds, images and logs are kept, and the running fleet."""
+    cache_home = environ.get("XDG_CACHE_HOME") or str(Path(environ.get("HOME") or "/root") / ".cache")
+    return Path(cache_home).absolute() / "flower-fleet"
+
+
 def from_environment(environ: Mapping[str, str], *, sites: int | None = None, kubectl: bool = False) -> Settings:
     """Read FLEET_* and XDG_CACHE_HOME.
 
     Raises FleetError for values out of range.
     """
-    cache_home = environ.get("XDG_CACHE_HOME") or str(Path(environ.get("HOME") or "/root") / ".cache")
     text = environ.get("FLEET_SITES", "") or "2"
     if sites is None:
         if not text.isdecimal():
@@ -179,7 +184,7 @@ def from_environment(environ: Mapping[str, str], *, sites: int | None = None, ku
             raise FleetError(f"FLEET_SUBNET {net} overlaps {other}, which the clusters use inside.")
     own = environ.get("FLOWER_FLEET_KUBECONFIG", "")
     return Settings(
-        cache=Path(cache_home).absolute() / "flower-fleet",
+        cache=cache_directory(environ),
         sites=sites,
         subnet=subnet,
         apiserver_args=tuple(shlex.split(environ.get("FLEET_APISERVER_ARGS", ""))),

@@ -30,12 +30,15 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
 from kubernetes.client import CoreV1Api
+from kubernetes.client.exceptions import ApiException
 from kubernetes.config import new_client_from_config
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import read_all, stop
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -52,6 +55,7 @@ SUFFIXES = (
     "-ca",
     "-cert",
     "-cert-ca",
+    "-clinic",
     "-d",
     "-far",
     "-federation",
@@ -182,6 +186,8 @@ class Federation:
         self._collected: set[tuple[str, str]] = set()  # versions of Secrets that were read
         self.left_behind: list[str] = []
         self.processes = Processes()
+        self.started: list[Any] = []  # what start() returned
+        self.has_left_runs = False  # a playbook was ended by us: its run of an app may still be active
         self.settled = (
             False  # the clusters are as the base inventory wants them; who breaks something sets this to False
         )
@@ -269,10 +275,12 @@ class Federation:
         def finish() -> Run:
             try:
                 rc = process.wait(LIMIT)
-            finally:
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
+            except subprocess.TimeoutExpired:
+                crash()
+                self.settled, self.has_left_runs = False, True
+                said = self._keep_logs(log.with_suffix(".pods"))
+                tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-15:])
+                raise AssertionError(f"{name} had not ended after {LIMIT} s, see {log} and {said}\n{tail}") from None
             lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
             self._collect()
             return Run(rc, log.read_text(encoding="utf-8"), log, [json.loads(line) for line in lines])
@@ -286,11 +294,20 @@ class Federation:
                 for path in self.tmp.glob("ansible_*_payload_*"):
                     shutil.rmtree(path)
 
+        def crash() -> None:
+            """Kill first the playbook's forks, which are in sessions of their own and go on after `kill`."""
+            for fork in children(process.pid):
+                with suppress(ProcessLookupError):  # it has ended
+                    os.kill(fork, signal.SIGKILL)
+            kill()
+
         finish.kill = kill
+        finish.crash = crash
         finish.pid = process.pid
         finish.log = log
         finish.running = lambda: process.poll() is None
         finish.tasks = lambda: results.read_text(encoding="utf-8").count("\n") if results.exists() else 0
+        self.started.append(finish)
         return finish
 
     def play(
@@ -320,8 +337,21 @@ class Federation:
 
     def settle(self) -> None:
         """Have the clusters as the base inventory wants them; the first time as a user would, later changes of scenarios are reverted."""
+        # Before site.yml, which an active run can forbid a restart; after it, if there was no SuperLink to ask.
+        if self.has_left_runs and self.pods("hub", name="superlink"):
+            with suppress(ClusterError):
+                self._stop_left_runs()
         if not self.settled:
             self.site(None, *self.forgetting())
+        if self.has_left_runs:
+            self._stop_left_runs()
+
+    def _stop_left_runs(self) -> None:
+        """Stop what runs of apps are active after a playbook was ended by us."""
+        cli = FlowerCLI(self.hub, NAMESPACE)
+        _over, refused = stop(cli, [run["run-id"] for run in read_all(cli) if not run["status"].startswith("finished")])
+        assert not refused, f"runs that were left could not be stopped: {refused}"
+        self.has_left_runs = False
 
     def forgetting(self) -> list[str]:
         """Arguments that forget all sites that the base inventory does not have."""
@@ -418,6 +448,18 @@ class Federation:
         client = new_client_from_config(str(self.kubeconfig), context)
         return CoreV1Api(client).read_namespaced_pod_log(pod, NAMESPACE, container=container)
 
+    def _keep_logs(self, folder: Path) -> Path:
+        """Write what all containers of the federation print to files, for whoever looks for what a playbook waited for."""
+        folder.mkdir()
+        for context in self.contexts:
+            for pod in self.cluster(context).list("v1", "Pod", NAMESPACE):
+                name = pod["metadata"]["name"]
+                for container in [*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]]:
+                    with suppress(ApiException):  # it has not started
+                        text = self.log(context, name, container["name"])
+                        (folder / f"{context}-{name}-{container['name']}.log").write_text(text, encoding="utf-8")
+        return folder
+
     def node_config(self, context: str, pod: str, namespace: str = NAMESPACE) -> dict[str, str]:
         """The node config that a SuperNode was really started with."""
         program = "print(open('/proc/1/cmdline').read().replace(chr(0), chr(10)))"
@@ -479,10 +521,7 @@ class Federation:
 
     def app_runs(self) -> dict[str, str]:
         """Run id -> status, of all runs of apps."""
-        cli = FlowerCLI(self.hub, NAMESPACE)
-        (answer,) = cli.do([cli.command("list")])
-        assert answer.ok, answer.message
-        return {str(run["run-id"]): run["status"] for run in answer.data["runs"]}
+        return {str(run["run-id"]): run["status"] for run in read_all(FlowerCLI(self.hub, NAMESPACE))}
 
     def begin(self, **config: Any) -> tuple[str, Callable[[], Run]]:
         """Start a run of the example app; its id, once it is running, and a function that waits for its end."""
@@ -516,6 +555,24 @@ class Federation:
         assert run.returncode in (0, 1), run.stderr
         lines = (line.split("\0") for line in run.stdout.splitlines())
         return {self.secrets[secret]: path for path, secret in lines}
+
+    def judge(self) -> None:
+        """What is true of all that this session ran: no secret was printed, is in a file or was an argument of a process, and no file is left.
+
+        Raises:
+            AssertionError: something was found, with where. The words at its end keep tools/second_try.py from trying again.
+        """
+        folders = (self.logs, self.home, self.tmp)
+        files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+        keys = [path.name for path in files if b"PRIVATE KEY-----" in path.read_bytes()]
+        assert not keys, f"private keys that were shown, and where: {keys} (no second try)"
+        shown = self.shown(*folders)
+        assert not shown, f"secrets that were shown, and where: {shown} (no second try)"
+        seen = self.folder / "processes.txt"
+        seen.write_text("\n".join(self.processes.seen), encoding="utf-8")
+        shown = self.shown(seen)
+        assert not shown, f"secrets that were in arguments or environments: {shown} (no second try)"
+        assert not self.left_behind, f"files that were left in the folder for temporary files: {self.left_behind} (no second try)"
 
     def spaces(self, context: str) -> list[str]:
         """The scenarios' namespaces that are there."""
@@ -561,6 +618,16 @@ class Federation:
                     for key, value in (secret.get("data") or {}).items():
                         place = f"{key} of Secret {name}/{secret['metadata']['name']} on {context}"
                         self.secrets.update(dict.fromkeys(sensitive(base64.b64decode(value)), place))
+
+
+def children(pid: int) -> list[int]:
+    """Processes that a process started and that run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            if path.read_text("utf-8").rpartition(")")[2].split()[1] == str(pid):
+                found.append(int(path.parent.name))
+    return found
 
 
 class Processes:
@@ -631,7 +698,7 @@ def _middle(value: bytes, start: int, end: int) -> str:
 def federation(
     fleet_kubeconfig: Path, fleet_contexts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Federation]:
-    """The federation before it is deployed; what is left at the end is deleted."""
+    """The federation before it is deployed; what is left at the end is deleted. Each worker of pytest has its own, and judges it."""
     missing = {"hub", "site-a", "site-b"} - set(fleet_contexts)
     assert not missing, f"the fleet's kubeconfig has no context {', '.join(sorted(missing))}"
     made = Federation(fleet_kubeconfig, fleet_contexts, tmp_path_factory.mktemp("federation"))
@@ -639,6 +706,24 @@ def federation(
     yield made
     made.processes.stop()
     made.clear()
+    made.judge()
+
+
+@pytest.fixture(autouse=True)
+def no_playbook_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test that failed has started is ended: it would hold the lease, and all that follow would fail as well."""
+    if "federation" not in request.fixturenames:
+        yield
+        return
+    federation = request.getfixturevalue("federation")
+    before = len(federation.started)
+    yield
+    left = [finish for finish in federation.started[before:] if finish.running()]
+    for finish in left:
+        finish.crash()
+    if left:
+        federation.settled, federation.has_left_runs = False, True
+    assert not left, f"these were still running and were ended: {', '.join(str(finish.log) for finish in left)}"
 
 
 @pytest.fixture

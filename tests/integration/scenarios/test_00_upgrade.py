@@ -25,7 +25,18 @@ PARTS = ("galaxy.yml", "meta", "playbooks", "plugins", "roles")
 WORKLOADS = (("hub", "superlink"), ("hub", "serverapp"), ("site-a", "supernode"), ("site-b", "supernode"))
 
 #: What taking over may change, as «Kind name»: what a fix needs, never a pod's template.
-MENDS: set[str] = {"ConfigMap superlink-clients"}  # the hub's identity as an annotation, which survives the loss of the ledger
+MENDS: set[str] = {
+    "ConfigMap superlink-clients",  # the hub's identity as an annotation, which survives the loss of the ledger
+    "ConfigMap superlink-gateway",  # connections that are there go on when others are too many: the gateway reloads
+    # What may change its selector selects no pods of others that have the same names.
+    "NetworkPolicy serverapp",
+    "NetworkPolicy superlink",
+    "NetworkPolicy supernode",
+    "PodDisruptionBudget serverapp",
+    "Service superlink",
+    "Service superlink-runtime",
+    "Service supernode",
+}
 
 
 @pytest.fixture

@@ -279,7 +279,7 @@ def test_rights_that_are_there_are_not_missed(clusters):
 def clinic(federation):
     """Two of the four GPUs of site-b are used by a pod of others."""
     cluster, name = federation.cluster("site-b"), f"{NAMESPACE}-clinic"
-    federation.wait("the end of the last one", lambda: federation.gone("site-b", name), 60)
+    federation.wait("the end of the previous one", lambda: federation.gone("site-b", name), 60)
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     container = {"name": "train", "image": "none", "resources": {"limits": {"nvidia.com/gpu": "2"}}}
     meta = {"name": "train", "namespace": name}

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ def test_the_deployment_records_what_images_hold(fed: Any, recorded: dict[str, A
 def test_everything_that_is_lacking_is_named_and_nothing_is_submitted(
     fed: Any, recorded: dict[str, Any], app: Callable[[str], Path]
 ) -> None:
-    before, begin = fed.app_runs(), time.monotonic()
+    before = fed.app_runs()
     run = submit(fed, app(LACKING), rc=2)
     words = run.messages("hub", failed=True)
     for place in ("ServerApp", "site-a, pool cpu", "site-b, pool gpu"):
@@ -77,7 +76,7 @@ def test_everything_that_is_lacking_is_named_and_nothing_is_submitted(
         == 3
     )
     assert "pywin32" not in words and "flwr" not in words.replace("docker.io/flwr", "").replace("federated.flower", "")
-    assert fed.app_runs() == before and time.monotonic() - begin < 30
+    assert fed.app_runs() == before
 
 
 def test_without_the_check_it_is_submitted(fed: Any, recorded: dict[str, Any], app: Callable[[str], Path]) -> None:

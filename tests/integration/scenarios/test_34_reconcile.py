@@ -115,14 +115,18 @@ def test_a_site_that_cannot_be_reached_is_reported(federation, plain):
     assert "nowhere" in result(run)["unreadable"]["site-b"], result(run)
 
 
-def test_nothing_is_restarted_while_the_superlink_is_down(federation, plain):
+def test_a_superlink_that_is_down_is_repaired_and_nothing_is_restarted(federation, plain):
     fed = federation
     lives = [fed.lives(site) for site in ("site-a", "site-b")]
     fed.hub.patch("apps/v1", "StatefulSet", "superlink", fed.namespace, {"spec": {"replicas": 0}})
     try:
         fed.wait("its end", lambda: not fed.pods("hub", name="superlink"), 60)
-        told = fed.play("reconcile", *HEAL, rc=2, **plain).messages(failed=True)
+        run = fed.play("reconcile", *SOON, "-e", "flower_reconcile=repair", rc=2, **plain)
+        told = run.messages(failed=True)
         assert "the SuperLink does not run, so no SuperNode is restarted" in told, told
+        # That it was stopped is drift, and is repaired.
+        assert f"StatefulSet {fed.namespace}/superlink" in {one["object"] for one in result(run)["drift"]}, result(run)
+        assert fed.hub.get("apps/v1", "StatefulSet", "superlink", fed.namespace)["spec"]["replicas"] == 1
     finally:
         fed.hub.patch("apps/v1", "StatefulSet", "superlink", fed.namespace, {"spec": {"replicas": 1}})
     FlowerCLI(fed.hub, fed.namespace).wait_for_superlink(120)

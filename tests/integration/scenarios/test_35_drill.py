@@ -5,10 +5,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +50,6 @@ def backup(folder: Path) -> tuple[str, ...]:
     return ("-e", f"@{path}")
 
 
-def crash(going: Any) -> None:
-    """Kill a playbook with its forks, which are in sessions of their own and would undo what they can."""
-    forks = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(FileNotFoundError, ProcessLookupError):
-            if path.read_text("utf-8").rpartition(")")[2].split()[1] == str(going.pid):
-                forks.append(int(path.parent.name))
-    for fork in forks:
-        os.kill(fork, signal.SIGKILL)
-    going.kill()
-
-
 def test_what_is_refused(fed):
     fed.settle()
     before = {site: fed.lives(site) for site in SITES}
@@ -88,7 +73,7 @@ def test_a_site_is_cut_off_during_the_run_of_the_drill(fed):
     assert not finish().rc
     going = fed.start("drill", "-e", "flower_drill=site_cut flower_drill_site=site-b", *CONFIRM)
     fed.wait("the denial", lambda: "site-b" in fed.hub.get("v1", "ConfigMap", "superlink-clients", NAMESPACE)["data"]["denied.lst"], 60)
-    crash(going)
+    going.crash()
     assert marked(fed)
     again = fed.play("site")
     assert "the drill site_cut of" in again.messages() and "site-b was admitted again" in again.messages(), again.messages("hub")
@@ -133,7 +118,7 @@ def test_the_database_is_back_after_a_crash(fed, tmp_path):
     going = fed.start("drill", "-e", "flower_drill=database_lost", *CONFIRM, *backup(tmp_path))
     fed.wait("the stop of the SuperLink", lambda: not fed.pods("hub", name="superlink"), 120)
     time.sleep(3)
-    crash(going)
+    going.crash()
     assert marked(fed)
     run = fed.play("site")
     assert "the SuperLink has its own database again" in run.messages(), run.messages("hub")

@@ -19,6 +19,11 @@ def kept(fed: Any) -> dict[str, Any]:
     return json.loads(item["data"]["ledger.json"])["sites"] if item else {}
 
 
+def measured(run: Any) -> dict[str, Any]:
+    """Site -> its result with all checks, of which the hub keeps the reasons."""
+    return next(one["result"]["sites"] for one in run.results if {"table", "sites"} <= set(one["result"]))
+
+
 def verdicts(found: dict[str, Any]) -> dict[tuple[str, str], str]:
     """(Pool, check) -> verdict."""
     return {(one["pool"], one["name"]): one["verdict"] for one in found["checks"]}
@@ -31,7 +36,9 @@ def test_a_good_site_and_one_whose_gpu_is_only_advertised(fed):
     fed.play("verify", "--check", "--limit", "site-a")
     assert kept(fed).get("site-a") == before, "check mode keeps nothing"
     run = fed.play("verify", rc=2)
-    good, gpu = (kept(fed)[site] for site in ("site-a", "site-b"))
+    good, gpu = (measured(run)[site] for site in ("site-a", "site-b"))
+    for site, found in (("site-a", good), ("site-b", gpu)):
+        assert kept(fed)[site] == {name: found[name] for name in ("at", "score", "accepted", "reasons")}
     assert good["accepted"] and good["score"] == 100, good
     assert verdicts(good) == dict.fromkeys(
         [("", "SuperNodes"), *(("cpu", name) for name in ("name", "port", "certificate", "clock", "round trip", "upload"))], "good"
@@ -40,6 +47,8 @@ def test_a_good_site_and_one_whose_gpu_is_only_advertised(fed):
     assert "Not accepted: site-b" in run.output and "has no device of a GPU" in run.output
     assert {site: fed.lives(site) for site in lives} == lives
     given = {"flower_app": "", "flower_verify_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}
+    run = fed.play("verify", "--limit", "site-a", "-e", json.dumps(given), rc=2)
+    assert "Add it: --limit site-a,hub. Nothing was measured" in run.messages(failed=True)
     run = fed.play("verify", "--limit", "site-a,hub", "-e", json.dumps(given))
     assert "completed" in run.messages("hub"), run.messages("hub")
 
@@ -52,7 +61,7 @@ def test_a_site_that_does_not_pass_does_not_join(fed):
     told = run.messages("site-b", failed=True)
     assert "has not passed its acceptance, and is denied access: gpu: GPU: " in told and "flower_access=admitted" in told, told
     assert run.recap["site-a"]["failed"] == 0 and kept(fed)["site-a"]["at"] == before
-    assert verdicts(kept(fed)["site-b"])[("gpu", "idle")] == "good"
+    assert verdicts(measured(run)["site-b"])[("gpu", "idle")] == "good"
     assert fed.ledger().read_denial("site-b")["reason"] == "it has not passed its acceptance"
     assert any("it has not passed its acceptance" in str(entry) for entry in fed.trail())
     run = fed.play("site", "-e", "flower_join_verify=true flower_join_deny=true")
@@ -70,8 +79,8 @@ def test_what_is_wrong_is_named(fed):
     fed.site(hosts)
     fed.cluster("site-b").patch("apps/v1", "StatefulSet", "supernode-gpu", NAMESPACE, {"spec": {"replicas": 0}})
     fed.wait("the end of the pod", lambda: not fed.pods("site-b"))
-    fed.play("verify", "-e", "flower_verify_round_trip=0.001 flower_verify_upload=1000000", rc=2, hosts=hosts)
-    good, gone = (kept(fed)[site] for site in ("site-a", "site-b"))
+    run = fed.play("verify", "-e", "flower_verify_round_trip=0.001 flower_verify_upload=1000000", rc=2, hosts=hosts)
+    good, gone = (measured(run)[site] for site in ("site-a", "site-b"))
     found = verdicts(good)
     assert found[("cpu", "round trip")] == "weak" and found[("cpu", "upload")] == "weak", good
     assert found[("cpu", "dataset none")] == "weak" and good["accepted"], good

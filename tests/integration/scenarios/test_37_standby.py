@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail impor
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import read_all
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying, term_record
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, CPU
@@ -106,10 +107,7 @@ class Pair:
 
     def runs(self, host: str) -> dict[str, str]:
         """Run id -> status."""
-        cli = FlowerCLI(self.cluster(host), SPACE)
-        (answer,) = cli.do([cli.command("list")])
-        assert answer.ok, answer.message
-        return {str(run["run-id"]): run["status"] for run in answer.data["runs"]}
+        return {str(run["run-id"]): run["status"] for run in read_all(FlowerCLI(self.cluster(host), SPACE))}
 
     def keys(self, host: str) -> dict[str, Any]:
         """Records of the sites in the ledger."""

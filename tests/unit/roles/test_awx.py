@@ -99,7 +99,7 @@ def scope(given: dict[str, Any]) -> dict[str, Any]:
     known = {**load("defaults", "main.yml"), **given, **load("vars", "main.yml"), "__awx_organization": {"id": 1}}
     ours = {row["kind"]: row["names"] for row in templated(known["__awx_kinds"], known)}
     ours["teams"] = [row["name"] for row in templated(known["awx_teams"], known)]
-    return {**known, "__awx_ours": ours}
+    return {**known, "__awx_ours": ours, "__awx_found": {kind: dict.fromkeys(names, "") for kind, names in ours.items()}}
 
 
 def templated(value: Any, known: dict[str, Any]) -> Any:
@@ -302,6 +302,27 @@ def test_the_former_mark_counts_where_the_console_is() -> None:
     assert "Their descriptions do not end with (federated.flower.awx: Flower)." in refused[0]
     known, _refused = looked({**former, **here}, awx_state="absent")
     assert {name for name, _options, _hidden in called("absent", known)} == {"project"}
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+@pytest.mark.parametrize("tokens", [{"hospital-boston": "site-secret"}, {}], ids=["some", "none"])
+def test_the_token_of_a_site_that_left_is_deleted(state: str, tokens: dict[str, str]) -> None:
+    mark, shared = "(federated.flower.awx)", "(federated.flower.awx: Flower)"
+    names = ["Flower token of hospital-boston", "Flower token of gone"]
+    credentials = {**dict.fromkeys(names, f"Token {mark}"), "Flower token of others": "Token", "Flower fleet": mark}
+    types = {**dict.fromkeys(names, f"Token {shared}"), "Flower token of former": mark, "Flower token of others": "(federated.flower.awx: Beta)"}
+    found = {"credentials": credentials, "credential_types": types, "projects": {"Flower": mark}}
+    known, refused = looked(found, awx_state=state, awx_site_tokens=tokens)
+    assert refused == []
+    asked = [(name, options) for name, options, _hidden in called(state, known) if options.get("state") == "absent"]
+    deleted = [(name, options["name"]) for name, options in asked if "token of" in options["name"]]
+    left = names if state == "absent" or not tokens else names[1:]
+    assert sorted(deleted) == sorted((kind, name) for kind in ("credential", "credential_type") for name in left)
+    assert [name for name, _options in deleted] == ["credential"] * len(left) + ["credential_type"] * len(left)
+    assert {options["credential_type"] for name, options in asked if name == "credential" and "token of" in options["name"]} == set(left)
+    if state == "present":
+        order = [(name, options.get("state")) for name, options, _hidden in called(state, known)]
+        assert order.index(("credential", "absent")) > max(number for number, one in enumerate(order) if one[0] == "job_template")
 
 
 def test_check_mode_leaves_out_what_needs_an_object_that_is_missing() -> None:

@@ -98,6 +98,12 @@ def test_readme_has_every_parameter(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
+def test_headings_are_no_remarks_on_one_variable(role: str) -> None:
+    """They stand above all variables that follow: a remark belongs behind the key of its variable."""
+    assert [title for title, _names in sections(role) if re.search(r"\bare\b", title)] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
 def test_readme_says_what_a_role_promises(role: str) -> None:
     text = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
     assert [word for word in ("Outcome", "Roll-back", "Idempotent", "Atomic") if f"| {word} |" not in text] == []

@@ -137,7 +137,7 @@ class CertManager:
         if acme and any(name.endswith(".flower.internal") or "." not in name for name in wanted.names):
             return (
                 f"{self._described} is of a public CA (ACME), which signs no internal names; set "
-                "superlink_certificate_internal_names to false and flower_server_name to a public name of the hub"
+                f"superlink_certificate_internal_names to false and {wanted.name_variable} to a public name of the hub"
             )
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.addresses import network
 from ...spec.hub_spec import HubSpec
 from .base_exposure import Live, OutsideExposure, join, named
 
@@ -24,7 +25,7 @@ class LoadBalancer(OutsideExposure):
         return {
             **super().service_fields(spec),
             "loadBalancerClass": spec.load_balancer_class,
-            "loadBalancerSourceRanges": spec.load_balancer_source_ranges,
+            "loadBalancerSourceRanges": [network(one) for one in spec.load_balancer_source_ranges],
         }
 
     def address(self, spec: HubSpec, live: Live) -> str:

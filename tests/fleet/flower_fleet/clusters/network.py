@@ -20,6 +20,8 @@ from ..shell import mount_points, run
 SWITCH = f"{PREFIX}-switch"
 HOST_LINK = f"{PREFIX}0"
 NETNS = Path("/run/netns")
+LINKS = Path("/sys/class/net")
+_IFF_UP = 1  # linux/if.h
 
 
 def _ip(*words: str, netns: str = "", check: bool = True) -> str:
@@ -33,8 +35,14 @@ def namespaces() -> list[str]:
 
 
 def host_link_exists() -> bool:
-    """Whether the machine's link into the switch exists."""
-    return Path(f"/sys/class/net/{HOST_LINK}").exists()
+    """Whether there is the machine's link into the switch."""
+    return (LINKS / HOST_LINK).exists()
+
+
+def host_link_is_up() -> bool:
+    """Whether the machine's link into the switch is complete: it is set up last."""
+    flags = LINKS / HOST_LINK / "flags"
+    return flags.exists() and bool(int(flags.read_text(), 16) & _IFF_UP)
 
 
 def ensure_switch(subnet: ipaddress.IPv4Network) -> None:
@@ -43,7 +51,7 @@ def ensure_switch(subnet: ipaddress.IPv4Network) -> None:
     Its address is the nodes' default gateway; it has no route out of the fleet and answers at once (unreachable), so a
     try to pull an image fails fast.
     """
-    if SWITCH in namespaces() and host_link_exists():
+    if SWITCH in namespaces() and host_link_is_up():
         return
     remove_switch()
     gateway, host = subnet.network_address + 1, subnet.network_address + 2

@@ -73,6 +73,12 @@ def test_examples_use_known_options_and_variables(config: dict[str, Any]) -> Non
     assert set(re.findall(r"\bocm_\w+", yaml.safe_dump(config))) - VARIABLES == set()
 
 
+def test_the_guide_shows_the_file_of_the_example() -> None:
+    guide = (ROOT / "docs" / "docsite" / "rst" / "guide_ocm_inventory.rst").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"\n    # fleet/fleet\.ocm\.yml\n((?:    .*\n|\n)+)", guide)
+    assert yaml.safe_load(shown) == files()[0]
+
+
 def test_the_example_s_variables_are_known() -> None:
     known: set[str] = {"ansible_connection", "ansible_python_interpreter"}
     for role in ("ocm_addon", "superlink", "supernode"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -58,3 +59,47 @@ def test_a_host_behind_the_hub_may_have_access_of_its_own() -> None:
     assert Action({}, {**behind, "flower_context": "site"}).auth_of()["context"] == "site"
     assert Action({}, {**behind, "flower_auth": {"host": "https://site"}}).auth_of()["host"] == "https://site"
     assert Action({"kubeconfig": "/own"}, behind).auth_of() == {"kubeconfig": "/own"}
+
+
+def action_of(host: str, args: dict[str, Any], **variables: dict[str, Any]) -> ClusterAction:
+    """An action with the options hub, namespace and federation of a task on a host of a fleet: host -> its variables."""
+
+    class Placed(ClusterAction):
+        ARGS = {"hub": {"type": "str"}, "namespace": {"type": "str"}, "federation": {"type": "str"}}
+
+        def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+            raise NotImplementedError
+
+    action = object.__new__(Placed)
+    action.inventory_host = host
+    action.task_vars = {**variables[host], "groups": {"flower_hub": ["hub"]}, "hostvars": variables}
+    action._templar = Templar(loader=DataLoader(), variables={})
+    action._task = SimpleNamespace(args=args)
+    return action
+
+
+@pytest.mark.parametrize("host", ["hub", "site"])
+@pytest.mark.parametrize(
+    ("hub", "place"),
+    [
+        ({}, ("flower", "flower")),
+        ({"flower_namespace": "flower-hub", "flower_federation": "trial"}, ("flower-hub", "trial")),
+        ({"superlink_namespace": "flower-hub", "flower_namespace": "flower", "superlink_federation": "trial"}, ("flower-hub", "trial")),
+    ],
+)
+def test_the_place_of_the_hub_is_that_of_its_own_variables(host: str, hub: dict[str, Any], place: tuple[str, str]) -> None:
+    """A task that runs once runs for a site where the limit leaves out the hub."""
+    site = {"flower_namespace": "of-the-site", "flower_federation": "of-the-site"}
+    params = action_of(host, {"hub": "hub"}, hub=hub, site=site)._validated()
+    assert (params["namespace"], params["federation"]) == place
+    assert action_of(host, {}, hub=hub, site=site).place()["namespace"] == place[0], "notes of all hosts are of the same federation"
+    given = action_of(host, {"hub": "hub", "namespace": "given", "federation": "given"}, hub=hub, site=site)._validated()
+    assert (given["namespace"], given["federation"]) == ("given", "given")
+
+
+def test_a_task_that_names_no_hub_means_its_own_host_unless_the_hub_is_always_meant() -> None:
+    hosts = {"hub": {"flower_namespace": "flower-hub"}, "site": {"flower_namespace": "other"}}
+    action = action_of("site", {}, **hosts)
+    assert action._validated()["namespace"] == "other"
+    action.HUB_BY_GROUP = True
+    assert action._validated()["namespace"] == "flower-hub"

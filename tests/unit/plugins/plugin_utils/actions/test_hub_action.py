@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import json
 from typing import Any
 
 import pytest
@@ -20,6 +21,11 @@ from ansible.vars.manager import VariableManager
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import trust_as_template
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges import empty_book
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import BOOK, SITE_LABEL
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import CERTIFICATE_VOLUME
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
@@ -89,6 +95,16 @@ def test_faults_that_the_sites_report_themselves(parsed_hub: Any) -> None:
     assert "own.example" not in found.names
 
 
+def test_sites_that_a_router_would_not_lead_to_the_gateway_stop_the_run(parsed_hub: Any) -> None:
+    spec = parsed_hub(superlink_address="", exposure="ingress", host="hub.example", server_name="own.example")
+    params = {"spec": spec, "ca_namespace": "flower-ca", "sites": ["here", "there"]}
+    action = Action(here={"supernode_superlink_address": "superlink.flower.svc:9092"}, there={})
+    with pytest.raises(ClusterError, match="^there: connects to hub.example and verifies own.example, .*[.]$"):
+        action.wanted(Hub(), params, "hub.example:443", [])
+    named = action.wanted(Hub(), {**params, "spec": parsed_hub(superlink_address="", exposure="ingress", host="hub.example")}, "hub.example:443", [])
+    assert named.name_variable == "superlink_host"
+
+
 def test_whether_a_site_is_in_the_network() -> None:
     action = Action(
         inside={"flower_connectivity": "skupper"},
@@ -101,3 +117,54 @@ def test_whether_a_site_is_in_the_network() -> None:
         ClusterError, match="^bad: flower_connectivity: its template cannot be evaluated: .*corrected in the inventory"
     ):
         action.is_in_network("bad")
+
+
+class Denying:
+    """A hub whose ledger denies C(site-b), and C(site-c), which has left; C(site-a) is admitted."""
+
+    name = "hub"
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    def get(self, _api: str, _kind: str, name: str, _namespace: str) -> Any:
+        self.requests += 1
+        assert name == BOOK
+        return self._item(BOOK, access.deny_absent(empty_book(), "site-c", "revoked", "2026-11-21T10:00:00+00:00"))
+
+    def list(self, _api: str, _kind: str, _namespace: str, *, labels: str) -> Any:
+        self.requests += 1
+        denied = access.deny(empty_record("site-b"), "a break-in", "2026-11-21T10:00:00+00:00")
+        records = {"site-a": empty_record("site-a"), "site-b": denied}
+        return [self._item(f"flower-site-{site}", record, {SITE_LABEL: site}) for site, record in records.items()]
+
+    @staticmethod
+    def _item(name: str, content: Any, labels: Any = None) -> Any:
+        data = {"ledger.json": json.dumps(content)}
+        return config_map("flower", "flower", name, data, application="flower-ledger", component="ledger", labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sites", "denied"),
+    [
+        ({"client_certificates": "none"}, ["site-a", "site-b"], "site-b"),
+        ({"client_certificates": "none"}, ["site-a"], "site-b"),  # its keys are registered until it is forgotten
+        ({"client_certificates": "none"}, ["site-c"], "site-b, site-c"),  # it would join again
+        ({"insecure": True}, [], "site-b"),
+    ],
+)
+def test_a_gateway_that_could_not_refuse_a_denied_site_is_not_deployed(parsed_hub: Any, changes: Any, sites: list[str], denied: str) -> None:
+    with pytest.raises(ClusterError) as told:
+        CertificateAction.check_denials(Denying(), parsed_hub(**changes), sites)
+    setting = "flower_insecure: true" if "insecure" in changes else "superlink_client_certificates: none"
+    assert told.value.message.startswith(f"{setting}: the gateway would admit sites that are denied ({denied}), ")
+    names = ", ".join(f'"{name}"' for name in denied.split(", "))
+    assert f'-e \'{{"flower_site": [{names}], "flower_access": "admitted"}}\'.' in told.value.message
+
+
+def test_denials_that_can_be_bypassed_are_warned_of(parsed_hub: Any) -> None:
+    hub = Denying()
+    (words,) = CertificateAction.check_denials(hub, parsed_hub(client_certificates="optional"), ["site-a", "site-b"])
+    assert "(site-b) are refused only as long as they present their certificates" in words and hub.requests == 2
+    assert CertificateAction.check_denials(hub, parsed_hub(client_certificates="required"), ["site-b"]) == []
+    assert hub.requests == 2, "nothing is read where they are required"

@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.action import (
     run_outputs_info,
     run_outputs_remove,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import handed, run_sites, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import handed, run_regions, run_sites, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import Hub
 
@@ -69,6 +69,7 @@ def cluster(tmp_path, monkeypatch):
         (root / number).mkdir(parents=True)
         (root / number / "model").write_bytes(b"m" * int(number) * 1000)
     monkeypatch.setattr(runs, "read_all", lambda cli: LISTED)
+    monkeypatch.setattr(runs, "read_some", lambda cli, ids: [one for one in LISTED if str(one["run-id"]) in ids])
     monkeypatch.setattr(run_sites, "read", lambda cli, run: ["site-a"])
     return Cluster(root)
 
@@ -80,7 +81,7 @@ def act(module, cluster, *, check=False, notes=None, **given):
     action.connect = lambda: cluster
     action.say = lambda text: None
     action.note = lambda **facts: (notes if notes is not None else []).append(facts)
-    action.params = action._checked(action.ARGS, action.SPEC, given, "")
+    action.params = action._checked(action.ARGS, action.SPEC, {"namespace": "flower", **given}, "")
     return action.execute(action.params, {})
 
 
@@ -423,3 +424,34 @@ def test_inputs_are_listed_and_deleted(cluster, app, tmp_path, monkeypatch):
     assert done["deleted_inputs"] == [name] and not (cluster.root / "inputs" / name).exists()
     assert {"change": "deleted", "inputs": name, "files": 1, "size": 100} in notes[0]["outputs"]
     assert act(run_outputs_info, cluster)["inputs_table"] == []
+
+
+@pytest.fixture
+def followed(monkeypatch):
+    """Function: what Flower would say of a run that is followed. It must be neither waited for nor stopped."""
+    for module, name in ((run.ActionModule, "_wait"), (runs, "stop")):
+        monkeypatch.setattr(module, name, lambda *_given, **_more: pytest.fail("it was touched"))
+    monkeypatch.setattr(runs, "read_log", lambda cli, one: ["round 1"])
+
+    def say(status):
+        monkeypatch.setattr(runs, "look", lambda cli, run_id: runs.Run(run_id, status, "", 3.0, "me/app"))
+
+    return say
+
+
+def test_check_mode_fetches_nothing_of_a_run_that_is_followed(cluster, followed, tmp_path):
+    notes, home = [], tmp_path / "home"
+    followed(runs.COMPLETED)
+    would = act(run, cluster, check=True, notes=notes, run_id="1", outputs_directory=str(home))
+    assert not home.exists() and notes == [] and would["changed"] and not would.get("failed")
+    assert would["msg"] == "run 1 of me/app completed in 3.0 s; would fetch 1 files of run 1, 1000 B"
+    assert would["status"] == runs.COMPLETED and set(would["outputs"]) == {"place"}
+
+
+def test_check_mode_does_not_stop_a_run_that_left_its_regions(cluster, followed, monkeypatch):
+    eu = run_regions.Regions(("eu",), {}, {"site-a": "eu"})
+    monkeypatch.setattr(run_regions, "read", lambda cli, wanted: eu)
+    followed("running")
+    found = act(run, cluster, check=True, run_id="3", regions=["eu"])
+    assert found["status"] == "running" and not found.get("failed") and not found["changed"]
+    assert found["msg"] == "run 3 of me/app is running"

@@ -6,9 +6,13 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import planning
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import watching
@@ -55,6 +59,42 @@ def test_from_check_mode_to_the_end_of_the_run(tmp_path: Path) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
     planning.put_in_force(tmp_path, content)
     assert planning.done(tmp_path) == [], "another plan has its own end"
+
+
+def test_what_was_kept_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+
+    def loads(line: Any) -> Any:
+        read.append(line)
+        return json.loads(line)
+
+    monkeypatch.setattr(planning, "json", SimpleNamespace(loads=loads, dumps=json.dumps))
+    recorder = planning.Recorder(tmp_path)
+    for number in range(30):
+        planning.keep_stand_in(tmp_path, f"-----BEGIN CERTIFICATE-----\nM{number}\n-----END CERTIFICATE-----")
+        recorder.foreseen(step(f"trust-{number}", f"-----BEGIN CERTIFICATE-----\nM{number}\n-----END CERTIFICATE-----\n"))
+    assert len(read) == 30, "each stand-in once, and not once for each object"
+    content = plan_document.compose(HEADER, planning.found(tmp_path))
+    assert all(one["later"] for one in plan_document.objects(content))
+    planning.put_in_force(tmp_path, content)
+    guard = planning.Guard(tmp_path, planning.in_force(tmp_path))
+    read.clear()
+    for number in range(30):
+        one = step(f"trust-{number}", "real")
+        assert guard.fault(one) == ""
+        guard.done(one)
+    assert guard.fault(step("trust-0", "real")) == "" and len(read) == 30, "and each object that was written"
+
+
+def test_a_line_that_is_still_written_waits(tmp_path: Path) -> None:
+    path, found = tmp_path / "lines", []
+    lines = planning._Lines(path)
+    lines.added(found.append)
+    for text in ('"a"\n"b', 'c"', "\n"):
+        with path.open("a", encoding="ascii") as file:
+            file.write(text)
+        lines.added(found.append)
+    assert found == ["a", "bc"]
 
 
 def test_who_watches(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import DATASETS, SITE_LABEL
+from ansible_collections.federated.flower.plugins.plugin_utils.report.summary import fleet_summary
 
 
 class Hub(Cluster):
@@ -49,17 +50,33 @@ class Hub(Cluster):
         return {}
 
 
-def test_a_record_that_is_not_deleted_stops_no_other_site(monkeypatch: pytest.MonkeyPatch) -> None:
-    hub = Hub(a="federated.flower", b="kubectl-create", c="federated.flower")
-    noted: list[str] = []
+def forget(monkeypatch: pytest.MonkeyPatch, hub: Hub, noted: list[str], **given: Any) -> dict[str, Any]:
+    """What the action returns."""
     store = SimpleNamespace(bring=lambda: False, diff=[])
     monkeypatch.setattr(supernode_forget, "ClientStore", lambda *_place, **_more: store)
     action: Any = object.__new__(supernode_forget.ActionModule)
     action._task = SimpleNamespace(check_mode=False)
     action.connect = lambda _hub: contextlib.nullcontext(hub)
     action.note = lambda site, **_facts: noted.append(site)
-    given = {"hub": "hub", "hub_namespace": "flower", "federation": "demo", "sites": ["a", "b", "c"]}
-    result = action.execute(action._checked(action.ARGS, {}, given, ""), {})
+    place = {"hub": "hub", "hub_namespace": "flower", "federation": "demo"}
+    result: dict[str, Any] = action.execute(action._checked(action.ARGS, {}, {**place, **given}, ""), {})
+    return result
+
+
+def test_a_record_that_is_not_deleted_stops_no_other_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub(a="federated.flower", b="kubectl-create", c="federated.flower")
+    noted: list[str] = []
+    result = forget(monkeypatch, hub, noted, sites=["a", "b", "c"])
     assert result["failed"] and result["sites"] == noted == ["a", "c"]
     assert "2 sites forgotten; b is not forgotten: ConfigMap flower/flower-site-b on hub, the record of b, was written" in result["msg"]
     assert [name for name in hub.items if name.startswith("flower-site-")] == ["flower-site-b"]
+
+
+@pytest.mark.parametrize(("validate", "sites"), [(True, ["a"]), (False, ["a"])])
+def test_a_name_that_the_ledger_does_not_have_is_not_forgotten(monkeypatch: pytest.MonkeyPatch, validate: bool, sites: list[str]) -> None:
+    hub = Hub(a="federated.flower", b="federated.flower")
+    result = forget(monkeypatch, hub, [], sites="a,bb", inventory=["b"], validate=validate)
+    assert result["sites"] == sites
+    assert result["warnings"] == ["flower_forget_sites: the ledger has nothing of 'bb', so there is nothing to forget. It has: a, b"]
+    assert fleet_summary({"sites": {}}, ["b"], result["sites"]).endswith(" a is forgotten.")
+    assert forget(monkeypatch, Hub(), [], sites=["c"])["warnings"] == [], "a teardown names its hosts, deployed or not"

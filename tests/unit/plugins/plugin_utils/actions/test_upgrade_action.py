@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import upgrade
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 
 
 class Store:
@@ -106,3 +107,59 @@ def test_only_what_belongs_to_the_federation_is_waited_for() -> None:
     why, _never = action._await_hub({"wait_timeout": 0, "federation": "demo"}, cluster, hub_of("1.41.0"))
     assert "superlink is not there" in why
     assert asked and all("app.kubernetes.io/instance=demo" in labels and "managed-by=federated.flower" in labels for labels in asked)
+
+
+def site_running(version: str) -> dict[str, Any]:
+    return {"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": f"n:{version}"}, "version": version}
+
+
+def with_a_bundle(want: str, live: str = "1.40.0", **more: Any) -> Any:
+    """The plan of a fleet of a site that is reached, and one that applies bundles."""
+    wanted = {"version": want, "workloads": [{"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": f"n:{want}"}}]}
+    supernodes = {
+        "clinic": {"reachable": True, "workloads": [], "bundle": {"version": 2}},
+        "site-a": {"reachable": True, "workloads": [site_running(live)]},
+    }
+    checked = {name: {"flower": wanted} for name in supernodes}
+    return plan({}, live, want, sites=list(supernodes), supernodes=supernodes, sites_checked=checked, **more)
+
+
+def test_a_site_that_applies_bundles_is_not_the_one_that_goes_first() -> None:
+    found = with_a_bundle("1.41.0")
+    assert found["by_hand"] == ["clinic"] and found["waves"] == [["site-a"], ["clinic"]]
+    assert found["lines"][1:] == [
+        "wave 1 of 2, site-a: 1.40.0 -> 1.41.0",
+        "wave 2 of 2, clinic: a bundle with 1.41.0, which its own people apply",
+    ]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_pods_that_cannot_be_asked_fail_no_wave(monkeypatch: pytest.MonkeyPatch, failed: bool) -> None:
+    planned = with_a_bundle("1.41.0", waves=[["clinic", "site-a"]])
+    key = {"node_id": "1", "pool": "cpu", "name": "0"}
+    records = {name: {**empty_record(name), "keys": {f"SHA256:{name}": {**key, "node_id": node}}} for name, node in (("clinic", "2"), ("site-a", "1"))}
+    ledger = SimpleNamespace(read_book=lambda: {}, read_sites=lambda: (records, {}))
+    monkeypatch.setattr(upgrade, "Ledger", lambda *_given: ledger)
+    action = action_of({"sites": {name: {"was": pair[0], "state": "waiting"} for name, pair in planned["pairs"].items()}})
+    action.where = "flower"
+    # The people of the clinic have not applied anything, and its SuperNode is away.
+    action.cli = SimpleNamespace(nodes=lambda *_given: {"1": {"status": "online"}, "2": {"status": "offline"}})
+    params = {
+        "federation": "demo",
+        "sites": ["clinic", "site-a"],
+        "plan": planned,
+        "deployed": {"sites": {"clinic": {"failed": failed, "msg": "clinic: the folder is full"}, "site-a": {}}},
+        "supernodes": {"site-a": {"workloads": [site_running("1.41.0")]}},
+        "run": {},
+        "accepted": {"clinic": {"accepted": False, "reasons": ["SuperNodes: 0 of 1 are online"]}, "site-a": {"accepted": True}},
+        "failed": [],
+        "max_failed": 1,
+        "wait_timeout": 1,
+    }
+    found = action._gate(params, None)
+    states = {name: one["state"] for name, one in action.store.known["sites"].items()}
+    assert not found["back"] and not found["stop"] and states["site-a"] == "done"
+    if failed:
+        assert found["why"] == {"clinic": "clinic: the folder is full"} and states["clinic"] == "waiting", "what could not be written is a failure"
+    else:
+        assert not found["why"] and states["clinic"] == "done"

@@ -83,7 +83,7 @@ class Plan:
         self.entries.append(planned_object.entry(step))
 
     def fault(self, step: watching.Step) -> str:
-        return Allowed(self.content()).fault(step, self.written)
+        return Allowed(self.content()).fault(step, {(one["cluster"], one["object"]) for one in self.written})
 
     def done(self, step: watching.Step) -> None:
         self.written.append(Allowed(self.content()).written(step))

@@ -161,6 +161,48 @@ def test_unless_the_caller_names_its_members() -> None:
     assert hub.gone() == [SETTINGS, RECORD]
 
 
+RBAC = "rbac.authorization.k8s.io"
+ROLES = f"/apis/{RBAC}/v1/clusterroles"
+RIGHTS = [(RBAC, "ClusterRole"), (RBAC, "Role")]
+
+
+class WithoutRecord(Hub):
+    """A cluster in which the namespace with the record of a set was deleted; ClusterRoles of it and of others are left."""
+
+    def __init__(self, refused: dict[str, int]) -> None:
+        super().__init__("Ingress.networking.k8s.io", refused)
+        member = {applyset.PART_OF: applyset.set_id("superlink", "flower")}
+        self.objects = {}
+        for name, manager in (("flower-hub-controller-flower", "federated.flower"), ("copy", "kubectl"), ("flower-site-controller-flower", "federated.flower")):
+            role = live({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": name, "labels": member}, "rules": []}, name)
+            role["metadata"]["managedFields"][0]["manager"] = manager
+            self.objects[f"{ROLES}/{name}"] = role
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Object | None:
+        return None
+
+
+def test_members_in_the_whole_cluster_are_found_without_the_record() -> None:
+    hub = WithoutRecord({})
+    run(hub, "absent", part="hub")
+    assert hub.gone() == [], "no kinds were named"
+    run(hub, "absent", part="hub", unrecorded=RIGHTS, check=True)
+    assert hub.gone() == [f"{ROLES}/flower-hub-controller-flower"]
+    hub = WithoutRecord({})
+    result = run(hub, "absent", part="hub", unrecorded=RIGHTS)
+    assert result.changed and hub.gone() == [f"{ROLES}/flower-hub-controller-flower"]
+    assert not run(hub, "absent", part="hub", unrecorded=RIGHTS).changed
+
+
+def test_what_may_not_be_listed_without_the_record_is_a_warning() -> None:
+    hub = WithoutRecord({f"/apis/{RBAC}/v1/roles": 403})
+    result = run(hub, "absent", part="hub", unrecorded=RIGHTS)
+    (words,) = result.warnings
+    assert "the record of the set, is missing, and objects of the kind Role in the cluster may belong to the set: " in words
+    assert "user jane cannot list roles" in words
+    assert hub.gone() == [f"{ROLES}/flower-hub-controller-flower"]
+
+
 def test_a_kind_that_is_gone_for_good_blocks_no_removal() -> None:
     hub = Hub("Route.route.openshift.io", {})
     run(hub, "absent")

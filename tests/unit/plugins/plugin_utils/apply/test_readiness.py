@@ -236,3 +236,11 @@ def test_pod_faults() -> None:
         "container a: CrashLoopBackOff: back-off 10s, last ended with code 2 (Error): no such flag",
         "container b: running, but not ready",
     ]
+
+
+@pytest.mark.parametrize(("away", "ready"), [(0, False), (1, True), (5, True)])
+def test_pods_on_nodes_that_are_not_ready_do_not_count(away: int, ready: bool) -> None:
+    """The DaemonSet controller wants them nevertheless: its pods tolerate such nodes."""
+    status = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 2, "numberAvailable": 2}
+    assert state(obj("apps/v1", "DaemonSet", {}, **SEEN, **status), away=away).ready is ready
+    assert not state(obj("apps/v1", "DaemonSet", {}, observedGeneration=1, **status), away=away).ready

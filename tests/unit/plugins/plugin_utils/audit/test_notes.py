@@ -24,7 +24,8 @@ VARIABLES = {
     "inventory_hostname": "site-a",
     "groups": {"hubs": ["hub"]},
     "flower_hub_group": "hubs",
-    "flower_namespace": "f",
+    "flower_namespace": "own",
+    "hostvars": {"hub": {"flower_namespace": "f"}},
     "ansible_inventory_sources": ["/fleet"],
 }
 OBJECTS = [

@@ -51,7 +51,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def act(scene: Any, append: Any, monkeypatch: pytest.MonkeyPatch, *, required: bool) -> dict[str, Any]:
     monkeypatch.setattr(audit, "Trail", lambda *_place: SimpleNamespace(append=append))
-    return scene.action.execute({"hub": None, "hub_namespace": None, "federation": None, "required": required}, {})
+    return scene.action.execute({"hub": None, "hub_namespace": "flower", "federation": "flower", "required": required}, {})
 
 
 def refuse(_parts: Any) -> Any:

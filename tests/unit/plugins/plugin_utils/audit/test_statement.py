@@ -177,6 +177,13 @@ def test_files_that_are_no_statement(tmp_path: Path, broken: str) -> None:
         signed_files.read(path)
 
 
+def test_the_directory_is_created(tmp_path: Path) -> None:
+    path = tmp_path / "statements" / "2026" / "lab.json"
+    signed_files.write(path, {".json": b"{}"})
+    assert path.read_bytes() == b"{}"
+
+
 def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
     with pytest.raises(ClusterError, match="flower_statement_directory"):
-        signed_files.write(tmp_path / "absent" / "lab.json", {".json": b"{}"})
+        signed_files.write(tmp_path / "file" / "lab.json", {".json": b"{}"})

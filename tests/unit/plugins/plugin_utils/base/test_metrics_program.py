@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,38 @@ def test_logs_are_read_piece_by_piece_and_once_more_after_the_end():
     assert values(logs.samples([*old, ended, waiting]), "flower_run_round") == {("9",): 2} and len(asked) == 3
 
 
+def test_logs_are_read_together_so_that_all_take_as_long_as_one():
+    together = threading.Barrier(program.LOGS)
+
+    def read(number, since):
+        together.wait(10)
+        return f"INFO :      [ROUND {number}/9]\n", since + 5
+
+    logs = program.Logs(run_metrics.Progress, read)
+    runs = [{**run("running", pending_at=number, running_at=1), "run_id": number} for number in range(1, program.LOGS + 1)]
+    found = values(logs.samples(runs), "flower_run_round")
+    assert found == {(str(number),): number for number in range(1, program.LOGS + 1)}
+
+
+def test_a_log_that_cannot_be_read_loses_nothing_of_the_others():
+    down = set()
+
+    def read(number, since):
+        if number in down:
+            raise OSError("503")
+        return f"INFO :      [ROUND {number + int(since)}/9]\n", since + 5
+
+    logs = program.Logs(run_metrics.Progress, read)
+    runs = [{**run("running", pending_at=9, running_at=1), "run_id": number} for number in (1, 2)]
+    assert values(logs.samples(runs), "flower_run_round") == {("1",): 1, ("2",): 2}
+    down.add(2)
+    with pytest.raises(OSError, match="503"):
+        logs.samples(runs)
+    down.clear()
+    ended = [{**one, "status": "finished"} for one in runs]
+    assert values(logs.samples(ended), "flower_run_round") == {("1",): 6, ("2",): 7}
+
+
 @pytest.mark.parametrize("text", ["1970-01-12T13:46:40Z", "1970-01-12T13:46:40+00:00", "1970-01-12 13:46:40", "1970-01-12T15:46:40+02:00"])
 def test_times(text):
     assert program.seconds(text) == NOW
@@ -254,6 +287,7 @@ class Stand:
     """Sources whose answers a test sets."""
 
     logs = None
+    unreadable = 0
 
     def __init__(self):
         self.broken = set()
@@ -304,6 +338,16 @@ def test_a_source_that_fails_is_a_metric_and_the_others_are_read(broken, gone, c
         assert before - {one.name for one in after} == gone
         assert f"{broken}: " in capsys.readouterr().err
         clock[0] += program.SECONDS
+
+
+def test_while_a_record_cannot_be_read_no_supernode_is_said_to_be_unknown():
+    """It may be one of that record's, and who unregisters it loses it."""
+    nodes = [("1", "online"), ("9", "online")]
+    assert values(program.of_differences(nodes, {"a": record("1", "2")}, 1), "flower_ledger_faults") == {("lost",): 1}
+    stand = Stand()
+    stand.unreadable = 1
+    found = values(program.Exporter(stand, stand, "").samples(), "flower_ledger_faults")
+    assert ("foreign",) not in found and ("lost",) in found
 
 
 def test_answers_are_kept_for_a_while():

@@ -47,10 +47,22 @@ def test_the_last_of_each_place() -> None:
         "MetricRecord: {'a': print()}",
         "MetricRecord: {'a': 'text'}",
         "{'a': 1}",
+        "MetricRecord: {[1]: 2}",
+        "MetricRecord: {'a\\ud800': 1.0}",
+        "MetricRecord: {'a\\n': 1.0}",
+        "MetricRecord: {'a': 1" + "0" * 400 + "}",
+        "MetricRecord: {'a': [1" + "0" * 400 + "]}",
+        "MetricRecord: {'a': " + "1" * 5000 + "}",
+        f"[ROUND {'1' * 400}/3]",
+        f"[ROUND {'1' * 5000}]",
     ],
 )
 def test_an_app_may_print_anything(line: str) -> None:
     assert last_metrics([line]) == {}
+    assert curves(["[ROUND 1]", line, "[ROUND 2]", line]) == {}
+    progress = Progress()
+    progress.feed(f"[ROUND 2]\n{line}\n")
+    assert (progress.round(), progress.values()) == (2, {})
 
 
 def test_curves_have_a_point_for_each_round() -> None:

@@ -58,14 +58,14 @@ class Ledger:
         self.bundles[site] = json.loads(json.dumps(change(self.read_bundle(site))))
         return True
 
-    def read_sites(self) -> tuple[dict[str, records.Record], dict[str, str]]:
-        return copy.deepcopy(self.records), {}
+    def read_record(self, site: str) -> records.Record | None:
+        return copy.deepcopy(self.records.get(site))
 
 
 class Store:
     """The CA of the client certificates."""
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any] | None:
         return {"data": {"ca.crt": CA.certificate}}
 
     def settings(self, live: dict[str, Any]) -> clients.Settings:
@@ -73,6 +73,13 @@ class Store:
 
     def authority(self, settings: clients.Settings) -> certificates.Issued:
         return CA
+
+
+class NoStore(Store):
+    """A hub that is not deployed yet, or that requests no client certificates."""
+
+    def read(self) -> dict[str, Any] | None:
+        return None
 
 
 class Run:
@@ -96,6 +103,8 @@ class Scene:
         self.folder, self.make = folder, make
         folder.mkdir(exist_ok=True)
         self.ledger = Ledger()
+        self.store = Store()
+        self.identity = "hub-1"
         self.run = Run()
         self.live: dict[str, dict[str, Any]] = {}
         self.trust = TRUST
@@ -116,9 +125,9 @@ class Scene:
 
     def way(self, *, check: bool = False) -> reach.Way:
         self.run.check = check
-        site = Site("site-a", self.spec(), Way("bundle", "site", "direct"), "hub", identity="hub-1")
+        site = Site("site-a", self.spec(), Way("bundle", "site", "direct"), "hub", identity=self.identity)
         way = reach.Way(self.run, site)
-        way._keeper = Keeper("site-a", self.ledger, Store(), check=check)
+        way._keeper = Keeper("site-a", self.ledger, self.store, check=check)
         return way
 
     def deploy(self, dead: list[str] | None = None, *, check: bool = False) -> Any:
@@ -239,6 +248,56 @@ def test_the_same_again_changes_nothing_here_or_on_another_control_node(scene: S
 def test_check_mode_writes_nothing(scene: Scene) -> None:
     done = scene.deploy(check=True)
     assert done.changed and done.diff and scene.contents() == {} and scene.ledger.bundles == {}
+
+
+def test_check_mode_without_a_hub_says_what_would_be_written(scene: Scene) -> None:
+    scene.store = NoStore()
+    done = scene.deploy(check=True)
+    assert done.changed and scene.contents() == {} and scene.ledger.bundles == {}
+    assert scene.run.notes == ["bundle version 1 to write"], "what it contains depends on the hub"
+    with pytest.raises(ClusterError, match="the hub has no CA of client certificates"):
+        scene.deploy()
+
+
+def test_a_hub_that_requests_no_certificates_is_refused_before_anything_is_changed(scene: Scene) -> None:
+    scene.way().preflight({"client_certificates": "none"})  # it did before, and its CA is still there
+    scene.store = NoStore()
+    scene.way().preflight({"client_certificates": "required"})
+    scene.way().preflight({})
+    with pytest.raises(ClusterError, match="set superlink_client_certificates to required"):
+        scene.way().preflight({"client_certificates": "none"})
+
+
+def test_a_certificate_that_is_due_does_not_change_what_is_planned(joined: Scene) -> None:
+    joined.ledger.records["site-a"]["client"]["certificate"] = TRUST  # of another CA
+    joined.run.notes.clear()
+    for _number in range(2):
+        assert joined.deploy(check=True).changed
+    first, second = joined.run.notes
+    assert first == second and first.startswith("bundle version 3 to write, content ")
+    joined.given["extra_args"] = ["--max-retries=3"]
+    joined.deploy(check=True)
+    assert joined.run.notes[2] != first, "anything else does"
+
+
+@pytest.mark.parametrize(("federation", "identity", "whose"), [("cardiology", "hub-2", "the federation demo"), ("demo", "hub-2", "another hub of")])
+def test_a_bundle_of_another_federation_is_left_as_it_is(
+    joined: Scene, supernode_spec: Callable[..., dict[str, Any]], federation: str, identity: str, whose: str
+) -> None:
+    other = Scene(joined.folder, lambda **given: supernode_spec(**{**given, "federation": federation}))
+    other.identity = identity
+    before = joined.contents()
+    with pytest.raises(ClusterError, match=f"site-a is of {whose}"):
+        other.deploy()
+    assert joined.contents() == before and other.ledger.bundles == {}, "not even a version is counted"
+    shutil.rmtree(joined.home)
+    with pytest.raises(ClusterError, match=rf"site-a-v1\.tar\.gz is of {whose}"):
+        other.deploy()
+    (joined.folder / "site-a-v1.tar.gz").unlink()
+    other.deploy()
+    joined.ledger.bundles.clear()
+    with pytest.raises(ClusterError, match="is not overwritten"):
+        joined.deploy()
 
 
 def test_a_reply_brings_the_certificate_and_the_supernodes(joined: Scene) -> None:
@@ -435,6 +494,21 @@ def test_keys_that_can_never_serve_again_are_not_offered(joined: Scene) -> None:
     record["keys"][old[0]]["dead"] = True
     joined.deploy(dead=[old[0]])
     assert [key["fingerprint"] for key in joined.made.keys] == [old[1]]
+    assert replicas(joined) == 2, "the other SuperNode goes on"
+    assert drafts.RESTARTS not in json.dumps(joined.objects()["StatefulSet", "supernode-cpu"])
+    assert joined.answer(joined.job()) == ""
+    joined.deploy()
+    assert len(joined.made.keys) == replicas(joined) == 2 and joined.fingerprints()[0] != old[0]
+    assert drafts.RESTARTS in json.dumps(joined.objects()["StatefulSet", "supernode-cpu"]), "the first pod runs with the old key"
+
+
+def test_a_pod_without_a_registered_key_is_not_started(joined: Scene) -> None:
+    joined.given["pools"] = [{**joined.given["pools"][0], "replicas": 4}]
+    joined.deploy()
+    assert replicas(joined) == 2
+    assert joined.answer(joined.job()) == ""
+    joined.deploy()
+    assert replicas(joined) == 4 and drafts.RESTARTS not in json.dumps(joined.objects()["StatefulSet", "supernode-cpu"])
 
 
 def test_a_client_key_is_replaced_and_the_old_certificate_lasts_until_the_site_has_the_new_one(joined: Scene) -> None:
@@ -582,7 +656,7 @@ def test_statuses_say_nothing_about_pods(joined: Scene) -> None:
     keeper = joined.way().keeper
     assert reach.state_of(keeper).endswith("the site has answered version 1; whether it is applied is not known here.")
     assert reach.is_open(keeper) is False and reach.next_steps(keeper) == ""
-    assert joined.way().measure({}) is None and joined.way().pods() is None
+    assert joined.way().measure({}, 0.0) is None and joined.way().pods() is None
     assert all("gives no access" in held.why for held in joined.way().packages({}).values())
     assert joined.way().numbers() == {"cpu": (4, 2)}
 
@@ -624,3 +698,16 @@ def test_signatures_of_the_job_are_those_of_the_keys(scene: Scene) -> None:
     assert all(base64.b64decode(one) for one in sealed["signatures"].values())
     assert sent["data"]["fingerprint"] == scene.printed == reply.opened(sent).fingerprint
     assert len(scene.printed) == 39 and keys.KEYS_COMPONENT
+
+
+def test_what_the_site_has_answered_is_known(scene: Scene) -> None:
+    """It shows which datasets it has; objects that nothing can look for there are a warning, once."""
+    assert scene.deploy().files == (1, 0)
+    assert scene.answer(scene.job()) == ""
+    assert scene.deploy().files == (2, 1)
+    assert scene.way().preflight({}).warnings == []
+    scene.given["datasets"] = [{"name": "ct", "claim": "radiology-ct"}, {"name": "new", "new_claim": {"size": "1Gi"}}]
+    (warning,) = scene.way().preflight({}).warnings
+    assert "whether namespace lab has PersistentVolumeClaim radiology-ct for its datasets is not known" in warning and "gives no access" in warning
+    assert scene.deploy().files == (3, 1)
+    assert scene.way().preflight({}).warnings == []

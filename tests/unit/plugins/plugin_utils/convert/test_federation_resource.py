@@ -335,6 +335,7 @@ def test_mounts_go_where_the_operator_mounts_them() -> None:
         ("StatefulSet", {"a": "{indx}"}, "braces"),
         ("StatefulSet", {"a": "{region}"}, "braces"),
         ("StatefulSet", {"api-token": "x"}, "secret"),
+        ("StatefulSet", {"data": "https://user:pass@data.example.com/"}, "secret"),
         ("DaemonSet", {"a": "{node}-{pool}"}, ""),
         ("DaemonSet", {"a": "{index}"}, "DaemonSet"),
         ("StatefulSet", ["a"], "not a dict"),
@@ -354,6 +355,12 @@ def test_node_config(mode: str, config: Any, word: str) -> None:
         ("docker.io/flwr/supernode:1.40.0", "1.40.0", None, ""),
         ("flwr/supernode:1.26.1", None, None, "older than Flower 1.40"),
         ("flwr/supernode:1.36.0", None, None, "older than Flower 1.40"),
+        ("flwr/supernode:1.26.1-py3.13-ubuntu24.04", None, None, "older than Flower 1.40"),
+        ("registry.example.com:5000/flwr/supernode:1.26.1", None, None, "older than Flower 1.40"),
+        ("flwr/supernode:1.40.0-py3.13", "1.40.0", "flwr/supernode:1.40.0-py3.13", ""),
+        ("flwr/supernode:1.40.0@sha256:ab", "1.40.0", "flwr/supernode:1.40.0@sha256:ab", ""),
+        ("ghcr.io/lab/flwr/supernode:1.40.0", "1.40.0", "ghcr.io/lab/flwr/supernode:1.40.0", ""),
+        ("ghcr.io/lab/own:1.26.1", None, "ghcr.io/lab/own:1.26.1", ""),
         ("flwr/supernode:latest", None, "flwr/supernode:latest", ""),
         ("registry.example.com/own:7", None, "registry.example.com/own:7", ""),
         ("", None, None, "is empty"),
@@ -456,6 +463,19 @@ def test_secrets_are_nowhere() -> None:
     parts = from_federation(found)
     assert "s3cr3t" not in json.dumps(parts)
     assert "looks like a secret" in entries(parts)["supernodes.pools[cpu].env"]["why"]
+
+
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+@pytest.mark.parametrize("variable", [{"name": "AWS_SECRET_ACCESS_KEY", "value": "s3cr3t"}, {"name": "FROM", "value": "https://user:s3cr3t@data.example.com/"}])
+def test_secrets_of_further_containers_are_nowhere(field: str, variable: dict[str, str]) -> None:
+    one = {"name": "fetch", "image": "example.com/fetch:1", "env": [variable]}
+    found = resource(podTemplate={"spec": {field: [one]}})
+    found["spec"]["superlink"]["podTemplate"] = {"spec": {field: [one]}}
+    parts = from_federation(found)
+    assert "s3cr3t" not in json.dumps(parts)
+    for where in ("supernodes.pools[cpu]", "superlink"):
+        entry = entries(parts)[f"{where}.podTemplate.spec.{field}"]
+        assert entry["result"] == "refused" and variable["name"] in entry["why"]
 
 
 def test_the_guide_prints_every_row() -> None:

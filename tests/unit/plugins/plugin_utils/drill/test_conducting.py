@@ -156,3 +156,13 @@ def test_nothing_is_begun_when_it_is_refused(bench: Bench, monkeypatch: pytest.M
         conduct(bench, broken, monkeypatch, ["hub: run 7 of an app (running): a drill may fail it"])
     assert not broken.undone
     assert bench.store.read() == {}
+
+
+def test_no_drill_begins_while_another_one_is_not_undone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several drills Ansible conducts the next one also after one that failed."""
+    bench.store.begin("certificate_ended", "2026-11-26T10:00:00+00:00", {"run": "7"})
+    before = dict(bench.store.read())
+    broken = Broken(Measured)
+    with pytest.raises(ClusterError, match="what the drill certificate_ended of 2026-11-26T10:00:00\\+00:00 broke is not undone: run again"):
+        conduct(bench, broken, monkeypatch)
+    assert bench.store.read() == before and not broken.undone

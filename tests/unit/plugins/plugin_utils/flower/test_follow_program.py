@@ -94,7 +94,7 @@ Messages = list[dict[str, Any]]
 
 def asked(flower: Flower, **more: float) -> dict[str, Any]:
     """A request."""
-    start = {"seconds": 0, "seen": 0, "beat": 0.1, "token": "t"}
+    start = {"seconds": 0, "seen": 0, "beat": 0.1, "token": "t", "others": ["list", "--limit", "7"]}
     return {"run_id": RUN, "connection": "hub", "port": flower.port, **start, **more}
 
 
@@ -260,6 +260,7 @@ def test_all_runs_are_listed_now_and_then(flower: Flower, monkeypatch: pytest.Mo
     monkeypatch.setattr(follow_program, "_OTHERS", 0)
     flower.set("pending")
     assert all("runs" in look for look in looks(follow(flower, react))[:4])
+    assert "list --limit 7 hub --format json" in flower.calls.read_text().splitlines()
 
 
 def test_few_logs_are_streamed_at_once(flower: Flower, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +305,7 @@ def test_a_program_that_nobody_reads_ends(flower: Flower, tmp_path: Path) -> Non
         "import os, sys, tempfile; tempfile.tempdir = sys.argv[1]\n"
         "def app(arguments, standalone_mode):\n"
         "    while arguments[0] == 'log': print('x' * 2000)\n"
-        "request = dict(run_id='1', connection='hub', port=sys.argv[2], seconds=600, seen=0, beat=1, token='t')\n"
+        "request = dict(run_id='1', connection='hub', port=sys.argv[2], seconds=600, seen=0, beat=1, token='t', others=['list'])\n"
         "try: Follower(app, request, Output(1).emit).follow()\n"
         "except Unread: os._exit(7)\n"
     )

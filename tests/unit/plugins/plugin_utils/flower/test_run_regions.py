@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_regions
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_regions, run_sites
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Sight, sight_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import Run
@@ -20,6 +22,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_in
 HOMES = {"1": "site-a", "2": "site-a", "3": "site-b", "4": "site-c"}
 PLACES = {"site-a": "eu", "site-b": "us", "site-c": ""}
 EU = run_regions.Regions(("eu",), HOMES, PLACES)
+
+
+def border(newer: run_regions.Regions | str = EU) -> run_regions.Border:
+    """The border of a run, whose records say something else when they are read again, or cannot be read."""
+
+    def again() -> run_regions.Regions:
+        if isinstance(newer, str):
+            raise ClusterError(newer)
+        return newer
+
+    return run_regions.Border(EU, again)
 
 
 class Cli:
@@ -73,7 +86,7 @@ class Watch:
 
 def test_a_run_ends_when_another_comes_online() -> None:
     watch = Watch()
-    fence = run_regions.Fence(watch, EU)
+    fence = run_regions.Fence(watch, border())
     running = Run("5", "running")
     for message in ({"nodes": ["online"], "online": ["1"]}, {"nodes": ["online"]}, {}):
         fence.sight(sight_of(running, message))
@@ -93,9 +106,63 @@ def test_what_was_online_meanwhile_counts() -> None:
     after = listed("2026-11-24T10:06:00+00:00", "2026-11-24T10:07:00+00:00")
     meanwhile = listed("2026-11-24T10:01:00+00:00", "2026-11-24T10:02:00+00:00")
     unknown = listed("2026-11-24T10:01:00+00:00", "2026-11-24T10:02:00+00:00", "77")
-    assert run_regions.fault_afterwards(before, EU, run) == run_regions.fault_afterwards(after, EU, run) == ""
-    assert "site-b had SuperNodes online during it, outside of eu" in run_regions.fault_afterwards(meanwhile, EU, run)
-    assert "node 77 had" in run_regions.fault_afterwards(unknown, EU, run)
+    assert run_regions.fault_afterwards(before, border(), run) == run_regions.fault_afterwards(after, border(), run) == ""
+    assert "site-b had SuperNodes online during it, outside of eu" in run_regions.fault_afterwards(meanwhile, border(), run)
+    assert "node 77 had" in run_regions.fault_afterwards(unknown, border(), run)
+    joined = run_regions.Regions(("eu",), {"77": "site-d"}, {"site-d": "eu"})
+    assert run_regions.fault_afterwards(unknown, border(joined), run) == "", "also of SuperNodes that the records do not have any more"
+    with pytest.raises(ClusterError, match="no answer"):
+        run_regions.fault_afterwards(unknown, border("no answer"), run)
+
+
+def sights(found: run_regions.Border, *online: str) -> None:
+    """What a look at an active run finds."""
+    run_regions.Fence(Watch(), found).sight(sight_of(Run("5", "running"), {"nodes": ["online"] * len(online), "online": list(online)}))
+
+
+def test_a_site_of_the_region_may_join_meanwhile() -> None:
+    newer = run_regions.Regions(("eu",), {**HOMES, "9": "site-d"}, {**PLACES, "site-d": "eu"})
+    found = border(newer)
+    sights(found, "1", "9")
+    assert found.regions.homes["9"] == "site-d"
+    with pytest.raises(run_regions.LeftRegion, match="1 SuperNode of site-d .region us."):
+        sights(border(run_regions.Regions(("eu",), {"9": "site-d"}, {"site-d": "us"})), "1", "9")
+    with pytest.raises(run_regions.LeftRegion, match="1 SuperNode of no known site"):
+        sights(border(), "1", "9")
+
+
+def test_a_site_that_was_moved_counts_where_it_is_now() -> None:
+    sights(border(run_regions.Regions(("eu",), HOMES, {**PLACES, "site-b": "eu"})), "1", "3")
+
+
+def test_without_the_records_only_what_is_known_is_judged() -> None:
+    with pytest.raises(FlowerError, match="where SuperNodes are that came online is not known: no answer"):
+        sights(border("no answer"), "1", "9")
+    with pytest.raises(run_regions.LeftRegion, match=r"came online while it ran: 1 SuperNode of site-b \(region us\)$"):
+        sights(border("no answer"), "1", "3", "9")
+
+
+def test_supernodes_that_serve_with_a_key_that_leaves_have_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {name: {"node_id": name, "pool": "cpu", "name": "0", "leaving": name == "1"} for name in ("1", "7")}
+
+    class Ledger:
+        def __init__(self, *_place: Any, **_more: Any) -> None:
+            """There is one."""
+
+        def read_sites(self) -> Any:
+            return self.read_records(), {}
+
+        def read_records(self) -> Any:
+            return {"site-a": {"site": "site-a", "region": "eu", "keys": keys, "retired": {}}}
+
+    for module in (run_regions, run_sites):
+        monkeypatch.setattr(module, "Ledger", Ledger)
+    cli: Any = SimpleNamespace(cluster=None, namespace="flower", nodes=lambda: {"1": {"status": "online", "online-at": "2026-11-24T09:00:00+00:00"}})
+    assert run_regions.read(cli, ["eu"]).outside(["1", "7"]) == []
+    assert run_sites.read(cli, {"running_at": "2026-11-24T10:00:00+00:00"}) == ["site-a"]
+    with pytest.raises(FlowerError, match="no site is in the region us .flower_run_regions.. Regions: eu"):
+        run_regions.read(cli, ["us"])
+    assert run_regions.known(cli, ("us",)).inside() == []
 
 
 def test_the_index_for_data_scientists_has_regions() -> None:

@@ -60,6 +60,37 @@ def test_needed(parsed_hub, changes, address, sites, found):
     assert gateway_names.needed(parsed_hub(superlink_address="", **changes), address, sites) == found
 
 
+ROUTED, OWN = "superlink-flower.apps.example", "flower.example"
+
+
+@pytest.mark.parametrize(
+    ("changes", "address", "site", "fault", "warning"),
+    [
+        # The host that OpenShift generated, and the only DNS name of a company's certificate.
+        ({"exposure": "route", "server_name": OWN}, f"{ROUTED}:443", SiteNames("a"), f"set superlink_host to {OWN}", ""),
+        ({"exposure": "ingress", "host": ROUTED, "server_name": OWN}, f"{ROUTED}:443", SiteNames("a"), f"verifies {OWN}, but superlink_exposure ingress", ""),
+        ({"exposure": "route"}, f"{ROUTED}:443", SiteNames("a", server_name=OWN), "remove flower_server_name", ""),
+        ({"exposure": "route", "host": OWN, "server_name": OWN}, f"{OWN}:443", SiteNames("a"), "", ""),
+        ({"exposure": "route"}, f"{ROUTED}:443", SiteNames("a"), "", ""),
+        # The name of the handshake is that of the Route; sites connect to another one that leads to the same router.
+        ({"exposure": "route", "host": OWN, "server_name": OWN, "superlink_address": f"{ROUTED}:443"}, f"{ROUTED}:443", SiteNames("a"), "", ""),
+        # It may be an alias of the router, or another way to the gateway.
+        ({"exposure": "ingress", "host": ROUTED, "superlink_address": f"{OWN}:443"}, f"{OWN}:443", SiteNames("a"), "", f"set superlink_host to {OWN}"),
+        # Which host OpenShift generated is not known.
+        ({"exposure": "route", "superlink_address": f"{OWN}:443"}, f"{OWN}:443", SiteNames("a"), "", ""),
+        # These are not behind the router.
+        ({"exposure": "route", "server_name": OWN}, f"{ROUTED}:443", SiteNames("a", address="skupper:9092"), "", ""),
+        ({"exposure": "route", "server_name": OWN}, f"{ROUTED}:443", SiteNames("a", sidecar=False), "", ""),
+        ({"exposure": "load_balancer", "server_name": OWN}, f"{ROUTED}:443", SiteNames("a"), "", ""),
+        ({"exposure": "route", "server_name": OWN}, "", SiteNames("a"), "", ""),
+    ],
+)
+def test_names_by_which_a_router_does_not_find_the_gateway(parsed_hub, changes, address, site, fault, warning):
+    found = gateway_names.routing(parsed_hub(**{"superlink_address": "", **changes}), address, [site])
+    for words, sentences in zip((fault, warning), found):
+        assert len(sentences) == bool(words) and words in "".join(sentences).replace("Set ", "set "), found
+
+
 def test_wanted(parsed_hub):
     spec = parsed_hub(superlink_address=IP, certificate_names=["more.example", "192.0.2.1"])
     got = spec.names_of_certificate([FIXED, "own.example"])

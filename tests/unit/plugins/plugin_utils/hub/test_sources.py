@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import copy
 import datetime
+from dataclasses import replace
 
 import pytest
 from cryptography import x509
@@ -216,6 +217,13 @@ def test_wrong_values(parsed_hub, issued, changes, words):
     assert "PRIVATE" not in repr(faults(made)) + repr(made)
 
 
+def test_which_variable_names_what_sites_verify(parsed_hub):
+    made = plan(values(parsed_hub, certificates.issue(CA, "hub", ["other.example"], DAY)))
+    assert "or set flower_server_name to one of its DNS names" in plan_checks.faults(made, WANTED.needed, CLOCKS)[0]
+    # Where TLS is passed through, the gateway is found by the name that is verified.
+    assert "or set superlink_host to one of its DNS names" in plan_checks.faults(made, WANTED.needed, CLOCKS, "superlink_host")[0]
+
+
 def test_clocks(parsed_hub):
     made = plan(values(parsed_hub))
     late = {**CLOCKS, "the hub": NOW - datetime.timedelta(seconds=400)}
@@ -341,6 +349,8 @@ def test_a_public_ca_gets_public_names_only(parsed_hub):
         "no internal names" in plan(cert_manager(parsed_hub, **changes), issuer(acme={}), wanted=internal).faults[0]
     )
     assert plan(cert_manager(parsed_hub, **changes), issuer(acme={})).faults == []
+    routed = replace(internal, name_variable="superlink_host")
+    assert "superlink_host to a public name" in plan(cert_manager(parsed_hub, **changes), issuer(acme={}), wanted=routed).faults[0]
 
 
 def condition(kind, status, reason, message="", generation=2):

@@ -254,4 +254,4 @@ def test_the_time_limit_holds_for_all_attempts_together() -> None:
             began = time.monotonic()
             with pytest.raises((Unreachable, ApiError), match="c: "):
                 cluster.request("GET", "/version")
-            assert time.monotonic() - began < 2.8
+            assert time.monotonic() - began < 5  # 6 s is one answer that is waited for, 8 s are ten attempts

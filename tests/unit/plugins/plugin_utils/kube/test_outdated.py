@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.outdated import is_outdated
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.outdated import is_outdated, is_undecided
 
 CRASHED = {"name": "superlink", "ready": False, "restartCount": 5, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
 RUNS = {"name": "superlink", "ready": True, "restartCount": 0, "state": {"running": {}}}
@@ -67,3 +67,18 @@ def test_a_pod_that_is_never_replaced(stuck: dict[str, Any]) -> None:
 )
 def test_a_pod_that_is_left_alone(other: dict[str, Any], owner: dict[str, Any]) -> None:
     assert not is_outdated(other, owner, "f", "superlink")
+
+
+@pytest.mark.parametrize(
+    ("one", "owner", "undecided"),
+    [
+        (pod(CRASHED), stateful_set(observed=1), True),  # whether its template is a former one is not known yet
+        (pod(STARTS), stateful_set(), True),
+        (pod(STARTS, revision="superlink-2"), stateful_set(), False),
+        (pod(CRASHED), stateful_set(), False),
+        (pod(RUNS, ready=True), stateful_set(observed=1), False),
+        (pod(STARTS, federation="other"), stateful_set(), False),
+    ],
+)
+def test_a_pod_that_is_looked_at_again(one: dict[str, Any], owner: dict[str, Any], undecided: bool) -> None:
+    assert is_undecided(one, owner, "f", "superlink") is undecided

@@ -81,3 +81,11 @@ def test_what_the_hub_does_not_take_from_a_site():
     assert set(found) == {"registered", "retired", "dead", "left"}
     assert found["registered"] == "it is the key of site-b at the hub"
     assert all("unregistered" in found[name] for name in ("retired", "dead", "left"))
+
+
+def test_keys_that_the_hub_has_under_another_name():
+    renamed = records.merge_keys(records.empty_record("site-b"), [claim(GOOD), {**claim(GOOD), "fingerprint": "SHA256:planned"}], None)
+    renamed["keys"][keypairs.fingerprint(GOOD)]["node_id"] = "7"
+    held = [claim(GOOD), {**claim(GOOD), "fingerprint": "SHA256:planned"}]
+    assert claims.of_others("clinic-b", held, {"site-b": renamed}) == [keypairs.fingerprint(GOOD)]
+    assert claims.of_others("site-b", held, {"site-b": renamed}) == []

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dataset_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.dataset_index import Files
 
 
 def record(site: str, **pools: list[str]) -> dict[str, Any]:
@@ -84,7 +85,13 @@ def test_changes_are_facts_for_the_audit_trail() -> None:
     assert dataset_index.changes({"cpu": ["ct"]}, {"cpu": ["ct"]}) == []
 
 
-@pytest.mark.parametrize("index", [[], {"a": []}, {"a": {"cpu": {}}}, {"a": {"cpu": {"datasets": [], "nodes": None}}}])
+@pytest.mark.parametrize(
+    "index",
+    [
+        [], {"a": []}, {"a": {"cpu": {}}}, {"a": {"cpu": {"datasets": [], "nodes": None}}},
+        {"a": {"cpu": {"datasets": [], "nodes": [], "promised": ["ct"]}}},
+    ],
+)  # fmt: skip
 def test_a_damaged_index_is_found(index: Any) -> None:
     assert dataset_index.index_fault(index)
 
@@ -107,3 +114,53 @@ def test_a_site_that_left_is_taken_out() -> None:
 def test_datasets_that_no_pool_of_a_site_has() -> None:
     assert dataset_index.absent(INDEX, "a", ["x", "ct"]) == ["x"] and dataset_index.absent(INDEX, "a", []) == []
     assert dataset_index.absent(INDEX, "b", ["ct"]) == ["ct"] == dataset_index.absent({}, "c", {"ct"})
+
+
+def leaving(site: dict[str, Any], *nodes: str) -> dict[str, Any]:
+    """The record with keys that leave."""
+    return {**site, "keys": {name: {**key, "leaving": True} if key["node_id"] in nodes else key for name, key in site["keys"].items()}}
+
+
+def test_a_supernode_that_serves_with_a_key_that_leaves_has_its_datasets() -> None:
+    renewed = leaving(record("a", cpu=["1", "7"]), "1")
+    index = dataset_index.updated(INDEX, {"a": {"cpu": ["ct"]}}, {"a": renewed})
+    assert index["a"]["cpu"]["nodes"] == ["1", "7"] and dataset_index.lacking(index, ["ct"], ["1"]) == []
+
+
+def test_what_people_apply_counts_when_a_version_with_it_is_answered() -> None:
+    before = {"a": {"cpu": {"datasets": ["ct"], "nodes": ["1"]}}}
+    records = {"a": record("a", cpu=["1"])}
+
+    def deployed(index: Any, version: int, answered: int, *names: str) -> Any:
+        return dataset_index.updated(index, {"a": {"cpu": names}}, records, by_hand={"a": Files(version, answered)})
+
+    index = deployed(before, 5, 4, "ct", "mri")
+    assert index == {"a": {"cpu": {"datasets": ["ct"], "nodes": ["1"], "promised": {"mri": 5}}}}
+    assert dataset_index.index_fault(index) == "" and dataset_index.promised(index, "a") == {"cpu": {"mri": 5}}
+    assert dataset_index.holders(index, ["mri"])["mri"] == [] and dataset_index.absent(index, "a", ["mri", "x"]) == ["x"]
+    assert dataset_index.lacking(index, ["mri"], ["1"]) == ["dataset mri: a (pool cpu)"]
+    assert dataset_index.doubts(index, ["mri"], ["1"]) == ["whether a has applied bundle version 5, which has dataset mri, is not known"]
+    assert dataset_index.doubts(index, ["mri"], []) == dataset_index.doubts(index, ["ct"], ["1"]) == []
+    later = deployed(index, 6, 4, "ct", "mri", "x")
+    assert later["a"]["cpu"]["promised"] == {"mri": 5, "x": 6}, "the first version with it is enough"
+    assert dataset_index.updated(later, {}, records) == later, "another site is deployed"
+    answered = deployed(later, 6, 5, "ct", "mri", "x")
+    assert answered == {"a": {"cpu": {"datasets": ["ct", "mri"], "nodes": ["1"], "promised": {"x": 6}}}}
+    assert deployed(answered, 7, 6, "ct", "mri", "x")["a"]["cpu"] == {"datasets": ["ct", "mri", "x"], "nodes": ["1"]}
+    assert deployed(later, 7, 4, "ct")["a"]["cpu"] == {"datasets": ["ct"], "nodes": ["1"]}, "dropped again"
+
+
+def test_a_promise_of_the_first_dataset_is_recorded() -> None:
+    index = dataset_index.updated({}, {"b": {"cpu": ["ct"]}}, {"b": RECORDS["b"]}, by_hand={"b": Files(1, 0)})
+    assert index == {"b": {"cpu": {"datasets": [], "nodes": ["4"], "promised": {"ct": 1}}}}
+    failed = dataset_index.updated(index, {"b": {"cpu": ["ct"]}}, {"b": RECORDS["b"]}, doubtful={"b"})
+    assert failed == index
+    direct = dataset_index.updated(index, {"b": {"cpu": ["ct"]}}, {"b": RECORDS["b"]})
+    assert direct == {"b": {"cpu": {"datasets": ["ct"], "nodes": ["4"]}}}
+
+
+def test_a_pool_that_people_have_yet_to_delete_has_its_datasets() -> None:
+    dropped = leaving(RECORDS["a"], "3")
+    index = dataset_index.updated(INDEX, {"a": {"cpu": ["ct"]}}, {"a": dropped}, by_hand={"a": Files(5, 4)})
+    assert index["a"]["gpu"] == {"datasets": ["ct"], "nodes": ["3"]}
+    assert "gpu" not in dataset_index.updated(index, {"a": {"cpu": ["ct"]}}, {"a": record("a", cpu=["1"])}, by_hand={"a": Files(5, 4)})["a"]

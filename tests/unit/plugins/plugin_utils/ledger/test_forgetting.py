@@ -64,3 +64,9 @@ def test_more_than_half_is_refused_without_a_bound(count, bound, refused):
 def test_more_than_ten_are_refused_without_a_bound():
     assert "more than 10" in forgetting.refusal(FLEET[:11], FLEET, ["other"])
     assert forgetting.refusal(FLEET[:10], FLEET, ["other"]) == ""
+
+
+def test_names_of_which_the_ledger_has_nothing():
+    book = {"sites": {"range": {}}, "left": {"left": []}, "denied": {"denied": {}}, "revoked": [{"serial": "1", "site": "revoked"}, {"serial": "2"}]}
+    chosen = ["record", "site-bb", "range", "left", "denied", "revoked", "a b"]
+    assert forgetting.unknown(chosen, {"record"}, book) == ["site-bb", "a b"]

@@ -51,7 +51,7 @@ def test_the_same_deployment_changes_nothing() -> None:
 
 
 def test_lists_that_nobody_uses_are_dropped() -> None:
-    after = package_index.updated(INDEX, {"a": {"cpu": CPU}}, RECORDS, None)
+    after = package_index.updated(INDEX, {"a": {"cpu": CPU}}, {**RECORDS, "a": record("a", cpu=["1", "2"])}, None)
     assert list(after["lists"].values()) == ["list-1"]
     assert list(package_index.without(INDEX, ["a"])["lists"].values()) == ["list-1"]
     assert package_index.without({}, ["a"]) == {}
@@ -120,3 +120,17 @@ def test_a_damaged_index_is_noticed(path: tuple[str, ...]) -> None:
     place[path[-1]] = ["x"]
     assert package_index.index_fault(index)
     assert package_index.index_fault([]) and package_index.index_fault({})
+
+
+def test_supernodes_that_serve_with_keys_that_leave_have_a_site() -> None:
+    """Their pods were not restarted yet, or their pool is dropped and its pods still run."""
+    found = record("a", cpu=["1", "7"], gpu=["3"])
+    for name in ("SHA256:1", "SHA256:3"):
+        found["keys"][name]["leaving"] = True
+    after = package_index.updated(INDEX, {"a": {"cpu": CPU}}, {"a": found}, None)
+    assert package_index.homes(after) == {"1": "a", "7": "a", "3": "a"} and package_index.of_site(after, "a")["gpu"] == GPU
+
+
+def test_pods_that_have_not_been_asked_yet() -> None:
+    index = package_index.updated({}, {"a": {"cpu": Held("r/app:1", why=package_index.NOT_ASKED), "gpu": GPU}}, RECORDS, None)
+    assert package_index.asked_of_site(index, "a") == {"gpu": GPU} and package_index.homes(index)["1"] == "a"

@@ -182,6 +182,8 @@ def test_pods_may_run_with_another_key_when_their_node_is_away_and_they_had_one_
     assert not records.runs_with_another_key(registered(KEY), {"10": {"status": "offline"}}), (
         "it has had this key ever since"
     )
+    assert records.runs_with_another_key(registered(KEY), {}, claiming=True), "its pods may run with keys of the name that it had"
+    assert not records.runs_with_another_key(registered(KEY), {"10": {"status": "online"}}, claiming=True)
 
 
 def test_numbers_of_a_sites_keys():
@@ -213,3 +215,14 @@ def test_numbers_of_pools_that_do_not_count_across_the_fleet():
 def test_a_record_of_another_shape_is_told(record, words):
     assert words in records.fault(record, "site-a")
     assert records.fault(registered(KEY), "site-a") == ""
+
+
+def test_keys_that_leave_serve_until_their_pods_are_restarted():
+    record = records.merge_keys(registered(KEY, OTHER), [dict(KEY, fingerprint="SHA256:c"), OTHER], "eu")
+    record["keys"]["SHA256:c"]["node_id"] = "12"
+    assert set(records.serving_ids(record)) == {"10", "11", "12"} and set(records.node_ids(record)) == {"11", "12"}
+    keys = record["keys"].values()
+    assert records.stand_ins(keys, {"10": {"status": "online"}, "11": {"status": "online"}}) == {("cpu", "0")}
+    assert records.stand_ins(keys, {"12": {"status": "online"}}) == set()
+    record["keys"]["SHA256:a"]["dead"] = True
+    assert set(records.serving_ids(record)) == {"11", "12"}

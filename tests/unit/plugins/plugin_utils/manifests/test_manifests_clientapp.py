@@ -71,6 +71,50 @@ def test_they_need_nothing_from_hub_or_ledger(spec):
     assert specs.clientapp_objects(early) == specs.clientapp_objects(spec())
 
 
+SCANS = [{"name": "scans", "persistentVolumeClaim": {"claimName": "scans"}}]
+FETCH = {"name": "fetch", "image": "fetch:1", "volumeMounts": [{"name": "scans", "mountPath": "/scans"}]}
+LOGS = {"name": "logs", "image": "logs:2", "volumeMounts": [{"name": "tmp", "mountPath": "/logs"}]}
+
+
+def pods(objects):
+    """The containers of the SuperNodes' pods and of the ClientApps', by kind: all have an image, and every mount its volume."""
+    for name in ("supernode-gpu", "clientapp-gpu"):
+        pod = found(objects, "StatefulSet", name)["spec"]["template"]["spec"]
+        every = [*pod.get("initContainers", []), *pod["containers"]]
+        assert all(one.get("image") for one in every), name
+        mounted = {one["name"] for container in every for one in container.get("volumeMounts", [])}
+        assert mounted <= {volume["name"] for volume in pod["volumes"]}, name
+        yield [one["name"] for one in pod.get("initContainers", [])], [one["name"] for one in pod["containers"]]
+
+
+def test_containers_that_mount_what_computes_are_with_the_client_app(spec):
+    changes = {"volumes": SCANS, "init_containers": [FETCH], "extra_containers": [LOGS]}
+    template = {"spec": {"initContainers": [{"name": "fetch", "env": [{"name": "A", "value": "b"}]}]}}
+    for more in ({}, {"pod_template": template}):
+        node, app = pods(specs.supernode_objects(spec(**changes, **more)))
+        assert node == (["sidecar"], ["supernode", "logs"]) and app == (["fetch"], ["superexec", "logs"])
+    # A volume that both pods have is mounted in both.
+    node, app = pods(specs.supernode_objects(spec(init_containers=[FETCH], pod_template={"spec": {"volumes": SCANS}})))
+    assert (node[0], app[0]) == (["sidecar", "fetch"], ["fetch"])
+
+
+@pytest.mark.parametrize("name", ["superexec", "supernode"])
+def test_a_pod_template_changes_the_container_that_it_names_and_adds_none(spec, name):
+    template = {"spec": {"containers": [{"name": name, "tty": True}], "dnsPolicy": "None"}}
+    objects = specs.supernode_objects(spec(pod_template=template))
+    assert [containers for _init, containers in pods(objects)] == [["supernode"], ["superexec"]]
+    for item in (found(objects, "StatefulSet", "supernode-gpu"), found(objects, "StatefulSet", "clientapp-gpu")):
+        pod = item["spec"]["template"]["spec"]
+        assert pod["dnsPolicy"] == "None" and pod["containers"][0].get("tty", False) is (pod["containers"][0]["name"] == name)
+
+
+def test_a_pod_template_that_names_no_container_is_a_fault(spec):
+    wrong = {"spec": {"containers": [{"name": "superexce", "tty": True}]}}
+    (fault,) = supernode_faults(spec(pod_template=wrong))
+    assert "pod_template of the pods supernode: containers has 'superexce', which has no image, and is not one of: supernode" in fault
+    assert supernode_faults(spec(pod_template={"spec": {"containers": [{"name": "more", "image": "more:1"}]}})) == []
+
+
 def test_what_computes_is_with_the_client_app(spec):
     objects = specs.supernode_objects(spec())
     node = found(objects, "StatefulSet", "supernode-gpu")["spec"]["template"]["spec"]

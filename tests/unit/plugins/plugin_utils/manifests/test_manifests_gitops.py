@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks.proof import ADOPT
+from ansible_collections.federated.flower.tests.unit.read import ROOT
 
 
 def item(kind: str, name: str = "a", **meta: Any) -> dict[str, Any]:
@@ -23,6 +24,21 @@ def item(kind: str, name: str = "a", **meta: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "Namespace", "PersistentVolumeClaim", "PersistentVolume", "ManifestWork", "ManagedClusterAddOn"])
 def test_what_stays_with_the_playbooks(kind: str) -> None:
     assert gitops.chosen([item(kind), item("Service")]) == [item("Service")]
+
+
+def test_the_guide_has_every_kind(parsed_hub: Any, parsed_site: Any) -> None:
+    """Who runs a GitOps controller grants it rights by that list."""
+    metrics = {"enabled": True, "image": "registry.example.com/metrics:1", "monitor": True, "acm": True}
+    hubs: list[dict[str, Any]] = [
+        {"metrics": metrics},
+        {"exposure": "route", "host": "hub.example.com", "certificates_source": "cert_manager", "issuer": {"name": "x"}},
+        {"exposure": "ingress", "host": "hub.example.com", "outputs_enabled": False},
+    ]
+    rendered = [one for changes in hubs for one in superlink.objects(parsed_hub(**changes))]
+    for pool in ({"replicas": 2}, {"mode": "DaemonSet"}):
+        rendered += supernode.objects(parsed_site(pools=[{"name": "one", **pool, "node_config": {}}], allocation={}))
+    page = (ROOT / "docs/docsite/rst/guide_gitops.rst").read_text(encoding="utf-8")
+    assert {one["kind"] for one in gitops.chosen(rendered) if f"``{one['kind']}``" not in page} == set()
 
 
 def test_what_was_adopted_is_not_ours_to_give() -> None:

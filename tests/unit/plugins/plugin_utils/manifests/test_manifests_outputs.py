@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -66,10 +67,16 @@ def test_the_reader_sleeps_until_it_is_told_to_stop(superlink_spec):
     command = [sys.executable, *containers["outputs"]["command"][1:]]
     for number in (signal.SIGTERM, signal.SIGINT):
         with subprocess.Popen(command) as process:
-            time.sleep(0.5)
-            assert process.poll() is None
-            process.send_signal(number)
-            assert process.wait(10) in (0, -number)
+            try:
+                # Process 1 of a container gets no signal that it does not wait for.
+                deadline = time.monotonic() + 20
+                while "sigtimedwait" not in Path(f"/proc/{process.pid}/wchan").read_text("utf-8"):
+                    assert process.poll() is None and time.monotonic() < deadline
+                    time.sleep(0.05)
+                process.send_signal(number)
+                assert process.wait(10) == 0
+            finally:
+                process.kill()
 
 
 def test_a_claim_is_never_pruned():

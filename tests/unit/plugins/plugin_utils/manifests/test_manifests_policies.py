@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
 
@@ -32,9 +32,13 @@ def found(objects):
     return {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "NetworkPolicy"}
 
 
-def selected(name):
-    labels = {"component": name, "instance": "flower", "name": name}
+def selected(name, **more):
+    labels = {"component": name, "instance": "flower", "name": name, **more}
     return {"matchLabels": {f"app.kubernetes.io/{key}": value for key, value in labels.items()}}
+
+
+def own(name):
+    return selected(name, **{"managed-by": "federated.flower"})
 
 
 def tcp(port):
@@ -46,13 +50,13 @@ def test_hub(superlink_spec):
     assert list(hub) == ["superlink-default-deny", "superlink", "serverapp"]
     assert hub["superlink-default-deny"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     assert hub["superlink"] == {
-        "podSelector": selected("superlink"),
+        "podSelector": own("superlink"),
         "policyTypes": ["Ingress", "Egress"],
         "ingress": [{"ports": tcp(9092)}, {"from": [{"podSelector": selected("serverapp")}], "ports": tcp(9091)}],
         "egress": [DNS],
     }
     assert hub["serverapp"] == {
-        "podSelector": selected("serverapp"),
+        "podSelector": own("serverapp"),
         "policyTypes": ["Ingress", "Egress"],
         "egress": [DNS, {"to": [{"podSelector": selected("superlink")}], "ports": tcp(9091)}],
     }
@@ -123,7 +127,7 @@ def test_the_way_to_the_superlink(changes, rule, supernode_spec):
     site = found(specs.supernode_objects(supernode_spec(**changes)))
     assert list(site) == ["supernode-default-deny", "supernode"]
     assert site["supernode"] == {
-        "podSelector": selected("supernode"),
+        "podSelector": own("supernode"),
         "policyTypes": ["Ingress", "Egress"],
         "egress": [DNS, rule],
     }
@@ -154,6 +158,36 @@ def test_strangers_in_somebody_elses_namespace_are_left_alone(superlink_spec, pa
     assert set(hub) == {"superlink", "serverapp"} and set(site) == {"supernode"}
     assert all(spec["podSelector"]["matchLabels"] for spec in [*hub.values(), *site.values()])
     assert policies.default_deny(parsed_hub(create_namespace=False), "superlink") == []
+
+
+def selections(objects):
+    """Kind and name of what selects pods, and the labels by which it does; not of workloads, which cannot change theirs."""
+    for obj in objects:
+        spec = obj.get("spec", {})
+        labels = {
+            "Service": lambda own: own["selector"],
+            "NetworkPolicy": lambda own: own["podSelector"]["matchLabels"],
+            "PodDisruptionBudget": lambda own: own["selector"]["matchLabels"],
+            "Connector": lambda own: dict(pair.split("=") for pair in own["selector"].split(",")),
+        }.get(obj["kind"])
+        if labels:
+            yield f"{obj['kind']} {obj['metadata']['name']}", labels(spec)
+
+
+def test_pods_of_others_with_the_same_names_are_not_selected(superlink_spec, parsed_hub, supernode_spec, parsed_listener):
+    own = {"create_namespace": False}
+    hub = render.superlink_objects(superlink_spec(**own, metrics={"enabled": True, "image": "exporter:1"}, protect_runs=True))
+    network = [*skupper.connector_objects(parsed_listener()), *policies.skupper_connector_objects(parsed_hub(**own))]
+    apart = supernode_spec(**own, clientapp="workload", disruption_budget=1, pools=[{"name": "cpu", "replicas": 2}])
+    seen = set()
+    for what, labels in selections([*hub, *network, *specs.supernode_objects(apart)]):
+        name = labels["app.kubernetes.io/name"]
+        foreign = {**labels, "app.kubernetes.io/managed-by": "flower-operator"}
+        foreign.pop("federated.flower/pool", None)
+        assert not labels.items() <= foreign.items(), f"{what} selects pods that flower-operator manages"
+        seen.add((what.partition(" ")[0], name))
+    assert {("Service", "superlink"), ("NetworkPolicy", "superlink"), ("Connector", "superlink"), ("Service", "supernode")} <= seen
+    assert {("PodDisruptionBudget", "serverapp"), ("PodDisruptionBudget", "supernode"), ("NetworkPolicy", "clientapp")} <= seen
 
 
 def test_switched_off(superlink_spec, parsed_hub, supernode_spec):

@@ -223,6 +223,22 @@ def test_doors_know_their_calls_only(parsed_hub):
     assert "path_beg" not in text and "path_sub" not in text and "control" not in text
 
 
+def test_connections_that_are_there_go_on_when_others_are_too_many(parsed_hub):
+    """Seen with HAProxy 2.6.12: fe_conn counts the frontend's connections, those without a request included."""
+    fleet = gateway.configuration(parsed_hub(gateway_max_connections=500)).split("frontend fleet")[1].split("frontend")[0]
+    lines = [line.strip() for line in fleet.splitlines()]
+    (late,) = [line for line in lines if line.startswith("tcp-request session set-var(")]
+    assert late == "tcp-request session set-var(sess.over) bool(true) if { fe_conn gt 500 }"
+    (deny,) = [line for line in lines if line.startswith("http-request") and "fe_conn" in line]
+    assert deny == "http-request deny deny_status 503 if { var(sess.over) -m bool } { fe_conn gt 500 }"
+
+
+@pytest.mark.parametrize("given", ["203.0.113.7", "203.0.113.7/32", "203.0.113.7/255.255.255.255"])
+def test_networks_are_written_as_the_api_takes_them(parsed_hub, given):
+    made = exposure.fleet_service(parsed_hub(exposure="load_balancer", load_balancer_source_ranges=[given]))
+    assert made["spec"]["loadBalancerSourceRanges"] == ["203.0.113.7/32"]
+
+
 def test_nodes_without_keys_may_register_in_labs_only(parsed_hub):
     assert "register-node" not in gateway.configuration(parsed_hub())
     assert "/v1/fleet/register-node" in gateway.configuration(parsed_hub(insecure=True))

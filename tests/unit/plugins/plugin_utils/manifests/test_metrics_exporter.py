@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import metrics_exporter
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gateway, metrics_exporter
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import metrics_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
@@ -130,6 +130,18 @@ def test_metrics_of_another_federation_do_not_hide_that_those_of_this_one_are_mi
         changed = [rule["alert"] for rule, other in zip(group["rules"], shipped["rules"], strict=True) if rule != other]
         assert changed == [rule["alert"] for rule in shipped["rules"] if "absent" in rule["expr"]] == ["FlowerMetricsMissing"]
         assert group["rules"][0]["expr"] == f'absent(flower_exporter_source_up{{namespace="{namespace}"}})'
+
+
+def test_the_limit_that_is_shown_and_warned_of_is_that_of_the_option(superlink_spec):
+    """HAProxy reports its own limit, which is higher: it accepts more connections to refuse them."""
+    limit = 500
+    configured = render.superlink_objects(superlink_spec(gateway_max_connections=limit))
+    text = find(configured, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]
+    assert f"maxconn {limit + gateway.HEADROOM}\n" in text
+    rules = (metrics_exporter.ALERTS.read_text(), (metrics_exporter.ALERTS.parent / "dashboard.json").read_text())
+    for found in rules:
+        (line,) = [line for line in found.splitlines() if "haproxy_frontend_limit_sessions" in line]
+        assert f") - {gateway.HEADROOM}" in line or f"}} - {gateway.HEADROOM})" in line, line
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import selector
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, proof, record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents, removal, reserved, twins
@@ -37,6 +38,28 @@ def test_parts_of_what_has_no_labels_that_say_it() -> None:
     assert parts.part_of(named("Role", "flower-site-controller", OURS)) == parts.SITE
     assert parts.part_of(named("Role", "flower-site-controller", {**OURS, parts.PART: "hub"})) == parts.HUB
     assert parts.part_of(named("Namespace", "flower", {"app.kubernetes.io/name": "flower"})) == ""
+
+
+def test_the_secret_of_a_proxy_is_reserved_where_variables_have_the_login(parsed_site: Any) -> None:
+    """One that the user names is the user's, and other sites do not write it."""
+
+    def is_reserved(**changes: Any) -> bool:
+        return "supernode-http-proxy" in {item["metadata"]["name"] for item in reserved.objects("supernode", parsed_site(**changes))}
+
+    proxy = {"address": "proxy.example.com:3128"}
+    assert is_reserved(http_proxy=proxy, http_proxy_credentials=["username", "password"])
+    assert not is_reserved(http_proxy={**proxy, "secret": "supernode-http-proxy"})
+    assert not is_reserved()
+
+
+def test_an_account_that_the_other_part_binds_is_needed() -> None:
+    account, other = (named("ServiceAccount", name, OURS, namespace="flower") for name in ("auditor", "unbound"))
+    site = named("RoleBinding", "flower-site-auditor", OURS, namespace="flower")
+    hub = {**named("RoleBinding", "flower-hub-auditor", OURS), "subjects": [{"kind": "ServiceAccount", "namespace": "flower", "name": "auditor"}]}
+    found = [account, other, site, hub]
+    assert parts.needed_by_others(found, parts.SITE, all_bindings=True) == [account, hub]
+    assert parts.needed_by_others(found, parts.HUB, all_bindings=True) == [site]
+    assert parts.needed_by_others(found, parts.SITE, all_bindings=False) == [account, other, hub]
 
 
 # ---- records
@@ -67,6 +90,12 @@ def test_a_stranger_is_refused(wanted: dict[str, str], words: str) -> None:
     assert words in fault and "namespace flower" in fault and "flower_claim_sites=true" in fault
 
 
+def test_the_old_name_of_a_renamed_site_is_freed_first() -> None:
+    """Its keys are refused while they are those of another name in the ledger (C(ledger/claims.py))."""
+    fault = record.fault(parent(**record.notes("flower", "site-a", "1")), record.notes("flower", "site-b", "1"))
+    assert fault.index("flower_forget_sites=site-a") < fault.index("flower_claim_sites=true")
+
+
 # ---- two hosts
 
 
@@ -86,9 +115,7 @@ AUTOMATIC = [named("ConfigMap", "kube-root-ca.crt"), named("ServiceAccount", "de
 def test_a_namespace_with_nothing_of_others() -> None:
     workload = named("StatefulSet", "superlink", {**OURS, "app.kubernetes.io/name": "superlink"})
     pod = named("Pod", "superlink-0", ownerReferences=[{"uid": workload["metadata"]["uid"]}])
-    claim = named(
-        "PersistentVolumeClaim", "data-superlink-0", {proof.INSTANCE: "flower", "app.kubernetes.io/name": "superlink"}
-    )
+    claim = named("PersistentVolumeClaim", "data-superlink-0", selector("flower", "superlink"))
     rights = named("ConfigMap", "applyset-rights", {proof.MANAGED_BY: "federated.flower"})
     listed = [*AUTOMATIC, workload, pod, claim, rights, workload]
     assert contents.others(listed, "flower", parts.HUB) == []
@@ -140,7 +167,7 @@ WRITTEN = [{"manager": "federated.flower"}]
 @pytest.mark.parametrize(
     ("claim", "goes"),
     [
-        (named("PersistentVolumeClaim", "data-superlink-0", OF_SITE), True),
+        (named("PersistentVolumeClaim", "data-superlink-0", selector("flower", "superlink")), True),
         (named("PersistentVolumeClaim", "dataset-ct", {**OURS, **OF_SITE}, managedFields=WRITTEN), True),
         (named("PersistentVolumeClaim", "dataset-ct", {**OURS, **OF_SITE}, managedFields=[]), False),
         (named("PersistentVolumeClaim", "dataset-ct", OF_SITE, annotations={proof.ADOPT: "true"}), False),

@@ -15,11 +15,13 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import trail as audit
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import keys_secret
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     image_pull,
     key_job,
     policies,
+    skupper,
     superlink,
     supernode,
 )
@@ -56,6 +58,7 @@ SITE = [
     {"pools": POOLS, "clientapp": "workload"},
     {"pools": [{"name": "one", "mode": "DaemonSet", "node_config": {}}]},
     {"pools": POOLS, "datasets": [{"name": "ct", "volume": {"nfs": {"server": "nfs", "path": "/ct"}}}]},
+    {"pools": POOLS, "http_proxy": {"address": "proxy.example.com:3128"}, "http_proxy_credentials": ["username", "password"]},
 ]
 SETTINGS = {
     "controller": {"kind": "ServiceAccount", "name": "flower-controller"},
@@ -113,8 +116,8 @@ def test_the_ca_keys(parsed_hub: Any) -> None:
 
 
 def test_a_site(parsed_site: Any) -> None:
-    rendered = [item for changes in SITE for item in supernode.objects(parsed_site(**changes, allocation={}))]
-    found = names(rendered) | names(reserved.objects(SUPERNODE, parsed_site(**SITE[0])))
+    sites = [parsed_site(**changes, allocation={}) for changes in SITE]
+    found = {one for site in sites for one in names(supernode.objects(site)) | names(reserved.objects(SUPERNODE, site))}
     compare("Objects of a site", found)
 
 
@@ -159,6 +162,27 @@ def test_kinds_of_other_projects() -> None:
     kinds = [kind for row in table("Kinds of other projects") for kind in row[0]]
     assert len(kinds) == len(set(kinds))
     assert {plural_of(kind) for kind in kinds} == {resource.partition(".")[0] for resource in wanted}
+
+
+def test_the_guide_on_security_has_every_secret(parsed_site: Any, parsed_link: Any) -> None:
+    page = (PAGE.parent / "guide_security.rst").read_text(encoding="utf-8")
+    site = [name for spec in SITE for kind, name in names(reserved.objects(SUPERNODE, parsed_site(**spec))) if kind == "Secret"]
+    known = {*reserved.HUB["Secret"], *reserved.CA, *site, parsed_link().name} - {keys_secret(pool["name"]) for pool in POOLS}
+    assert {name for name in known if f"``{name}``" not in page} == set()
+
+
+def test_a_skupper_network(parsed_network_site: Any, parsed_link: Any, parsed_listener: Any) -> None:
+    site = parsed_network_site(install="manifests", scope="namespace", controller="skupper-controller")
+    link, listener = parsed_link(), parsed_listener()
+    made = [
+        *skupper.site_objects(site),
+        *policies.skupper_site_objects(site),
+        skupper.link_secret(link, {}),
+        *policies.skupper_link_objects(link, [{"host": "hub.example.com", "port": "55671"}]),
+        *policies.skupper_listener_objects(listener),
+        *policies.skupper_connector_objects(listener),
+    ]
+    compare("Objects of a Skupper network", names(item for item in made if item["apiVersion"] != skupper.API))
 
 
 @pytest.mark.parametrize("mark", [proof.MANAGED_BY, proof.INSTANCE, proof.CREATED_FOR, proof.ADOPT, record.FEDERATION])

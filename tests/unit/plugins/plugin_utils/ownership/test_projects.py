@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.action import openshift_project
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Conflict, Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import projects
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
 
 DESIRED = {
     "apiVersion": "v1",
@@ -84,7 +86,28 @@ def test_a_project_of_others_is_refused(live: dict[str, Any]) -> None:
 
 def test_a_name_that_is_taken_unseen() -> None:
     with pytest.raises(ClusterError, match=r"there is a project flower, and this identity may not see it: .*flower_namespace"):
-        projects.request(OpenShift(taken=True), "flower", "eu", 1)
+        projects.request(OpenShift(taken=True), "flower", "eu", 0.3)
+
+
+class Late(OpenShift):
+    """A project that another host requested a moment ago."""
+
+    def __init__(self, live: dict[str, Any]) -> None:
+        super().__init__(taken=True)
+        self.later = live
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
+        try:
+            return super().get(api_version, kind, name, namespace)
+        finally:
+            self.live = self.later
+
+
+def test_a_project_that_another_host_has_just_requested() -> None:
+    assert projects.request(OpenShift(), "flower", "eu", 1) is True
+    assert projects.request(Late(project()), "flower", "eu", 2) is False, "this one did not request it"
+    with pytest.raises(ClusterError, match="namespace flower exists already and belongs to the federation us"):
+        projects.request(Late(project(proof.project_note("us"))), "flower", "eu", 2)
 
 
 def test_a_template_that_drops_the_mark() -> None:
@@ -117,3 +140,14 @@ def test_a_namespace_with_that_description_and_no_requester_proves_nothing() -> 
 def test_a_project_of_another_federation_is_named() -> None:
     live = project(proof.project_note("us"))
     assert "belongs to the federation us" in proof.fault(DESIRED, live)
+
+
+@pytest.mark.parametrize(
+    ("delivery", "names"),
+    [("direct", ["flower", "flower-ca", "site"]), ("ocm", ["flower", "flower-ca"]), ("bundle", ["flower", "flower-ca"])],
+)
+def test_what_delivers_the_objects_of_a_site_makes_its_namespace(monkeypatch: pytest.MonkeyPatch, delivery: str, names: list[str]) -> None:
+    action = object.__new__(openshift_project.ActionModule)
+    monkeypatch.setattr(action, "way_of", lambda: way_of({"flower_delivery": delivery}))
+    assert action._names({"names": ["flower", "flower-ca"], "site_names": ["site", "flower"]}) == names
+    assert action._names({"names": [], "site_names": ["site"]}) == (["site"] if delivery == "direct" else [])

@@ -54,7 +54,7 @@ def step(desired: dict[str, Any] | None, live: dict[str, Any] | None, host: str 
 
 
 def plan(*steps: Step, stand_ins: tuple[str, ...] = (), facts: Any = (), failed: tuple[str, ...] = ()) -> dict[str, Any]:
-    records = [{"entry": planned_object.entry(one, stand_ins)} for one in steps]
+    records = [{"entry": planned_object.entry(one, planned_object.StandIns(stand_ins))} for one in steps]
     return plan_document.compose(HEADER, [*records, *facts], failed)
 
 
@@ -139,6 +139,24 @@ def test_an_object_may_depend_on_something_unknown_without_containing_it() -> No
     assert not entry["later"]
 
 
+def test_each_kind_of_stand_in_is_found_and_not_shown() -> None:
+    pems = [PEM.replace("0000", f"{number:04}") for number in range(1, 51)]
+    names = [f"deployment-{number:012x}" for number in range(50)]
+    known = planned_object.StandIns([*pems, *names, "unknown.invalid", *pems])
+    text = f"before {pems[7]}\n{PEM} at unknown.invalid:9092 of x-{names[3]}."
+    assert sorted(known.within(text)) == sorted([pems[7], names[3], "unknown.invalid"])
+    assert known.without(text) == f"before (made when the plan is applied)\n{PEM} at (made when the plan is applied):9092 of x-deployment-*."
+    assert not known.within("another.invalid, deployment-00000000ffff")
+    assert planned_object.StandIns().without(text) == text
+
+
+def test_a_certificate_that_takes_the_place_of_another_is_not_shown() -> None:
+    live, new = config(uid="u1", **{"ca.crt": PEM + "\n"}), PEM.replace("stand", "other").replace("0000", "0001")
+    found = plan(step(config(**{"ca.crt": new + "\n"}), live), stand_ins=(new,))
+    (entry,) = plan_document.objects(found)
+    assert entry["later"] and "other" not in entry["diff"] and "(made when the plan is applied)" in entry["diff"]
+
+
 def test_only_what_is_planned_is_written() -> None:
     content = plan(CHANGED, CREATED)
     allowed = plan_comparison.Allowed(content)
@@ -157,7 +175,9 @@ def test_only_what_is_planned_is_written() -> None:
     assert "not in the plan" in allowed.fault(step(config(mode="new"), live, "site-b"), []), "another cluster"
     assert allowed.fault(step(config("third"), None, passing=True), []) == ""
     # What this run has written is another object than the plan's; its content still has to be the planned one, or later one.
-    done = [allowed.written(CHANGED)]
+    noted = allowed.written(CHANGED)
+    assert noted is not None
+    done = {(noted["cluster"], noted["object"])}
     assert allowed.fault(step(config(mode="new"), {**live, "data": {"mode": "new"}}), done) == ""
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import struct
 import threading
@@ -102,9 +103,39 @@ def test_a_pool_that_cannot_be_asked_is_bad() -> None:
     [(["online", "online"], 2, GOOD), (["online", "offline"], 2, BAD), ([], None, BAD), (["online"], 2, BAD)],
 )
 def test_supernodes_that_are_online(states: list[str], wanted: int | None, verdict: str) -> None:
-    keys = [{"node_id": str(number)} for number in range(len(states))]
+    keys = [{"pool": "cpu", "name": str(number), "node_id": str(number)} for number in range(len(states))]
     nodes = {str(number): {"status": state} for number, state in enumerate(states)}
     assert acceptance.online(keys, nodes, wanted).verdict == verdict
+
+
+def test_a_key_that_leaves_counts_in_the_place_of_its_successor() -> None:
+    keys = [
+        {"pool": "cpu", "name": "0", "node_id": "7"}, {"pool": "cpu", "name": "1", "node_id": None},
+        *({"pool": "cpu", "name": name, "node_id": name, "leaving": True} for name in ("0", "1", "2")),
+    ]  # fmt: skip
+    nodes = {name: {"status": "online"} for name in ("0", "1", "2")} | {"7": {"status": "registered"}}
+    one = acceptance.online(keys, nodes)
+    assert (one.verdict, one.text) == (GOOD, "2 of 2 are online")
+    assert acceptance.online(keys, {**nodes, "1": {"status": "offline"}}).text.startswith("1 of 2 are online")
+
+
+def test_sites_whose_supernodes_have_come() -> None:
+    nodes = {"1": {"status": "registered"}, "2": {"status": "offline"}}
+    assert not acceptance.has_come([], nodes) and not acceptance.has_come([{"node_id": "1"}, {"node_id": None}, {"node_id": "9"}], nodes)
+    assert acceptance.has_come([{"node_id": "1"}, {"node_id": "2"}], nodes)
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_results_of_1000_sites_fit_into_a_config_map(good: bool) -> None:
+    wrong = {} if good else {name: {"error": "x" * 500} for name in ("way__name", "way__port", "way__upload", "trust")}
+    listed = [Check(one.name, one.verdict, one.text, f"pool-{number}") for number in range(2) for one in checks(**wrong).values()]
+    found = acceptance.entry(listed, "2026-11-24T10:00:00+00:00")
+    assert len(found["checks"]) == 16 and len(found["reasons"]) == (0 if good else 8)
+    short = acceptance.kept(found)
+    assert acceptance.kept(short) == short and set(short) == {"at", "score", "accepted", "reasons"}
+    assert short["reasons"][3:] == ([] if good else ["and 5 more"])
+    index = site_index.updated({}, {f"site-{number:04}": short for number in range(1000)})
+    assert len(json.dumps(index, indent=1)) < 1024 * 1024 and not site_index.fault(index)
 
 
 def test_what_was_not_checked_counts_neither_way() -> None:
@@ -161,6 +192,16 @@ def test_a_silent_connection(patience: float, lives: bool) -> None:
 def test_an_answer_that_is_no_tls_is_one() -> None:
     found = way_program.waited("127.0.0.1", Between(5.0).listener.getsockname()[1], 0.1, True)
     assert found == {"seconds": 0.1}
+
+
+def test_a_site_whose_people_apply_its_files_is_judged_while_it_is_online() -> None:
+    keys = [{"node_id": "1", "pool": "cpu", "name": "0"}, {"node_id": "2", "pool": "cpu", "name": "1"}]
+    for by_hand in (False, True):
+        assert not acceptance.has_come(keys, {}, by_hand=by_hand)
+        assert not acceptance.has_come(keys, {"1": {"status": "registered"}}, by_hand=by_hand)
+        assert acceptance.has_come(keys, {"1": {"status": "offline"}, "2": {"status": "online"}}, by_hand=by_hand)
+    away = {"1": {"status": "offline"}, "2": {"status": "offline"}}
+    assert acceptance.has_come(keys, away) and not acceptance.has_come(keys, away, by_hand=True), "it may not be back since it was admitted again"
 
 
 def test_what_is_kept() -> None:

@@ -28,7 +28,7 @@ NOW = datetime.datetime(2026, 5, 1, 12, tzinfo=datetime.timezone.utc)
         (-301.0, 0.0, True, "its clock is 301 s behind the hub's; Flower refuses", None),
         (-301.0, -300.0, True, None, None),
         # The hub was not looked at: what it shows is not known.
-        (100.0, None, True, None, "its clock is 100 s ahead of the controller's"),
+        (100.0, None, True, None, "its clock is 100 s ahead of the control node's"),
         (None, 0.0, True, None, None),
     ],
 )
@@ -40,7 +40,7 @@ def test_between(skew, hub, signed, fault, warning):
 
 def test_apart():
     assert clocks.apart(None) is clocks.apart(29.0) is None
-    assert clocks.apart(-31.0) == "its clock is 31 s behind the controller's"
+    assert clocks.apart(-31.0) == "its clock is 31 s behind the control node's"
 
 
 def test_validity():
@@ -51,5 +51,5 @@ def test_validity():
     assert clocks.validity(certificate, -301.0, NOW) is None  # clocks are known to the second: it may just have been issued
     fault = clocks.validity(certificate, -303.0, NOW)
     assert "not valid before 2026-05-01T11:55:00+00:00, and it is 2026-05-01T11:54:57+00:00 by its clock" in fault
-    assert "303 s behind the controller's" in fault
+    assert "303 s behind the control node's" in fault
     assert "expires on 2026-05-01T12:10:00+00:00" in clocks.validity(certificate, 601.0, NOW)

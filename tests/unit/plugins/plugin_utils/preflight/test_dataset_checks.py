@@ -232,6 +232,10 @@ def test_a_volume_that_was_released_or_is_someone_elses() -> None:
     )
     other = {**live, "metadata": {"name": name}}
     assert "was created by someone else" in check(wanted, claims=none, volumes={name: other})[0]
+    # Its name is that of a dataset of the federation "flower-x" in the namespace "flower".
+    labels = {**live["metadata"]["labels"], "app.kubernetes.io/instance": "flower-x"}
+    faults, _warnings = check(wanted, claims=none, volumes={name: {**live, "metadata": {"name": name, "labels": labels}}})
+    assert "belongs to the federation flower-x" in faults and "Or use another name for the dataset" in faults
 
 
 def test_a_namespace_that_will_be_created_is_named() -> None:

@@ -1,18 +1,23 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of a Secret that no pod needs any more."""
+"""A site whose own API server is reached: what is deleted, what is waited for, and what stops it."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Conflict
-from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct, pools
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import KeysMade, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.apply.test_members import live
 
 
 class Secrets:
@@ -38,3 +43,85 @@ def test_only_the_secret_that_was_seen_is_deleted(monkeypatch, parsed_site, uid,
     monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done())
     done = way.apply([], lambda: None)
     assert way._cluster.deleted == gone and len(noted) == len(gone) and done.changed is bool(gone)
+
+
+class Live(Cluster):
+    """A cluster that keeps what is applied, and has nodes. Its controllers leave objects as they are."""
+
+    def __init__(self, *nodes: dict[str, Any]) -> None:
+        self.name = self.host = self.serves = "site-a"
+        self.requests, self.warnings, self.nodes = 0, {}, nodes
+        self.objects: dict[tuple[str, str], Any] = {}
+
+    def resource(self, api_version: str, kind: str) -> Any:
+        return SimpleNamespace(api_version=api_version, namespaced=kind != "Namespace")
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
+        return self.objects.get((kind, name))
+
+    def list(self, api_version: str, kind: str, namespace: str | None = None, *, labels: str = "", fields: str = "") -> Any:
+        if kind == "Node":
+            return list(self.nodes)
+        name, _is, value = labels.partition("=")
+        return [one for key, one in self.objects.items() if key[0] == kind and one["metadata"].get("labels", {}).get(name) == value]
+
+    def apply(self, obj: Any, *, dry_run: bool = False, force: bool = True) -> Any:
+        self.requests += 1
+        made = live(obj, "1")
+        which = obj["kind"], obj["metadata"]["name"]
+        made["status"] = self.objects.get(which, {}).get("status", {})
+        if not dry_run:
+            self.objects[which] = made
+        return made
+
+
+def node(name: str, *, ready: bool) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": str(ready)}]}}
+
+
+def way_to(cluster: Cluster, spec: Any) -> direct.Way:
+    run = SimpleNamespace(check=False, rendering=False, show_diff=False, note=lambda _site, **_facts: None)
+    way = direct.Way(run, Site("site-a", spec, way_of({})))
+    way._cluster = cluster
+    return way
+
+
+def test_client_apps_that_stay_as_they_are_wait_for_no_run(parsed_site):
+    way = way_to(Live(), parsed_site(clientapp="workload"))
+    apps = supernode.clientapps(way.site.spec)
+    assert [one["kind"] for one in apps if direct.clientapp.is_one(one)] == ["StatefulSet"]
+    direct.apply_objects(way.cluster, apps, applyset=direct.APPLYSET, applyset_namespace=way.site.namespace)
+    sent = way.cluster.requests
+    assert not way._replaces_apps(apps) and way.cluster.requests == sent
+    for one in apps:
+        if direct.clientapp.is_one(one):
+            one["spec"]["template"]["spec"]["containers"][0]["image"] = "example.com/app:2"
+    assert way._replaces_apps(apps)
+    (found,) = way.cluster.list("apps/v1", "StatefulSet", labels=f"{applyset.PART_OF}={applyset.set_id('supernode', way.site.namespace)}")
+    assert found["spec"]["template"]["spec"]["containers"][0]["image"] != "example.com/app:2", "nothing was written"
+
+
+DAEMONS = [{"name": "nodes", "mode": "DaemonSet", "node_selector": {}}, {"name": "cpu", "replicas": 1}]
+
+
+def test_nodes_of_daemon_set_pools_that_are_not_ready(parsed_site):
+    spec = parsed_site(pools=[{**DAEMONS[0], "node_selector": {"zone": "x"}}, DAEMONS[1]])
+    away = [node("a", ready=False), node("b", ready=True), node("c", ready=False)]
+    away[0]["metadata"]["labels"] = away[1]["metadata"]["labels"] = {"zone": "x"}
+    assert pools.away(spec, away) == {"nodes": ["a"]}
+    assert pools.away(spec, away[1:]) == {}
+
+
+@pytest.mark.parametrize(("down", "failed"), [("c", False), ("", True)])
+def test_a_node_that_is_down_does_not_fail_its_site(parsed_site, down, failed):
+    cluster = Live(*(node(name, ready=name != down) for name in "abc"))
+    way = way_to(cluster, parsed_site(pools=DAEMONS, insecure=True))
+    (found,) = [one for one in supernode.objects(way.site.spec) if one["kind"] == "DaemonSet"]
+    status = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 2, "numberAvailable": 2}
+    cluster.objects["DaemonSet", found["metadata"]["name"]] = live(found, "1") | {"status": status}
+    way.site.seconds = 0
+    done = way.apply([found], lambda: None)
+    assert done.failed is failed
+    words = "site-a: pool nodes: not ready are the nodes c; their SuperNodes are not waited for"
+    assert done.warnings == ([] if failed else [words])
+    assert ("2 of 3 pods" in done.msg) is failed

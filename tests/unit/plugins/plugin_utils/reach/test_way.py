@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import faults as unknown
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Way
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Reach, Statuses, Way
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import connected_by, delivered_by, way_of
 
 
@@ -89,3 +92,19 @@ def test_every_delivery_has_the_whole_interface(delivery: str) -> None:
     module = DELIVERIES[delivery]._module
     assert wanted <= set(dir(module.Way)), "a method is missing"
     assert callable(module.statuses)
+
+
+def parameters(function: object) -> list[tuple[str, object, object]]:
+    """What a method takes, and how."""
+    found = inspect.signature(function).parameters.values()
+    return [(one.name, one.kind, one.default) for one in found if one.name != "self"]
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_every_delivery_is_called_alike(delivery: str) -> None:
+    module = importlib.import_module(f"{Reach.__module__.rpartition('.')[0]}.{DELIVERIES[delivery].module}")
+    methods = {name: one for name, one in vars(Reach).items() if inspect.isfunction(one) and not name.startswith("_")}
+    assert len(methods) > 10
+    for name, wanted in methods.items():
+        assert parameters(getattr(module.Way, name)) == parameters(wanted), name
+    assert parameters(module.statuses) == parameters(Statuses.__call__)

@@ -34,7 +34,7 @@ HOSTILE = [
 def site(name: str = "lab", region: str | None = "eu", **changes: Any) -> dict[str, Any]:
     pool = {**POOL, **changes.pop("pool", {})}
     certificate = {"not_after": "2027-02-01T10:00:00+00:00"}
-    common = {"reachable": True, "access": {}, "certificate": certificate, "pools": [pool], "clientapps": [], "ocm": {}}
+    common = {"reachable": True, "asked": True, "access": {}, "certificate": certificate, "pools": [pool], "clientapps": [], "ocm": {}}
     return {"cluster": name, "region": region, **common, **changes}
 
 
@@ -130,12 +130,28 @@ def test_any_name_stays_text(name: str) -> None:
 def test_states() -> None:
     denied, absent = site(access={"since": "x"}), site(pools=[])
     states = [state_of(one) for one in (site(), site(pool={"online": 1}), site(reachable=False), denied, absent)]
-    assert states == ["ok", "offline", "unreachable", "denied", "absent"] and set(states) == set(WORDS) == set(SHAPES)
+    assert states == ["ok", "offline", "unreachable", "denied", "absent"] and {*states, "unknown"} == set(WORDS) == set(SHAPES)
     nothing = {"desired": None, "ready": None, "online": 0}
     two = site(pools=[POOL, {**POOL, "name": "gpu", **nothing}])
     far = [site(bundle={"version": 1}, pool={**nothing, "online": number}) for number in (2, 1)]
     assert [state_of(one) for one in (site(pool=nothing), two, *far)] == ["absent", "offline", "ok", "offline"]
+    unasked = {"asked": False, "pool": {"online": None, "registered": None, "last_seen": ""}}
+    unknown = [site(**unasked), site(asked=False, bundle={"version": 1}, pools=[])]
+    assert [state_of(one) for one in unknown] == ["unknown"] * 2
+    known = [site(**unasked, reachable=False), site(**unasked, access={"since": "x"}), site(asked=False, pools=[])]
+    assert [state_of(one) for one in known] == ["unreachable", "denied", "absent"]
     assert "1 not reachable" in draw([site(reachable=False), site("b", None)])["words"]
+
+
+def test_what_is_not_known_is_not_said_to_be_offline() -> None:
+    unasked = {"asked": False, "pool": {"online": None, "registered": None, "last_seen": ""}}
+    page = Page(fleet_page(report(site("a", **unasked), site("b", **unasked), findings=[finding("hub hub: busy", "hub")]), NOW))
+    assert "1 problem, it is not known how many SuperNodes of 2 sites are online" in page.text
+    assert "offline" not in page.text and "never" not in page.text
+    assert "eu: 0 of 2 sites online, 2 not known; 2 direct" in page.text
+    assert [attrs["class"] for tag, attrs in page.tags if tag == "line"] == ["link unsure"]
+    page = Page(fleet_page(report(site("a"), site("b", **unasked)), NOW))
+    assert "2 SuperNodes of 1 sites are online, of 1 more it is not known" in page.text
 
 
 def test_marks_stay_in_their_boxes() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import datetime
 
+from ansible_collections.federated.flower.plugins.action.superlink_info import unknown_nodes
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
 from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
 
@@ -66,6 +67,16 @@ def test_datasets_are_shown_by_name():
     assert [pool["datasets"] for entry in report["sites"] for pool in entry["pools"]] == [["ct", "mri"], ["ct"]]
     lines = fleet.fleet_table(report).splitlines()
     assert "dataset ct: site-a cpu, site-b gpu" in lines and "dataset mri: site-a cpu" in lines
+    assert all("promised" not in pool for entry in report["sites"] for pool in entry["pools"])
+
+
+def test_datasets_that_a_site_may_not_have_applied_are_shown():
+    away = {"reachable": False, "error": "site-b: down", "workloads": [], "trouble": ""}
+    keys = [{"pool": "gpu", "name": "0", "node_id": "12"}]
+    known = {"region": None, "pools": {}, "keys": keys, "datasets": {}, "promised": {"gpu": {"ct": 5}}}
+    site = {**SITE, "workloads": [{**POOL, "datasets": ["ct"]}]}
+    report = fleet.fleet_report("hub", hub(sites={**HUB["sites"], "site-b": known}), {"site-a": site, "site-b": away})
+    assert "dataset ct: site-a cpu, site-b gpu (if bundle version 5 is applied)" in fleet.fleet_table(report).splitlines()
 
 
 def test_the_http_proxy_of_a_site_is_named_and_what_to_ask_when_it_is_in_the_way():
@@ -170,6 +181,35 @@ def test_where_flower_was_not_asked_no_site_is_to_blame():
     assert bare["problems"] == ["hub hub: no SuperLink is deployed"]
 
 
+def test_where_flower_was_not_asked_nothing_is_said_of_supernodes():
+    far = {**SITE, "workloads": [], "bundle": {"version": 2, "answered": 1, "waits": False, "next": ""}}
+    sites = {"site-a": SITE, "site-b": {**SITE, "ocm": {"state": "ready", "ready": True, "desired": 2, "online": None}}, "site-c": far}
+    silent = hub(nodes={}, error="cannot list the SuperNodes on hub: busy")
+    silent["sites"] |= dict.fromkeys(("site-b", "site-c"), silent["sites"]["site-a"])
+    for changed in (silent, hub(nodes={}, sites={}, deployed=False)):
+        report = fleet.fleet_report("hub", changed, sites)
+        rows = fleet.fleet_table(report).splitlines()[2:5]
+        assert all(row.endswith("unknown") for row in rows) and not any("never" in row or "0/2" in row for row in rows), rows
+        assert {pool["online"] for site in report["sites"] for pool in site["pools"]} == {None}
+        assert [site["asked"] for site in report["sites"]] == [False] * 3
+        assert report["sites"][1]["ocm"]["ready"] and report["sites"][1]["ocm"]["online"] is None
+    later = fleet.fleet_report("hub", hub(error="the log of run 1 cannot be read"), {"site-a": SITE})
+    assert later["problems"] == ["hub hub: the log of run 1 cannot be read"], "what was listed before is known"
+    assert fleet.fleet_table(later).splitlines()[2].endswith("ok")
+
+
+def test_a_record_that_cannot_be_read_is_the_only_problem_of_its_site():
+    damaged = hub()
+    damaged["sites"]["site-a"] = {"fault": "its record is not JSON", "region": None, "pools": {}, "keys": []}
+    report = fleet.fleet_report("hub", damaged, {"site-a": SITE})
+    assert report["problems"] == ["site-a: its record is not JSON"]
+    assert fleet.fleet_table(report).splitlines()[2].endswith("unknown")
+    known = {"site-b": {"fault": "", "keys": [{"node_id": "10"}]}}
+    nodes = {"10": NODE, "11": NODE, "12": {"status": "unregistered"}}
+    assert unknown_nodes(known, nodes) == ["11"]
+    assert unknown_nodes({**known, "site-a": damaged["sites"]["site-a"]}, nodes) == []
+
+
 def test_workloads_that_were_deleted_at_a_site_are_a_problem():
     gone = fleet.fleet_report("hub", HUB, {"site-a": {**SITE, "workloads": []}})
     (found,) = gone["findings"]
@@ -192,7 +232,7 @@ def test_pools_that_are_removed_and_sites_that_say_why_are_not_missing():
     assert fleet.fleet_report("hub", HUB, {"site-a": away})["problems"] == ["site-a: no Placement selects it"]
     lost = {**away, "trouble": "", "ocm": {"state": "ready", "ready": True, "desired": 0}}
     assert fleet.fleet_report("hub", HUB, {"site-a": lost})["problems"] == ["site-a: no SuperNodes are deployed"]
-    denied = hub()
+    denied = hub(nodes={})
     denied["sites"]["site-a"]["access"] = {"since": "2026-11-21T10:00:00+00:00", "reason": "audit"}
     (problem,) = fleet.fleet_report("hub", denied, {"site-a": {**SITE, "workloads": []}})["problems"]
     assert problem.startswith("site-a is denied since")
@@ -208,6 +248,18 @@ def test_a_denied_site_is_shown_as_denied_and_not_as_broken():
     assert report["sites"][0]["access"] == access
     row = fleet.fleet_table(report).splitlines()[2]
     assert row.endswith("denied") and "2027-02-01" in row
+
+
+def test_a_denied_site_that_is_online_nevertheless_is_a_problem_of_its_own():
+    def problems(since: str):
+        changed = hub()
+        changed["sites"]["site-a"]["access"] = {"state": "denied", "since": since, "reason": "audit"}
+        return fleet.fleet_report("hub", changed, {"site-a": SITE})["problems"]
+
+    words = "site-a is denied, and SuperNodes of it are online: the gateway does not refuse them"
+    assert problems("2026-11-21T10:00:00+00:00")[1:] == [words]
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+    assert problems(now) == [f"site-a is denied since {now} (audit)"], "they count as online for a minute"
 
 
 def test_a_site_that_is_down_still_shows_what_the_hub_sees():

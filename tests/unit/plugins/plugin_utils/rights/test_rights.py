@@ -6,19 +6,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.action import supernode_rights
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac import subjects
-from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import dataset_needs, rendered
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import (
     controller_rights,
     grants,
     rights_of_work,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
+    CLUSTER,
     FEDERATION,
     TEARDOWN,
     WORKS,
@@ -27,10 +31,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.need impor
     rights,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, policy_rules, singles
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import TABLE
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import CONTROLLER, TABLE
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.tests.unit.read import ROOT
 
 SETTINGS = {
     "controller": {"kind": "ServiceAccount", "name": "flower-controller"},
@@ -108,6 +114,15 @@ def test_a_hub_with_sites_behind_both_gets_the_rights_for_both(superlink_spec, p
 @pytest.mark.parametrize("name", SITE)
 def test_golden_of_a_site(name, supernode_spec, golden):
     golden(f"rights-supernode-{name}", rights_objects("supernode", supernode_spec(**SITE[name]), SETTINGS))
+
+
+def test_the_guide_names_what_is_needed_on_the_whole_cluster(parsed_site):
+    page = "".join((ROOT / "docs/docsite/rst/guide_rights.rst").read_text(encoding="utf-8").lower().split())
+    needs = [need for listed in TABLE.values() for need in listed]
+    needs += dataset_needs.needs(CONTROLLER, parsed_site(**SITE["datasets"]))
+    kinds = {need.split()[1].partition("/")[0] for need in needs if need.place == CLUSTER}
+    assert {"nodes", "clusterissuers", "persistentvolumes"} < kinds
+    assert {kind for kind in kinds if kind not in page} == set()
 
 
 def roles(objects, holder):
@@ -351,6 +366,51 @@ def test_a_backup_has_rights_on_the_hub_only(superlink_spec, supernode_spec):
     ]  # fmt: skip
     site = rights_objects("supernode", supernode_spec(), given)
     assert site == rights_objects("supernode", supernode_spec(), SETTINGS)
+
+
+AUDITOR = {"auditors": [{"kind": "ServiceAccount", "name": "auditor", "namespace": "flower"}]}
+
+
+def accounts(objects):
+    """Accounts by namespace and name."""
+    return {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in objects if item["kind"] == "ServiceAccount"}
+
+
+def test_hub_and_site_write_a_common_account_alike(superlink_spec, supernode_spec):
+    """Otherwise each run of one changes what the other wrote."""
+    hub, site = (
+        rights_objects(part, spec(), SETTINGS | AUDITOR) for part, spec in (("superlink", superlink_spec), ("supernode", supernode_spec))
+    )
+    common = accounts(hub).keys() & accounts(site).keys()
+    assert common == {("flower", "auditor")}
+    assert accounts(hub)["flower", "auditor"] == accounts(site)["flower", "auditor"]
+
+
+def test_a_host_that_is_hub_and_site_has_each_object_once(superlink_spec, supernode_spec):
+    """Also where the two render it in different ways."""
+    hub = rights_objects("superlink", superlink_spec(labels={"of": "the-hub"}), SETTINGS | AUDITOR | {"skupper": True})
+    site = rights_objects("supernode", supernode_spec(), SETTINGS | AUDITOR)
+    both = [*hub, *beside(site, hub)]
+    ids = [(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]) for item in both]
+    assert len(set(ids)) == len(ids) and both[: len(hub)] == hub
+    assert {("Namespace", None, "flower"), ("ServiceAccount", "flower", "auditor"), ("Role", "flower", "flower-site-auditor")} <= set(ids)
+    assert beside(site, []) == site
+
+
+def test_an_account_without_rights_is_not_created(supernode_spec):
+    scientist = {"scientists": [{"kind": "ServiceAccount", "name": "ann", "namespace": "flower"}]}
+    site = rights_objects("supernode", supernode_spec(), SETTINGS | scientist)
+    assert ("flower", "ann") not in accounts(site) and ("flower", "flower-controller") in accounts(site)
+
+
+@pytest.mark.parametrize(("delivery", "own_access"), [("direct", True), ("ocm", False), ("bundle", False)])
+def test_a_site_that_is_not_reached_directly_needs_no_rights(supernode_spec, delivery, own_access):
+    action = object.__new__(supernode_rights.ActionModule)
+    outcomes = Outcomes(SimpleNamespace(), ["site-a"], 1)
+    site = SimpleNamespace(way=way_of({"flower_delivery": delivery}), given=supernode_spec())
+    action.work({"settings": SETTINGS, "beside": []}, {"site-a": site}, outcomes)
+    facts = outcomes["site-a"].facts
+    assert facts["own_access"] is own_access and bool(facts["rights"]) is own_access
 
 
 def test_every_row_says_what_it_is_for():

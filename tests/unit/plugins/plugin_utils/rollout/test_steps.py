@@ -6,14 +6,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import KeysMade
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.dataset_index import Files
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, KeysMade, Site, Way
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registered
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import Options, Rollout
 
 
@@ -72,3 +78,104 @@ def test_what_is_said_of_supernodes(check: bool, by_hand: bool, report: dict[str
     one = rollout(Run(check=check))
     one._confirm("a", KeysMade(keys=[], by_hand=by_hand), report, [])
     assert one.outcomes["a"].msg == words
+
+
+class Ledger:
+    """The ledger of a hub, in memory."""
+
+    def __init__(self, *, fault: str = "") -> None:
+        self.datasets: dict[str, Any] = {}
+        self.packages: dict[str, Any] = {}
+        self.fault = fault
+
+    def read_sites(self) -> tuple[dict[str, Any], dict[str, str]]:
+        key = {"pool": "default", "name": "3", "node_id": "12", "public_key": "k", "dead": False}
+        return {"a": {"site": "a", "region": "eu", "keys": {"SHA256:a": key}, "retired": {}}}, {}
+
+    def read_datasets(self) -> dict[str, Any]:
+        return self.datasets
+
+    def change_datasets(self, change: Callable[[Any], Any]) -> None:
+        self.datasets = change(self.datasets)
+
+    def read_packages(self) -> dict[str, Any]:
+        return self.packages
+
+    def change_packages(self, change: Callable[[Any], Any]) -> None:
+        if self.fault:
+            raise ClusterError(self.fault)
+        self.packages = change(self.packages)
+
+
+class Noting(Run):
+    """A run that keeps what it notes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[Any] = []
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        self.notes += [one for found in facts.values() for one in found]
+
+
+def deploying(ledger: Ledger, spec: Any, way: Any = None) -> Rollout:
+    """The rollout of one site."""
+    run: Any = Noting()
+    hub: Any = SimpleNamespace(ledger=ledger, hub=None, namespace="flower", federation="demo")
+    sites = {"a": Site("a", spec, Way("bundle", "site", "direct"))}
+    return Rollout(run, hub, "hub", sites, {"a": way}, Outcomes(run, ["a"], 1), Options())
+
+
+def test_a_dataset_in_files_that_people_apply_is_a_promise(parsed_site: Callable[..., Any]) -> None:
+    ledger = Ledger()
+    one = deploying(ledger, parsed_site(datasets=[{"name": "ct", "claim": "ct"}]))
+    one._note_datasets(["a"], {"a": Done(files=Files(5, 4))})
+    assert ledger.datasets == {"a": {"default": {"datasets": [], "nodes": ["12"], "promised": {"ct": 5}}}}
+    assert one.run.notes == [] and not one.outcomes["a"].changed
+    one._note_datasets(["a"], {"a": Done(files=Files(5, 5))})
+    assert ledger.datasets == {"a": {"default": {"datasets": ["ct"], "nodes": ["12"]}}}
+    assert one.run.notes == [{"pool": "default", "dataset": "ct", "change": "added"}] and one.outcomes["a"].changed
+    ledger.datasets = {}
+    one._note_datasets(["a"], {"a": Done()})
+    assert ledger.datasets["a"]["default"]["datasets"] == ["ct"], "where objects are applied"
+
+
+class Deployed:
+    """The way to a site; what data scientists knew of its SuperNodes when it was applied."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.homes: dict[str, str] = {}
+
+    def apply(self, _objects: Any, _gate: Any) -> Done:
+        self.homes, self.regions = package_index.homes(self.ledger.packages), package_index.regions(self.ledger.packages)
+        return Done()
+
+    def packages(self, known: dict[str, Held]) -> dict[str, Held]:
+        assert known == {}, "its pods have not been asked"
+        return {"default": Held("r/app:1", why="exec is not granted")}
+
+    def rest(self) -> None:
+        """There is no connection."""
+
+
+@pytest.mark.parametrize("fault", ["", "the right is missing"])
+def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """To data scientists as well, whose runs stay in a region."""
+    ledger = Ledger(fault=fault)
+    way = Deployed(ledger)
+    one = deploying(ledger, parsed_site(), way)
+    monkeypatch.setattr(one, "_keys", lambda _chosen: {"a": KeysMade()})
+    monkeypatch.setattr(one, "_register", lambda _keys: Registered(changed={"a"}))
+    monkeypatch.setattr(one, "_confirm", lambda *_given: None)
+    monkeypatch.setattr(steps, "objects_of", lambda _site: [])
+    monkeypatch.setattr(steps.online, "wait", lambda _hub, _waiting: SimpleNamespace(changed=set(), faults={}, sites={}))
+    monkeypatch.setattr(steps.image_packages, "of_serverapp", lambda *_given: None)
+    one._deploy(["a"])
+    assert not one.outcomes["a"].failed
+    if fault:
+        assert any("its new SuperNodes are not recorded at the hub" in word for word in one.outcomes["a"].warnings)
+        return
+    assert way.homes == {"12": "a"} and way.regions == {"a": "eu"}
+    assert ledger.packages["sites"]["a"]["default"]["why"] == "exec is not granted"
+    assert [note for note in one.run.notes if "packages of pool" in note] == ["packages of pool default: image r/app:1 (not known)"]

@@ -345,7 +345,7 @@ def test_references() -> None:
 
 def test_runs_are_not_known_where_there_is_no_flower(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"port": 9092, "ca": "", "seconds": 5}\n'))
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"port": 9092, "ca": "", "seconds": 5, "list": ["list"]}\n'))
     runs_program.main()
     assert "FileNotFoundError" in json.loads(capsys.readouterr().out)["why"]
 
@@ -353,13 +353,15 @@ def test_runs_are_not_known_where_there_is_no_flower(monkeypatch: pytest.MonkeyP
 def test_runs_are_listed_by_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tool = tmp_path / "flwr"
     answer = '{"success": true, "runs": [{"run-id": 1, "status": "running"}]}'
-    tool.write_text(f'#!/bin/sh\ncat "$FLWR_HOME/config.toml" > {tmp_path}/seen\necho \'{answer}\'\n')
+    tool.write_text(f'#!/bin/sh\n(echo "$@"; cat "$FLWR_HOME/config.toml") > {tmp_path}/seen\necho \'{answer}\'\n')
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"port": 9092, "ca": "/tls/ca.crt", "seconds": 20}\n'))
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"port": 9092, "ca": "/tls/ca.crt", "seconds": 20, "list": ["list", "--limit", "7"]}\n'))
     runs_program.main()
     assert told.active_of(json.loads(capsys.readouterr().out)) == ["1"]
-    assert 'address = "127.0.0.1:9092"\nroot-certificates = "/tls/ca.crt"' in (tmp_path / "seen").read_text()
+    seen = (tmp_path / "seen").read_text()
+    assert 'address = "127.0.0.1:9092"\nroot-certificates = "/tls/ca.crt"' in seen
+    assert seen.startswith("list --limit 7 here --format json\n"), seen
 
 
 def test_the_variables_name_a_federation() -> None:

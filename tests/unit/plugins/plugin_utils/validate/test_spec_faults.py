@@ -65,6 +65,10 @@ SUPERLINK = [
     ({"renew_before": "0s"}, "superlink_renew_before: '0s' is not between"),
     ({"renew_before": "-1d"}, "superlink_renew_before: '-1d' is not a duration"),
     ({"renew_before": "999999999d"}, "superlink_renew_before: '999999999d'"),
+    (
+        {"certificates_source": "cert_manager", "issuer": {"name": "a"}, "renew_before": "40s"},
+        "superlink_renew_before: '40s' is less than the 5 minutes that cert-manager needs",
+    ),
     ({"exposure": "tunnel"}, "superlink_exposure: 'tunnel' is not one of"),
     ({"exposure": "ingress"}, "superlink_host: '' is empty"),
     ({"exposure": "route", "insecure": True}, "passes TLS through, but there is none"),
@@ -229,6 +233,18 @@ SUPERNODE = [
     ({"http_proxy": {"address": "proxy:3128", "password": "secret"}}, "(not shown) is not one of address, secret"),
     ({"http_proxy": {"address": "proxy:3128", "cidrs": ["x"]}}, "supernode_http_proxy.cidrs[0]: 'x' is not a network"),
     ({"http_proxy": {"address": "proxy:3128", "username_key": "x"}}, "has no effect without http_proxy.secret"),
+    (
+        {"http_proxy": {"address": "proxy:3128"}, **pools({"name": "a", "extra_containers": [{"name": "tunnel", "image": "t:1"}]})},
+        "supernode_pools[0].extra_containers[0].name: 'tunnel' is the container that goes through the HTTP proxy",
+    ),
+    (
+        {
+            "volumes": [{"name": "v", "emptyDir": {}}],
+            "volume_mounts": [{"name": "v", "mountPath": "/dev/shm"}],
+            **pools({"name": "a", "shm_size": "1Gi"}),
+        },
+        "supernode_pools[0].volume_mounts[0].mountPath: '/dev/shm' is mounted already",
+    ),
     ({"http_proxy": {"address": "proxy:3128", "secret": "A_B"}}, "supernode_http_proxy.secret: 'A_B' is not a DNS name"),
     (
         {"http_proxy": {"address": "proxy:3128", "secret": "a", "username_key": "../user"}},

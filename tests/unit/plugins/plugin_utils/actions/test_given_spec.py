@@ -1,0 +1,47 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A hub whose variables contradict each other is refused before its cluster is contacted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+
+
+class Action(ClusterAction):
+    """An action of the role superlink on the hub."""
+
+    def __init__(self, spec: dict[str, Any], **variables: Any) -> None:
+        self.inventory_host = "hub"
+        own = {"superlink_namespace": spec["namespace"], "superlink_federation": spec["federation"]}
+        self.task_vars = {"groups": {"flower_hub": ["hub"]}, "__superlink_spec": spec, **own, **variables}
+        self._templar = Templar(loader=DataLoader(), variables={})
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+def test_what_playbooks_and_sites_would_not_find_is_refused(superlink_spec: Any) -> None:
+    assert given_spec(Action(superlink_spec()), None).namespace == "flower"
+    shared = {"flower_namespace": "flower-hub", "flower_federation": "trial"}
+    spec = superlink_spec(namespace="flower-hub", federation="trial", ca_namespace="flower-hub-ca")
+    assert given_spec(Action(spec, **shared), None).namespace == "flower-hub"
+    with pytest.raises(ClusterError) as error:
+        given_spec(Action(spec), None)
+    first, second = error.value.message.splitlines()
+    assert first.startswith("hub: superlink_namespace: 'flower-hub' is not what flower_namespace says, 'flower', by which sites and playbooks find")
+    assert first.endswith("Set flower_namespace to 'flower-hub' for this host or its group, and remove superlink_namespace.")
+    assert second.startswith("hub: superlink_federation: 'trial' is not what flower_federation says")
+    assert second.endswith("Set flower_federation to 'trial' for the hub and all sites, and remove superlink_federation.")
+    with pytest.raises(ClusterError, match="^hub: superlink_namespace: 'flower-hub' is not what flower_namespace says, 'other'"):
+        given_spec(Action(spec, flower_namespace="other", flower_federation="trial"), None)
+    assert given_spec(Action(spec), spec).namespace == "flower-hub", "a task that gives a specification means it"

@@ -1,0 +1,125 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run that is active is seen, however many others there were since: a SuperLink lists its newest 20, unless it is asked for more."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import run_stop, runs_info
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import following, hub_lists, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
+
+
+class SuperLink(FlowerCLI):
+    """Answers as the command line of flwr 1.41: runs 1 to 30, of which the first is active."""
+
+    def __init__(self, first: str = "running") -> None:
+        super().__init__(SimpleNamespace(name="hub"), "flower")  # type: ignore[arg-type]
+        self.statuses = {str(number): "finished:completed" for number in range(30, 1, -1)} | {"1": first}
+        self.asked: list[list[str]] = []
+
+    def do(self, steps: Sequence[Mapping[str, Any]], **_more: Any) -> list[Answer]:
+        return [self.answer(step) for step in steps]
+
+    def answer(self, step: Mapping[str, Any]) -> Answer:
+        words = step.get("command") or ["list", "--run-id", step["wait_finished"]]
+        self.asked.append(words)
+        given = dict(zip(words, words[1:]))
+        if words[0] == "supernode":
+            return Answer(True, {"nodes": []}, "")
+        if words[0] == "stop":
+            self.statuses[words[1]] = "finished:stopped"
+            return Answer(True, {}, "")
+        chosen = [given["--run-id"]] if "--run-id" in given else [*self.statuses][: int(given.get("--limit", 20))]
+        if chosen[0] not in self.statuses:
+            return Answer(False, {}, f"Displaying information for run ID {chosen[0]}...\n\n[code: 16] Run ID not found.")
+        listed = [{"run-id": one, "status": self.statuses[one], "pending-at": f"2026-11-21 10:00:{int(one):02}Z"} for one in chosen]
+        return Answer(True, {"success": True, "runs": listed}, "")
+
+
+def act(module: Any, cli: SuperLink, monkeypatch: pytest.MonkeyPatch, **given: Any) -> dict[str, Any]:
+    action = object.__new__(module.ActionModule)
+    action.inventory_host = "hub"
+    action._task = SimpleNamespace(check_mode=False, no_log=False)
+    action.connect = lambda: contextlib.nullcontext(SimpleNamespace(name="hub"))
+    monkeypatch.setattr(module, "FlowerCLI", lambda *_place: cli)
+    found: dict[str, Any] = action.execute(action._checked(action.ARGS, action.SPEC, given, ""), {})
+    return found
+
+
+def test_an_old_run_that_is_active_is_listed() -> None:
+    cli = SuperLink()
+    assert [run["run-id"] for run in conditions.active(runs.read_all(cli))] == ["1"]
+    assert [run["run-id"] for run in conditions.active(hub_lists.read(cli)[1])] == ["1"]
+    assert len(runs.read_all(cli)) == 30
+
+
+def test_restarts_wait_for_an_old_run() -> None:
+    with pytest.raises(FlowerError, match=r"which would fail run 1 of an app \(running\)"):
+        conditions.wait_no_run(SuperLink(), 0, print)
+
+
+def test_all_runs_are_listed_again_when_those_that_were_active_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    cli, looked = SuperLink(), []
+    cli.statuses["5"] = "pending"
+
+    def look(_cli: FlowerCLI, run_id: str, _seconds: float, pause: float) -> runs.Run:
+        looked.append(run_id)
+        if len(looked) % 2 == 0:
+            cli.statuses[run_id] = "finished:completed"
+        if len(looked) == 4:
+            cli.statuses["9"] = "running"  # it began meanwhile
+        return runs.Run(run_id, cli.statuses[run_id])
+
+    monkeypatch.setattr(conditions, "look", look)
+    conditions.wait_no_run(cli, 60, print)
+    assert looked == ["5", "5", "1", "1", "9", "9"]
+    assert len(cli.asked) == 3, "a long list is costly"
+
+
+def test_a_run_that_is_named_is_looked_up_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    cli = SuperLink()
+    found = act(runs_info, cli, monkeypatch, run_ids=["1", "30"])
+    assert [(one["run_id"], one["status"]) for one in found["runs"]] == [("30", "completed"), ("1", "running")]
+    assert found["msg"] == "2 of 2 runs, 1 active"
+    assert act(run_stop, cli, monkeypatch, run_ids=["1"])["stopped"] == ["1"]
+    assert all("--run-id" in words or words[0] == "stop" for words in cli.asked)
+    for module in (runs_info, run_stop):
+        with pytest.raises(FlowerError, match="has no run 99 "):
+            act(module, cli, monkeypatch, run_ids=["1", "99"])
+
+
+def test_a_run_that_waits_is_shown_with_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cli = SuperLink()
+    cli.statuses["30"] = "pending"
+    (one,) = act(runs_info, cli, monkeypatch, run_ids=["30"])["runs"]
+    assert one["behind"] == ["1"]
+    assert act(runs_info, cli, monkeypatch)["msg"] == "30 of 30 runs, 2 active, 1 of them pending"
+
+
+def test_that_a_run_cannot_be_looked_up_does_not_mean_that_there_is_none() -> None:
+    cli = SuperLink()
+    cli.answer = lambda _step: Answer(False, {}, "database is locked")  # type: ignore[method-assign]
+    with pytest.raises(FlowerError, match="database is locked"):
+        runs.read_some(cli, ["1"])
+    assert runs.read_some(cli, []) == []
+
+
+def test_who_follows_a_run_sees_more_than_twenty_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def stream(*place: Any, **_more: Any) -> SimpleNamespace:
+        asked.append(place[5])
+        return SimpleNamespace(rc=0)
+
+    monkeypatch.setattr(following.in_pod, "stream", stream)
+    following.Following(SuperLink(), "30", None)._read(1, 1)  # type: ignore[arg-type]
+    assert asked[0]["others"] == ["list", "--limit", "200"]

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What playbooks make of variables that people type: paths and lists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted([*ROOT.glob("playbooks/**/*.yml"), *ROOT.glob("roles/*/tasks/*.yml")])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_home_folder_is_expanded_before_a_path_is_made_absolute(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(re.findall(r"\brealpath\b", text)) == len(re.findall(r"\| expanduser \| realpath\b", text)), path
+
+
+def option(playbook: str, module: str, name: str, **given: Any) -> Any:
+    """The value of an option of a task, as Ansible evaluates it with the variables of its play."""
+    (play,) = yaml.safe_load((ROOT / "playbooks" / playbook).read_text(encoding="utf-8"))
+    tasks = [task for block in play["tasks"] for task in block.get("block", [block])]
+    (task,) = [task for task in tasks if module in task]
+    variables = trusted({**play.get("vars", {}), "ansible_check_mode": False, "omit": "<omit>"}) | given
+    return Templar(loader=DataLoader(), variables=variables).template(trusted(task[module][name]))
+
+
+def test_outputs_go_to_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    given = {"flower_outputs_directory": "~/outputs"}
+    assert option("run.yml", "federated.flower.run", "outputs_directory", **given) == str(tmp_path / "outputs")
+    assert option("outputs.yml", "federated.flower.run_outputs_fetch", "directory", **given) == str(tmp_path / "outputs")
+
+
+@pytest.mark.parametrize(("name", "variable"), [("regions", "flower_run_regions"), ("datasets", "flower_run_datasets")])
+@pytest.mark.parametrize(
+    ("value", "made"), [("eu, us", ["eu", "us"]), (["eu", "us "], ["eu", "us"]), ("eu", ["eu"]), ("", "<omit>"), ([], "<omit>"), (None, "<omit>")]
+)
+def test_lists_may_have_blanks_after_commas(name: str, variable: str, value: Any, made: Any) -> None:
+    assert option("run.yml", "federated.flower.run", name, **{variable: value}) == made

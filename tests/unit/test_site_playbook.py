@@ -1,0 +1,78 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""site.yml: the order of its plays, and what remains of a run that ends early. ansible-core ends it after a play in which all hosts failed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
+
+# They write nothing to a cluster.
+READING = {"Compare the plan with the fleet", "Return the lease"}
+SITES = "{{ flower_hub_group | default('flower_hub') }}:{{ flower_sites_group | default('flower_sites') }}"
+
+
+def plays(playbook: str) -> list[dict[str, Any]]:
+    """The plays of a playbook in their order, with those that it imports."""
+    found = []
+    for play in yaml_file("playbooks", playbook):
+        found += plays(play["import_playbook"]) if "import_playbook" in play else [play]
+    return found
+
+
+def names(playbook: str) -> list[str]:
+    return [play["name"] for play in plays(playbook)]
+
+
+LEASED = plays("site.yml")[names("site.yml").index(names("take_lease.yml")[-1]) + 1 :]
+
+
+@pytest.mark.parametrize("play", [play for play in LEASED if play["name"] not in READING], ids=lambda play: play["name"])
+def test_what_a_play_changed_is_recorded_also_if_the_run_ends_with_it(play: dict[str, Any]) -> None:
+    last = [task for task in play["tasks"] if "block" in task][-1].get("always", [])
+    assert last and ("federated.flower.audit" in last[-1] or last[-1].get("ansible.builtin.import_tasks") == "tasks/record.yml")
+
+
+def test_the_clean_up_of_open_cluster_management_stops_nothing_else() -> None:
+    assert names("site_whole.yml")[-1] == "Delete unreferenced versions of the add-on of Open Cluster Management"
+
+
+def test_what_is_to_be_forgotten_is_checked_with_any_limit() -> None:
+    (check,) = [play for play in plays("site_check.yml") if "federated.flower.supernode_forget" in json.dumps(play)]
+    assert check["vars"]["__forget_hosts"] == SITES and "__forget_hosts" in check["hosts"] and check["any_errors_fatal"]
+
+
+DENIED = {"__join_site": "site-a", "since": "2026-11-26T10:00:00+00:00"}
+REFUSED = {"__join_site": "site-b", "failed": False, "msg": "site-a: site-b has no client certificate"}
+
+
+@pytest.mark.parametrize(
+    ("site", "denies", "words"),
+    [
+        ("site-a", True, "site-a has not passed its acceptance, and is denied access: slow. Correct it, admit it with"),
+        ("site-b", True, "run federated.flower.site again. It could not be denied access: site-b has no client certificate"),
+        ("site-b", False, "site-b has not passed its acceptance: slow. Correct it, and run federated.flower.site again."),
+    ],
+)
+def test_a_denial_that_is_refused_is_a_fault_of_its_site_alone(site: str, denies: bool, words: str) -> None:
+    (play,) = plays("site_join.yml")
+    _measure, deny, report = play["tasks"][0]["block"]
+    assert deny["failed_when"] is False and deny["register"] == "__join_denied"
+    refused = {"accepted": False, "reasons": ["slow"]}
+    given = {
+        "__join": {"sites": {"site-a": refused, "site-b": refused}},
+        "__join_denied": {"results": [DENIED, REFUSED] if denies else []},
+        "flower_join_deny": denies,
+        "inventory_hostname": site,
+    }
+    templar = Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **given})
+    found = templar.template(trusted(report["federated.flower.site_result"]["results"]))
+    assert found[0]["failed"] is True and words in found[0]["msg"]

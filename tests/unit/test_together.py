@@ -1,0 +1,51 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an interrupted gate leaves: nothing that goes on changing clusters."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PROGRAM = Path(__file__).parents[2] / "tools" / "together.py"
+CONFTEST = """\
+from ansible_collections.federated.flower.tests.integration.conftest import pytest_configure
+"""
+TEST = """\
+import subprocess, time
+from pathlib import Path
+
+import pytest
+
+@pytest.fixture
+def playbook():
+    process = subprocess.Popen(["sleep", "300"], start_new_session=True)
+    Path("pid").write_text(str(process.pid))
+    yield process
+    process.kill()
+    process.wait()
+    Path("ended").touch()
+
+def test_long(playbook):
+    playbook.wait()
+"""
+
+
+def test_a_signal_ends_what_fixtures_have_started(tmp_path):
+    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    (tmp_path / "test_long.py").write_text(TEST, encoding="utf-8")
+    pytest = f"{sys.executable} -m pytest -q -p no:cacheprovider --rootdir=. -n 1 test_long.py"
+    with subprocess.Popen([sys.executable, PROGRAM, pytest], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "pid").exists():
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[0]
+    assert process.returncode == 128 + signal.SIGTERM and (tmp_path / "ended").exists(), said
+    pid = (tmp_path / "pid").read_text()
+    assert not Path("/proc", pid).exists()
