@@ -2,10 +2,9 @@
 # Everything made goes to CACHE and build/; the gates run on a copy of the checkout that lies where Ansible
 # wants a collection (…/ansible_collections/federated/flower), so the checkout itself may lie anywhere.
 
-$(if $(word 2,$(CURDIR)),$(error the path of the checkout contains a space: $(CURDIR)))
-
 PYTHON  ?= python3
 CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/federated-flower
+$(foreach path,CURDIR CACHE,$(if $(word 2,$($(path))),$(error $(path) contains a space: $($(path)))))
 # One environment per set of requirements (others: tools/environment.py), one staged copy per checkout.
 VENV    := $(CACHE)/venv-$(shell { cat requirements/constraints.txt requirements/dev.txt; $(PYTHON) -V; } | cksum | cut -d' ' -f1)
 STAGE   := $(CACHE)/stage-$(shell pwd -P | cksum | cut -d' ' -f1)
@@ -81,8 +80,8 @@ lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, mypy, c
 sanity: stage ## ansible-test sanity, nothing ignored
 	@cd $(STAGED) && python tools/sanity.py $(SANITY)
 
-unit: stage ## unit tests
-	@cd $(STAGED) && python -m pytest -q $(UNIT) $(TIMES)/unit.xml tests/unit
+unit: stage ## unit tests, and those of the fleet's pure parts
+	@cd $(STAGED) && python -m pytest -q $(UNIT) $(TIMES)/unit.xml tests/unit tests/fleet/test_parts.py
 
 examples: stage ## tests of the example app, and of what Flower itself reads, in an environment with Flower and scikit-learn
 	@cd $(STAGED) && study=$$(python tools/environment.py study) && "$$study" -m pytest -q $(TIMES)/examples.xml tests/examples
@@ -102,7 +101,7 @@ check: stage ## what to run before every commit: the gates without a fleet side 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 
 fleet-tests: stage ## the tests of the fleet itself
-	@cd $(STAGED) && python tools/second_try.py fleet python -m pytest $(VERBOSE) --durations=10 -m "not fleet_lifecycle" -- tests/fleet
+	@cd $(STAGED) && python tools/second_try.py fleet python -m pytest $(VERBOSE) --durations=10 -m fleet -- tests/fleet
 
 # Groups of files and their order: tests/integration/conftest.py.
 scenarios: stage ## the collection on the fleet, and the stand-in for Skupper

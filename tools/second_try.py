@@ -11,6 +11,7 @@ is a failure with the words of NO_SECOND_TRY: it judges all tests of the session
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,8 @@ def main(name: str, pytest: list[str], files: list[str]) -> int:
     if code != 1 or os.environ.get("FLOWER_SECOND_TRY") != "1":  # 1: tests failed; others: pytest itself did
         return code
     guilty = failed(first)
+    if not guilty or len(guilty) > FILES:
+        print(f"\n=== {name}: no second try: more than {FILES} files failed, or what judges all of them", flush=True)
     if not guilty or len(guilty) > FILES or not all(Path(path).is_file() for path in guilty):
         return code
     print(f"\n=== {name}: a second try of {', '.join(guilty)}", flush=True)
@@ -53,6 +56,9 @@ def main(name: str, pytest: list[str], files: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    # pytest gets the signal as well and ends what it has started: this program waits for it.
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: None)
     name, *words = sys.argv[1:]
     at = words.index("--")
     sys.exit(main(name, words[:at], words[at + 1 :]))

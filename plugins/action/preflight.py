@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
@@ -55,6 +56,7 @@ class ActionModule(CertificateAction):
         spec = given_spec(self, params["spec"])
         warnings: list[str] = []
         certificate: dict[str, Any] = {}
+        lost: dict[str, str] = {}
         if spec.insecure:
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
@@ -90,7 +92,7 @@ class ActionModule(CertificateAction):
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
             if not spec.insecure:
-                certificate = self._check_certificate(cluster, params, warnings)
+                certificate, lost = self._check_certificate(cluster, params, warnings)
             skew = cluster.skew
         return {
             "changed": False,
@@ -104,12 +106,14 @@ class ActionModule(CertificateAction):
             "platform": spec.platform,
             "skupper": spec.skupper,
             "client_certificates": spec.asks,
+            "lost_sites": lost,
+            "pod_security": namespaces.levels(spec).get("enforce", "") if namespaces.objects(spec) else None,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough",
         }
 
-    def _check_certificate(self, hub: Cluster, params: dict[str, Any], warnings: list[str]) -> dict[str, str]:
-        """Is what the gateway is going to serve good for all sites? Public facts of it, as far as they are known yet."""
+    def _check_certificate(self, hub: Cluster, params: dict[str, Any], warnings: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Is what the gateway is going to serve good for all sites? Public facts of it, as far as they are known yet; and C(Wanted.lost_sites)."""
         library.require()
         address = self.address(hub, params["spec"], likely=True)
         wanted = self.wanted(hub, params, address, warnings)
@@ -117,7 +121,7 @@ class ActionModule(CertificateAction):
         plan = source.plan(wanted, look(hub, source, wanted))
         self.refuse_faults(hub, plan, wanted)
         warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
-        return certificates.describe(plan.certificate) if plan.certificate else {}
+        return (certificates.describe(plan.certificate) if plan.certificate else {}), dict(wanted.lost_sites)
 
     def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""

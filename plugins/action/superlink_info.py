@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -45,6 +45,7 @@ class ActionModule(SkupperAction):
         "skupper": {"type": "bool", "default": False},
         "outputs": {"type": "bool", "default": False},
         "curves": {"type": "int", "default": 0},
+        "all_runs": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +65,7 @@ class ActionModule(SkupperAction):
                     self._read_lease(hub, params, result)
                     result["upgrade"] = unfinished.words(unfinished.Store(hub, params["namespace"], params["federation"]).read())
                     self._read_ledger(hub, params, result)
-                    self._ask_flower(hub, params["namespace"], result)
+                    self._ask_flower(hub, params, result)
                     self._read_curves(hub, params, result)
                     if params["outputs"]:
                         result["outputs"] = outputs_reader.facts(FlowerCLI(hub, params["namespace"]))
@@ -166,10 +167,10 @@ class ActionModule(SkupperAction):
             run["curves"] = curves(log)
 
     @staticmethod
-    def _ask_flower(hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
-        cli = FlowerCLI(hub, namespace)
+    def _ask_flower(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
+        cli = FlowerCLI(hub, params["namespace"])
         cli.wait_for_superlink(0)
-        result["nodes"], result["runs"] = hub_lists.read(cli)
+        result["nodes"], result["runs"] = hub_lists.read(cli, ALL_RUNS if params["all_runs"] else hub_lists.SHOWN)
         result["unknown_nodes"] = unknown_nodes(result["sites"], result["nodes"])
 
 

@@ -70,10 +70,13 @@ class ActionModule(FleetAction):
 
 
 def _hub_faults(name: str, site: Site, hub: Mapping[str, Any]) -> list[str]:
-    """A site whose variables say that the hub is elsewhere: it would be deployed together with others, and not alone."""
+    """A site whose variables do not fit the hub.
+
+    Where they say that the hub is in another namespace, the site would be deployed together with others, and not alone.
+    """
     there = hub.get("namespace")
     if not there or site.hub_namespace == there:
-        return []
+        return [f"{lost}." for lost in [(hub.get("lost_sites") or {}).get(name)] if lost]
     return [
         f"{name}: the hub is in namespace {there}, and for this host in {site.hub_namespace} (flower_namespace, supernode_hub_namespace). "
         "Set supernode_namespace where the site needs a namespace of its own."

@@ -23,6 +23,9 @@ description:
     Namespaces and CustomResourceDefinitions are created first, then the other objects in the order of the list.
     Objects whose CustomResourceDefinition is in the list wait until the API server serves their kind.
   - An object that fails does not stop the others. The task then fails with a message for each failed object.
+  - >-
+    A pod of a listed StatefulSet of this collection that is not ready and has a former template is deleted, so that it is created from the
+    new one: Kubernetes does not replace such a pod.
   - Fields that another manager owns and that the list sets are taken over.
   - >-
     An object with the labels C(app.kubernetes.io/managed-by=federated.flower) and C(app.kubernetes.io/instance) only

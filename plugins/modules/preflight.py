@@ -119,4 +119,12 @@ skupper:
   description: For the hub, whether sites reach it through a Skupper network.
   returned: success, when a cluster was asked itself
   type: bool
+lost_sites:
+  description: For the hub, sites whose own variables keep them from the gateway, with the fault of each.
+  returned: success, when a cluster was asked itself
+  type: dict
+pod_security:
+  description: For the hub, the Pod Security level that its Namespace is going to enforce, empty for none. Null where someone else creates it.
+  returned: success, when a cluster was asked itself
+  type: str
 """

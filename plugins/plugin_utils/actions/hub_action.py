@@ -54,7 +54,8 @@ class CertificateAction(ClusterAction):
         certificate keeps all names that it has, so that its SuperNodes stay connected; a sentence on it is added to C(warnings).
 
         Raises:
-            ClusterError: sites would verify a name by which the gateway is not found.
+            ClusterError: sites would verify a name by which the gateway is not found, due to the hub's variables. A fault in the variables of
+                one site is a warning here, and a fault of that site in its own checks (C(Wanted.lost_sites)).
         """
         spec: HubSpec = params["spec"]
         sites: list[gateway_names.SiteNames] = []
@@ -70,10 +71,10 @@ class CertificateAction(ClusterAction):
                     "since this site may verify any of them"
                 )
         needed = gateway_names.needed(spec, address, sites)
-        faults, doubts = gateway_names.routing(spec, address, sites)
-        if faults:
-            raise ClusterError("; ".join(faults) + ".")
-        warnings += doubts
+        routing = gateway_names.routing(spec, address, sites)
+        if routing.faults:
+            raise ClusterError("; ".join(routing.faults) + ".")
+        warnings += routing.warnings
         return Wanted(
             federation=spec.federation,
             namespace=spec.namespace,
@@ -84,6 +85,7 @@ class CertificateAction(ClusterAction):
             needed=needed,
             renew_before=spec.renew_before,
             name_variable=gateway_names.name_variable(spec),
+            lost_sites=routing.of_sites,
         )
 
     @staticmethod

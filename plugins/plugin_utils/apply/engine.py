@@ -15,7 +15,7 @@ from typing import Any
 
 from ..base import kinds
 from ..base.errors import ClusterError
-from ..kube import outdated
+from ..kube import outdated, stranded
 from ..kube.api_errors import ApiError, Conflict, Forbidden, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof, record
@@ -113,15 +113,18 @@ def apply_objects(
     C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds; C(image_seconds): how
     long nodes may fail to get an image, and C(away): DaemonSet -> how many of its nodes are not ready, see C(wait.Waiter).
 
-    An object that is rendered as this collection's own never replaces one that someone else created (C(ownership.proof)): then
-    nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), stored in its record; a set with
+    An object that is rendered as this collection's own never replaces one that someone else created (C(marks.proof)): then
+    nothing at all is written. C(owner): whose deployment the set is (C(marks.record)), stored in its record; a set with
     another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
-    wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go; and a site leaves a
-    Namespace that it shares with the hub as the hub applied it.
+    wrote to are refused. C(part): of the set, only members of this part of the federation (C(marks.parts)) go.
     C(proven): uids of live objects that the caller knows to be of this collection, although another controller created them.
     C(named): kinds (group, kind) of which the caller names all members of the set in C(objects): they need not be listable.
     C(unrecorded): with state absent, kinds whose members are looked for in the whole cluster where the set has no record.
     C(passing): the objects only help to make what cannot be known in advance, see C(watching.Step).
+
+    With C(part) of a site, a Namespace that it shares with the hub stays as the hub applied it.
+
+    A pod that is not ready and keeps the former template of its StatefulSet is deleted, see C(outdated_pods).
 
     Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
     """
@@ -421,25 +424,40 @@ class _Apply:
             return
         if self.set and self.set.prune:
             self._prune(self.set)
-        if not self.check:
-            self._delete_outdated()
+        self._delete_outdated()
         if self.wait and not self.check and not self.result.errors:
             self._wait_ready()
 
     def _delete_outdated(self) -> None:
-        """Delete pods that would keep a former template, with which they can never be ready."""
+        """Delete pods that would keep a former template, with which they can never be ready. In check mode, look once and tell."""
         for item in self.items:
-            if item.now is None or item.change not in ("changed", "unchanged") or not outdated_pods.may_have(item.now):
+            if item.now is None or item.live is None or item.change not in ("changed", "unchanged") or not outdated_pods.may_have(item.now):
                 continue
-            namespace = item.which.namespace
             try:
-                names = outdated_pods.delete(self.cluster, item.now)
+                for pod in self._find_outdated(item.live, item.now):
+                    self._replace(pod)
             except ApiError as error:
                 self._warn(f"{item.which}: whether its pods wait for a new template cannot be seen or changed: {messages.describe(error)[1]}")
-                continue
-            for name in names:
-                self._record(Id("", "Pod", namespace, name), "v1", "deleted")
-                self._warn(f"Pod {namespace}/{name} was deleted, and is created again: {outdated.WORDS}.")
+
+    def _find_outdated(self, live: Object, now: Object) -> list[Object]:
+        if not self.check:
+            return outdated_pods.find(self.cluster, now)
+        changes = live["spec"]["template"] != now["spec"]["template"]
+        return outdated_pods.find(self.cluster, live, seconds=0, changes=changes)
+
+    def _replace(self, pod: Object) -> None:
+        which = Id("", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])
+        step = self._step(which, "v1", "deleted", None, pod)
+        why = self._refused(step)
+        if why:
+            self._note_error(None, "not planned", f"{which}: {why}")
+            return
+        if not self.check:
+            stranded.replace(self.cluster, pod)
+        self._record(which, "v1", "deleted")
+        self._tell(step)
+        said = "would be deleted, and created again" if self.check else "was deleted, and is created again"
+        self._warn(f"Pod {which.namespace}/{which.name} {said}: {outdated.WORDS}.")
 
     def _refuse_foreign(self) -> bool:
         """Refuse what someone else created, before anything is written; else return what exactly is applied."""

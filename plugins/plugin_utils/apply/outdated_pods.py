@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Delete pods that their StatefulSet would never replace after a change of its template, see C(kube/outdated.py)."""
+"""Find pods that their StatefulSet would never replace after a change of its template, see C(kube/outdated.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.labels import query
-from ..kube import outdated, stranded
+from ..kube import outdated
 from ..kube.client import Cluster
 from ..marks import proof
 from .wait import Clock
@@ -29,13 +29,14 @@ def may_have(live: Mapping[str, Any]) -> bool:
     return bool(wanted) and spec.get("podManagementPolicy") != "Parallel" and not done
 
 
-def delete(cluster: Cluster, live: Mapping[str, Any], seconds: float = _SECONDS) -> list[str]:
-    """Delete the pods of a StatefulSet that wait for it; returns their names.
+def find(cluster: Cluster, live: Mapping[str, Any], *, seconds: float = _SECONDS, changes: bool = False) -> list[dict[str, Any]]:
+    """The pods of a StatefulSet that wait to be deleted.
 
     Args:
         cluster: a connection.
         live: the StatefulSet, for which C(may_have) is true.
-        seconds: how long to look, while it is not known of a pod that is not ready whether it waits.
+        seconds: how long to look, while it is not known of a pod that is not ready whether it waits. 0 for one look.
+        changes: see C(outdated.is_outdated).
 
     Raises:
         ApiError: a request was refused.
@@ -50,9 +51,7 @@ def delete(cluster: Cluster, live: Mapping[str, Any], seconds: float = _SECONDS)
         if owner is None:
             return []
         pods = cluster.list("v1", "Pod", meta["namespace"], labels=labels)
-        found = [pod for pod in pods if outdated.is_outdated(pod, owner, federation, container)]
-        for pod in found:
-            stranded.replace(cluster, pod)
+        found = [pod for pod in pods if outdated.is_outdated(pod, owner, federation, container, changes=changes)]
         undecided = any(outdated.is_undecided(pod, owner, federation, container) for pod in pods)
         if found or not undecided or not clock.tick():
-            return [pod["metadata"]["name"] for pod in found]
+            return found

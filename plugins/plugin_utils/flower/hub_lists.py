@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from .cli import LISTING_SECONDS, Answer, FlowerCLI, listing, nodes_of
+from .cli import ALL_RUNS, LISTING_SECONDS, Answer, FlowerCLI, listing, nodes_of
 from .runs import runs_of
 
+#: How many of the newest runs are read to be shown: each costs, see C(cli.listing), and a SuperLink keeps all that it ever had.
+SHOWN = 100
 
-def read(cli: FlowerCLI) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+
+def read(cli: FlowerCLI, most: int = ALL_RUNS) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
     """Ask for both in one exec.
+
+    Args:
+        cli: calls Flower at the hub.
+        most: of how many runs, the newest ones.
 
     Raises:
         FlowerError: the SuperLink does not answer, or cannot list them.
     """
-    nodes, runs = cli.do([cli.command("supernode", "list"), cli.command(*listing())], seconds=LISTING_SECONDS)
+    nodes, runs = cli.do([cli.command("supernode", "list"), cli.command(*listing(most))], seconds=LISTING_SECONDS)
     return listed(nodes, runs, cli.cluster.name)
 
 

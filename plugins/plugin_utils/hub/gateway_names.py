@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from ..base.addresses import is_host, split_address
+from ..base.addresses import is_host, is_ip, split_address
 from ..manifests import exposure
 from ..spec.hub_spec import HubSpec
 
@@ -52,38 +52,63 @@ def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str,
     return {name: _people(who) for name, who in found.items()}
 
 
-def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> tuple[list[str], list[str]]:
-    """Where something in front of the gateway passes TLS through: faults and warnings on names by which it does not find the gateway.
+@dataclass(frozen=True)
+class Routing:
+    """Names by which something in front of the gateway does not find it. Sentences have the names, who verifies them, and the remedy.
 
-    What sites verify is also the name (SNI) of their handshake. That a site does not reach the gateway is certain if it connects to the host
+    Attributes:
+        faults: due to the hub's variables.
+        of_sites: a site -> the fault in its own variables, which concerns no other site.
+        warnings: what may be wrong, and the faults of sites.
+    """
+
+    faults: list[str] = field(default_factory=list)
+    of_sites: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> Routing:
+    """Where something in front of the gateway passes TLS through: the names by which it does not find the gateway.
+
+    What sites verify is also the name (SNI) of their handshake. That a site does not reach the gateway is certain if it connects to a host
     of the Route or Ingress, and possible if it connects to the C(superlink_address), of which nothing is known.
 
     Args:
         address: as for C(needed).
         sites: all sites.
-
-    Returns:
-        Sentences, with the names, who verifies them, and the remedy.
     """
-    host = exposure.routed_host(spec, address)
-    faults, warnings = [], []
-    for dialled in dict.fromkeys(filter(None, (host, _host(spec.superlink_address)))) if host else ():
-        lost: dict[str, list[str]] = {}
-        for site in sites or [SiteNames("sites")]:
-            name = _verified(spec, address, site)
-            if is_host(name) and name != host and _host(site.address or address) == dialled:
-                lost.setdefault(name, []).append(site.site)
-        for name, who in lost.items():
-            way = f"{_people(who)}: connects to {dialled} and verifies {name}"
-            found = f"superlink_exposure {spec.exposure} finds the gateway by the name {host} only"
-            if dialled == host:
-                faults.append(
-                    f"{way}, but {found}. Set superlink_host to {name}, and superlink_address to {address} where sites cannot resolve that; or "
-                    "remove flower_server_name (superlink_server_name, supernode_server_name)"
-                )
-            else:
-                warnings.append(f"{way}, and {found}. If {dialled} leads there, set superlink_host to {name}")
-    return faults, warnings
+    found = Routing()
+    names = exposure.routed_names(spec, address)
+    lost: dict[tuple[str, str, bool, bool], list[str]] = {}
+    for site in (sites or [SiteNames("sites")]) if names else ():
+        name, dialled = _verified(spec, address, site), _host(site.address or address)
+        is_certain = _is_among(dialled, names)
+        if is_host(name) and not _is_among(name, names) and (is_certain or dialled == _host(spec.superlink_address)):
+            own = name != _verified(spec, address, SiteNames(site.site)) or dialled != _host(address)
+            lost.setdefault((name, dialled, is_certain, own), []).append(site.site)
+    for (name, dialled, is_certain, own), who in lost.items():
+        way = f"connects to {dialled} and verifies {name}"
+        why = f"superlink_exposure {spec.exposure} finds the gateway by the name {names[0]} only"
+        if not is_certain:
+            # By an IP address, sites verify a name that no router knows.
+            remedy = f"superlink_host to {name}" if spec.server_name or not is_ip(dialled) else f"flower_server_name to {names[0]}"
+            found.warnings.append(f"{_people(who)}: {way}, and {why}. If {dialled} leads there, set {remedy}")
+        elif own:
+            wrong = f"{way}, but {why}. Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
+            found.of_sites.update({site: f"{site}: {wrong} of this host" for site in who})
+            found.warnings.append(f"{_people(who)}: {wrong} there; until then, the checks of these sites fail")
+        else:
+            found.faults.append(
+                f"{_people(who)}: {way}, but {why}. Set superlink_host to {name}, and superlink_address to {address} where sites cannot resolve "
+                "that; or remove flower_server_name (superlink_server_name)"
+            )
+    return found
+
+
+def _is_among(name: str, names: Sequence[str]) -> bool:
+    """Whether one of the names of a Route or Ingress is this one, or has a star for its first label."""
+    known = {one.lower() for one in names}
+    return name.lower() in known or f"*.{name.partition('.')[2]}".lower() in known
 
 
 def name_variable(spec: HubSpec) -> str:

@@ -29,6 +29,7 @@ class Wanted:
             them; they are among C(names).
         renew_before: how long before its expiry the gateway's certificate is renewed; None for half of its lifetime.
         name_variable: the variable that decides which name sites verify.
+        lost_sites: a site whose own variables keep it from the gateway -> the fault, see C(gateway_names.Routing).
     """
 
     federation: str
@@ -40,6 +41,7 @@ class Wanted:
     needed: Mapping[str, str] = field(default_factory=dict)
     renew_before: datetime.timedelta | None = None
     name_variable: str = "flower_server_name"
+    lost_sites: Mapping[str, str] = field(default_factory=dict)
 
 
 class Ref(NamedTuple):

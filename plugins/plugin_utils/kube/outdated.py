@@ -24,7 +24,7 @@ WORDS = "it was not ready, and a StatefulSet does not replace such a pod when it
 _REVISION = "controller-revision-hash"
 
 
-def is_outdated(pod: Object, stateful_set: Object, federation: str, container: str) -> bool:
+def is_outdated(pod: Object, stateful_set: Object, federation: str, container: str, *, changes: bool = False) -> bool:
     """Whether a pod waits to be deleted, so that it is created from the new template.
 
     A container that runs and is not ready yet is left to it: it may be at work on its files. It gets ready, and is replaced by the StatefulSet;
@@ -35,10 +35,11 @@ def is_outdated(pod: Object, stateful_set: Object, federation: str, container: s
         stateful_set: as it is live.
         federation: name of the federation to which the pod must belong.
         container: name of the pod's main container.
+        changes: whether the template is going to be another one, so that all pods have a former one.
     """
     return (
         _waits(pod, stateful_set, federation)
-        and _has_another_revision(pod, stateful_set)
+        and (_replaces_pods(stateful_set) if changes else _has_another_revision(pod, stateful_set))
         and not _is_starting(pod, container)
     )
 
@@ -73,15 +74,17 @@ def _owns(stateful_set: Object, pod: Object) -> bool:
     return any(one.get("controller") and one.get("uid") == stateful_set["metadata"]["uid"] for one in owners)
 
 
+def _replaces_pods(stateful_set: Object) -> bool:
+    """Whether the StatefulSet replaces its pods when its template is changed; else people do."""
+    strategy = (stateful_set.get("spec") or {}).get("updateStrategy") or {}
+    return strategy.get("type") == "RollingUpdate" and not (strategy.get("rollingUpdate") or {}).get("partition")
+
+
 def _has_another_revision(pod: Object, stateful_set: Object) -> bool:
     """Whether the StatefulSet, as its controller has seen it, replaces its pods, and would create this one from another template."""
-    spec, status = stateful_set.get("spec") or {}, stateful_set.get("status") or {}
-    strategy = spec.get("updateStrategy") or {}
-    if strategy.get("type") != "RollingUpdate" or (strategy.get("rollingUpdate") or {}).get("partition"):
-        return False  # its pods are replaced by people
-    if not _is_seen(stateful_set):
+    if not _replaces_pods(stateful_set) or not _is_seen(stateful_set):
         return False
-    revision, wanted = proof.labels_of(pod).get(_REVISION), status.get("updateRevision")
+    revision, wanted = proof.labels_of(pod).get(_REVISION), (stateful_set.get("status") or {}).get("updateRevision")
     return bool(revision and wanted) and revision != wanted
 
 

@@ -13,8 +13,9 @@ from ..base.addresses import split_address
 from ..base.labels import own_pods
 from ..base.names import METRICS_CONTROL
 from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, RUNTIME_PORT
-from ..base.values import Object, compact
+from ..base.values import Object, compact, text
 from ..spec.hub_spec import HubSpec
+from . import patches
 from .exposures.base_exposure import SERVICE, Exposure, join
 from .exposures.exposure_registry import EXPOSURES
 from .objects import service
@@ -102,16 +103,31 @@ def likely_address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str
     return address(spec, found) or join(exposure_of(spec).likely_host(spec, found), FLEET_PORT)
 
 
-def routed_host(spec: HubSpec, live_address: str) -> str:
-    """The name by which what passes TLS through finds the gateway; "" where nothing does, or where the name is not known.
+def routed_names(spec: HubSpec, live_address: str) -> list[str]:
+    """The names by which what passes TLS through finds the gateway, patches included, the main one first.
+
+    Names in annotations are among them: controllers have annotations for aliases. Empty where nothing passes TLS through, or where the
+    main name is not known.
 
     Args:
         live_address: what C(address) or C(likely_address) returned.
     """
     if not exposure_of(spec).passes_tls:
-        return ""
-    # A host that OpenShift generated is only known by the address, which can be another one.
-    return spec.host or (split_address(live_address)[0] if live_address and not spec.superlink_address else "")
+        return []
+    rendered = patches.apply(exposure_of(spec).objects(spec), spec.patches, partial=True)
+    names: list[str] = []
+    for item in sorted(rendered, key=lambda one: bool(one["metadata"]["name"] != SERVICE)):
+        body = item.get("spec") or {}
+        found = [text(one["host"]) for one in (body, *(body.get("rules") or ())) if one.get("host")]
+        if not names and not found and live_address and not spec.superlink_address:
+            # A host that OpenShift generated is only known by the address, which can be another one.
+            found = [split_address(live_address)[0]]
+        if not names and not found:
+            return []
+        names += found
+        for note in (item["metadata"].get("annotations") or {}).values():
+            names += text(note).replace(",", " ").split()
+    return names
 
 
 def needs_nodes(spec: HubSpec) -> bool:

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.addresses import is_ip, network, split_address
-from ..base.labels import own_pods, selector
+from ..base.labels import own_pods
 from ..base.names import CLIENTAPP, METRICS
 from ..base.ports import (
     API_PORTS,
@@ -66,10 +66,10 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
     ingress = [_rule("from", spec.allowed_sources, [_port(FLEET_PORT)])]
     if spec.is_process:
         ingress.append(
-            _rule("from", [{"pod_selector": selector(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)])
+            _rule("from", [{"pod_selector": own_pods(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)])
         )
     if spec.metrics.enabled:
-        ingress.append(_rule("from", [{"pod_selector": selector(spec.federation, METRICS)}], [_port(METRICS_CONTROL_PORT)]))
+        ingress.append(_rule("from", [{"pod_selector": own_pods(spec.federation, METRICS)}], [_port(METRICS_CONTROL_PORT)]))
     # With subprocess isolation ServerApps run in the SuperLink's pod.
     app_egress = [*egress_rules(spec.serverapp_egress), *_tracking(spec)]
     policies = [
@@ -82,12 +82,12 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
         ),
     ]
     if spec.is_process:
-        runtime = _rule("to", [{"pod_selector": selector(spec.federation, SUPERLINK)}], [_port(RUNTIME_PORT)])
+        runtime = _rule("to", [{"pod_selector": own_pods(spec.federation, SUPERLINK)}], [_port(RUNTIME_PORT)])
         policies.append(
             _policy(spec, serverapp.NAME, ingress=[], egress=[*egress_rules(spec.dns), runtime, *app_egress])
         )
     if spec.metrics.enabled:
-        door = _rule("to", [{"pod_selector": selector(spec.federation, SUPERLINK)}], [_port(METRICS_CONTROL_PORT)])
+        door = _rule("to", [{"pod_selector": own_pods(spec.federation, SUPERLINK)}], [_port(METRICS_CONTROL_PORT)])
         egress = [*egress_rules(spec.dns), door, *api_server_rules(spec.metrics.api_server)]
         policies.append(_policy(spec, METRICS, ingress=_scraping(spec, METRICS_PORT), egress=egress))
     return policies
@@ -103,8 +103,8 @@ def supernode_objects(spec: SiteSpec) -> list[Object]:
     apps = []
     if spec.has_apps_apart:
         # What else may be called is for the code that computes.
-        ingress = [_rule("from", [{"pod_selector": selector(spec.federation, CLIENTAPP)}], door), *ingress]
-        runtime = _rule("to", [{"pod_selector": selector(spec.federation, SUPERNODE)}], door)
+        ingress = [_rule("from", [{"pod_selector": own_pods(spec.federation, CLIENTAPP)}], door), *ingress]
+        runtime = _rule("to", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], door)
         apps, more = [_policy(spec, CLIENTAPP, ingress=[], egress=[*names, runtime, *more])], []
     egress = [*names, _superlink(spec), *more]
     return [*default_deny(spec, SUPERNODE), _policy(spec, SUPERNODE, ingress=ingress, egress=egress), *apps]
@@ -177,7 +177,7 @@ def skupper_listener_objects(spec: PartSpec) -> list[Object]:
     """SuperNodes may call their site's router. Skupper selects its ports, so no port is listed."""
     if not spec.closes_namespace:
         return []
-    callers = _rule("from", [{"pod_selector": selector(spec.federation, SUPERNODE)}], [])
+    callers = _rule("from", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], [])
     return [_skupper_policy(spec, "skupper-listener", skupper.LISTENER, skupper.ROUTER, ingress=[callers])]
 
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..base.labels import selector
+from ..base.labels import own_pods
 from ..base.values import Object
 from ..manifests import namespace, policies
 from ..spec.addon_spec import AddonSpec
@@ -152,7 +152,7 @@ def _network(spec: AddonSpec) -> Object | None:
         "kind": "NetworkPolicy",
         "metadata": {"name": policies.SUPERNODE, "namespace": spec.namespace},
         "spec": {
-            "podSelector": {"matchLabels": selector(spec.federation, policies.SUPERNODE)},
+            "podSelector": {"matchLabels": own_pods(spec.federation, policies.SUPERNODE)},
             "policyTypes": ["Ingress", "Egress"],
         },
     }

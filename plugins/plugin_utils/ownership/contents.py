@@ -181,5 +181,5 @@ def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
         )
     if strange:
         more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
-        reasons.append(f"it contains {', '.join(sorted(strange)[:_SHOWN])}{more}, created by someone else")
+        reasons.append(f"it contains {', '.join(sorted(strange)[:_SHOWN])}{more}, not known to be of this collection")
     return " and ".join(reasons)

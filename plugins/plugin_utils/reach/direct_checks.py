@@ -15,9 +15,9 @@ from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
-from ..marks import record
+from ..marks import parts, record
 from ..ownership import look as look_at
-from ..preflight import clocks, devices, rehearsal
+from ..preflight import clocks, devices, rehearsal, shared_namespace
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
@@ -53,6 +53,8 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     owner = record.notes(site.federation, site.name, hub.get("identity") or "")
     found = look_at.look(cluster, SUPERNODE, spec, "", owner=owner, claim=site.claim)
     away = found.absent
+    if spec.namespace not in (*away, *found.projects):
+        _check_shared_namespace(cluster, spec, hub.get("pod_security"))
     other = run.claim(site.name, [f"{SUPERNODE} {one}" for one in found.places])
     if other:
         raise ClusterError(
@@ -76,6 +78,19 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
         "skew": cluster.skew,
         "rehearsed": rehearsed,
     }
+
+
+def _check_shared_namespace(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:
+    """Whether the site's Pod Security level is that of the hub whose namespace it shares. Not known where that cannot be read."""
+    if not shared_namespace.wants_level(spec):
+        return
+    try:
+        is_shared = cluster.get("v1", "ConfigMap", parts.HUB_RECORD, spec.namespace) is not None
+        live = cluster.get("v1", "Namespace", spec.namespace) if is_shared else None
+    except Forbidden:
+        return
+    if live and (fault := shared_namespace.fault(spec, live, planned)):
+        raise ClusterError(f"{fault}.")
 
 
 def _account_is_given(cluster: Cluster, namespace: str) -> bool:

@@ -256,7 +256,13 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(FEDERATION, "secrets", "get list create patch", "certificates and shared secrets of the hub"),
         Need(FEDERATION, "pods", "get", "wait for the SuperLink", names=POD),
         Need(FEDERATION, "persistentvolumeclaims", "get", "see whether the SuperLink waits for a volume without end", names=CLAIM),
-        Need(FEDERATION, "pods", "delete", "have a SuperLink that waits for a volume without end created again", names=POD),
+        Need(
+            FEDERATION,
+            "pods",
+            "delete",
+            "have a SuperLink created again that waits for a volume without end, or has a former template and is not ready",
+            names=POD,
+        ),
         Need(
             FEDERATION,
             "pods/exec",

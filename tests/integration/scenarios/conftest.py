@@ -32,12 +32,13 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from kubernetes.client import CoreV1Api
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config import new_client_from_config
+from urllib3.exceptions import HTTPError
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import read_all, stop
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
@@ -87,6 +88,7 @@ LIMIT = 420  # seconds that no playbook should ever take
 # Playbooks that leave the deployment as it is.
 LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "convert", "leaving_statement", "plan", "verify"}
 DISCOVERY = "k8srcp-*.json"
+NO_SECOND_TRY = "(no second try)"  # tools/second_try.py looks for it
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}
 CPU = {"name": "cpu", "replicas": 2, "node_config": NODE_CONFIG}
@@ -147,6 +149,11 @@ class Run:
     def table(self) -> list[str]:
         """The lines of the report of status.yml."""
         return next(one["result"]["msg"] for one in self.results if isinstance(one["result"].get("msg"), list))
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """Site -> what verify.yml measured there, with all checks, of which the hub keeps the reasons."""
+        return next(one["result"]["sites"] for one in self.results if {"table", "sites"} <= set(one["result"]))
 
     @property
     def report(self) -> dict[str, Any]:
@@ -276,17 +283,18 @@ class Federation:
             try:
                 rc = process.wait(LIMIT)
             except subprocess.TimeoutExpired:
-                crash()
                 self.settled, self.has_left_runs = False, True
                 said = self._keep_logs(log.with_suffix(".pods"))
                 tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-15:])
                 raise AssertionError(f"{name} had not ended after {LIMIT} s, see {log} and {said}\n{tail}") from None
+            finally:
+                crash()
             lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
             self._collect()
             return Run(rc, log.read_text(encoding="utf-8"), log, [json.loads(line) for line in lines])
 
         def kill() -> None:
-            """End the playbook and its forks as a crash would; no matter if it is over."""
+            """End the playbook's main process as a crash would; no matter if it is over. Forks are in sessions of their own and go on."""
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -295,10 +303,8 @@ class Federation:
                     shutil.rmtree(path)
 
         def crash() -> None:
-            """Kill first the playbook's forks, which are in sessions of their own and go on after `kill`."""
-            for fork in children(process.pid):
-                with suppress(ProcessLookupError):  # it has ended
-                    os.kill(fork, signal.SIGKILL)
+            """End the playbook with its forks; no matter if it is over."""
+            kill_forks(process)
             kill()
 
         finish.kill = kill
@@ -347,10 +353,15 @@ class Federation:
             self._stop_left_runs()
 
     def _stop_left_runs(self) -> None:
-        """Stop what runs of apps are active after a playbook was ended by us."""
+        """Stop what runs of apps are active after a playbook was ended by us.
+
+        Raises:
+            ClusterError: the SuperLink does not list or stop them.
+        """
         cli = FlowerCLI(self.hub, NAMESPACE)
         _over, refused = stop(cli, [run["run-id"] for run in read_all(cli) if not run["status"].startswith("finished")])
-        assert not refused, f"runs that were left could not be stopped: {refused}"
+        if refused:
+            raise FlowerError(f"runs that were left could not be stopped: {refused}")
         self.has_left_runs = False
 
     def forgetting(self) -> list[str]:
@@ -446,18 +457,19 @@ class Federation:
     def log(self, context: str, pod: str, container: str) -> str:
         """What a container printed."""
         client = new_client_from_config(str(self.kubeconfig), context)
-        return CoreV1Api(client).read_namespaced_pod_log(pod, NAMESPACE, container=container)
+        return CoreV1Api(client).read_namespaced_pod_log(pod, NAMESPACE, container=container, _request_timeout=30)
 
     def _keep_logs(self, folder: Path) -> Path:
         """Write what all containers of the federation print to files, for whoever looks for what a playbook waited for."""
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         for context in self.contexts:
-            for pod in self.cluster(context).list("v1", "Pod", NAMESPACE):
-                name = pod["metadata"]["name"]
-                for container in [*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]]:
-                    with suppress(ApiException):  # it has not started
-                        text = self.log(context, name, container["name"])
-                        (folder / f"{context}-{name}-{container['name']}.log").write_text(text, encoding="utf-8")
+            with suppress(ClusterError):  # a cluster that does not answer
+                for pod in self.cluster(context).list("v1", "Pod", NAMESPACE):
+                    name = pod["metadata"]["name"]
+                    for container in [*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]]:
+                        with suppress(ApiException, HTTPError):  # it has not started, or its node is away
+                            text = self.log(context, name, container["name"])
+                            (folder / f"{context}-{name}-{container['name']}.log").write_text(text, encoding="utf-8")
         return folder
 
     def node_config(self, context: str, pod: str, namespace: str = NAMESPACE) -> dict[str, str]:
@@ -564,15 +576,15 @@ class Federation:
         """
         folders = (self.logs, self.home, self.tmp)
         files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-        keys = [path.name for path in files if b"PRIVATE KEY-----" in path.read_bytes()]
-        assert not keys, f"private keys that were shown, and where: {keys} (no second try)"
-        shown = self.shown(*folders)
-        assert not shown, f"secrets that were shown, and where: {shown} (no second try)"
         seen = self.folder / "processes.txt"
         seen.write_text("\n".join(self.processes.seen), encoding="utf-8")
-        shown = self.shown(seen)
-        assert not shown, f"secrets that were in arguments or environments: {shown} (no second try)"
-        assert not self.left_behind, f"files that were left in the folder for temporary files: {self.left_behind} (no second try)"
+        found = {
+            "private keys that were shown, and where": [path.name for path in files if b"PRIVATE KEY-----" in path.read_bytes()],
+            "secrets that were shown, and where": self.shown(*folders),
+            "secrets that were in arguments or environments": self.shown(seen),
+            "files that were left in the folder for temporary files": self.left_behind,
+        }
+        assert not any(found.values()), f"{found} {NO_SECOND_TRY}"
 
     def spaces(self, context: str) -> list[str]:
         """The scenarios' namespaces that are there."""
@@ -620,14 +632,15 @@ class Federation:
                         self.secrets.update(dict.fromkeys(sensitive(base64.b64decode(value)), place))
 
 
-def children(pid: int) -> list[int]:
-    """Processes that a process started and that run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-            if path.read_text("utf-8").rpartition(")")[2].split()[1] == str(pid):
-                found.append(int(path.parent.name))
-    return found
+def kill_forks(process: subprocess.Popen[Any]) -> None:
+    """Kill the forks of a playbook, which are in sessions of their own. It is stopped, so that it starts no further one, until it is killed."""
+    if process.poll() is not None:
+        return
+    os.kill(process.pid, signal.SIGSTOP)
+    for path in Path(f"/proc/{process.pid}/task").glob("*/children"):
+        for fork in path.read_text("utf-8").split():
+            with suppress(ProcessLookupError):  # it has ended
+                os.kill(int(fork), signal.SIGKILL)
 
 
 class Processes:
@@ -704,9 +717,13 @@ def federation(
     made = Federation(fleet_kubeconfig, fleet_contexts, tmp_path_factory.mktemp("federation"))
     made.clear()
     yield made
+    for playbook in made.started:  # those of an interrupted fixture of a file
+        playbook.crash()
     made.processes.stop()
-    made.clear()
-    made.judge()
+    try:
+        made.judge()
+    finally:
+        made.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, Federation, Run
+from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, Federation, Run, kill_forks
 
 ROOT = Path(__file__).parents[3]
 SILENCE = 30 + 2  # seconds; the playbook promises 30, and its lines pass through a few processes
@@ -43,6 +43,7 @@ class Playbook:
         )
         self.reader = threading.Thread(target=self._read)
         self.reader.start()
+        fed.started.append(self)
 
     def _read(self) -> None:
         for line in self.process.stdout:
@@ -67,9 +68,18 @@ class Playbook:
         try:
             return self.process.wait(seconds)
         finally:
-            if self.process.poll() is None:
-                self.process.kill()
+            self.crash()
             self.reader.join()
+
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
+
+    def crash(self) -> None:
+        """End it with its forks; no matter if it is over."""
+        kill_forks(self.process)
+        self.process.kill()
+        self.process.wait()
 
 
 def runs(fed: Federation, *arguments: str, rc: int = 0) -> Run:

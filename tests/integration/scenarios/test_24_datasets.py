@@ -205,4 +205,4 @@ def test_data_goes_only_when_that_is_requested(fed: Any, data: None) -> None:
     told = {change: {one["claim"].rpartition("/")[2] for one in fed.noted(fed.trail()[-1], "site-a", "volumes", change)} for change in ("deleted", "kept")}
     assert "dataset-ct" in told["deleted"] and told["kept"] == {"one-pod", "stuck"}, told
     assert names(fed, "site-a") == {"one-pod", "stuck"} and "icd-codes" in names(fed, "site-a", "ConfigMap")
-    assert "created by someone else" in run.messages("site-a"), run.messages("site-a")
+    assert "not known to be of this collection" in run.messages("site-a"), run.messages("site-a")

@@ -121,6 +121,9 @@ def test_a_superlink_that_is_down_is_repaired_and_nothing_is_restarted(federatio
     fed.hub.patch("apps/v1", "StatefulSet", "superlink", fed.namespace, {"spec": {"replicas": 0}})
     try:
         fed.wait("its end", lambda: not fed.pods("hub", name="superlink"), 60)
+        told = fed.play("reconcile", *HEAL, rc=2, **plain).messages(failed=True)
+        assert "the SuperLink does not run, so no SuperNode is restarted" in told, told
+        assert fed.hub.get("apps/v1", "StatefulSet", "superlink", fed.namespace)["spec"]["replicas"] == 0, "heal repairs no drift"
         run = fed.play("reconcile", *SOON, "-e", "flower_reconcile=repair", rc=2, **plain)
         told = run.messages(failed=True)
         assert "the SuperLink does not run, so no SuperNode is restarted" in told, told

@@ -19,11 +19,6 @@ def kept(fed: Any) -> dict[str, Any]:
     return json.loads(item["data"]["ledger.json"])["sites"] if item else {}
 
 
-def measured(run: Any) -> dict[str, Any]:
-    """Site -> its result with all checks, of which the hub keeps the reasons."""
-    return next(one["result"]["sites"] for one in run.results if {"table", "sites"} <= set(one["result"]))
-
-
 def verdicts(found: dict[str, Any]) -> dict[tuple[str, str], str]:
     """(Pool, check) -> verdict."""
     return {(one["pool"], one["name"]): one["verdict"] for one in found["checks"]}
@@ -36,7 +31,7 @@ def test_a_good_site_and_one_whose_gpu_is_only_advertised(fed):
     fed.play("verify", "--check", "--limit", "site-a")
     assert kept(fed).get("site-a") == before, "check mode keeps nothing"
     run = fed.play("verify", rc=2)
-    good, gpu = (measured(run)[site] for site in ("site-a", "site-b"))
+    good, gpu = (run.measured[site] for site in ("site-a", "site-b"))
     for site, found in (("site-a", good), ("site-b", gpu)):
         assert kept(fed)[site] == {name: found[name] for name in ("at", "score", "accepted", "reasons")}
     assert good["accepted"] and good["score"] == 100, good
@@ -61,7 +56,7 @@ def test_a_site_that_does_not_pass_does_not_join(fed):
     told = run.messages("site-b", failed=True)
     assert "has not passed its acceptance, and is denied access: gpu: GPU: " in told and "flower_access=admitted" in told, told
     assert run.recap["site-a"]["failed"] == 0 and kept(fed)["site-a"]["at"] == before
-    assert verdicts(measured(run)["site-b"])[("gpu", "idle")] == "good"
+    assert verdicts(run.measured["site-b"])[("gpu", "idle")] == "good"
     assert fed.ledger().read_denial("site-b")["reason"] == "it has not passed its acceptance"
     assert any("it has not passed its acceptance" in str(entry) for entry in fed.trail())
     run = fed.play("site", "-e", "flower_join_verify=true flower_join_deny=true")
@@ -80,7 +75,7 @@ def test_what_is_wrong_is_named(fed):
     fed.cluster("site-b").patch("apps/v1", "StatefulSet", "supernode-gpu", NAMESPACE, {"spec": {"replicas": 0}})
     fed.wait("the end of the pod", lambda: not fed.pods("site-b"))
     run = fed.play("verify", "-e", "flower_verify_round_trip=0.001 flower_verify_upload=1000000", rc=2, hosts=hosts)
-    good, gone = (measured(run)[site] for site in ("site-a", "site-b"))
+    good, gone = (run.measured[site] for site in ("site-a", "site-b"))
     found = verdicts(good)
     assert found[("cpu", "round trip")] == "weak" and found[("cpu", "upload")] == "weak", good
     assert found[("cpu", "dataset none")] == "weak" and good["accepted"], good

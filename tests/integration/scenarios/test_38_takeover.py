@@ -219,3 +219,7 @@ def test_a_federation_of_the_operator_moves(federation, operator, tmp_path):
     fed.wait("the end of the old pods", lambda: not operator.list("v1", "Pod", OLD), 120)
     assert fed.lives("site-a", NEW) == lives
     fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true", hosts=hosts, **COMMON)
+    # It is in the environment of the processes that the Federation names, as users want it, and nowhere else.
+    assert not fed.shown(fed.logs, fed.home, fed.tmp)
+    for text in [text for text, place in fed.secrets.items() if "data-token" in place]:
+        del fed.secrets[text]

@@ -164,6 +164,8 @@ def test_certificates_and_keys_are_rotated_by_bundles(bundled):
     alone.chmod(0o600)
     hosts["hub"] = {**hosts["hub"], "flower_kubeconfig": str(alone)}
     fed.clear()
+    shutil.rmtree(site.home.parent)  # bundles of the hub that is gone, which a new one does not overwrite
+    site.home.parent.mkdir()
     fed.site(hosts)
     told = told_fingerprint(fed)
 

@@ -151,7 +151,7 @@ def test_a_run_through_a_proxy_with_a_login(federation, squid):
     # Longer than any heartbeat, with a proxy that cuts after 8 seconds.
     fed.wait_online(*nodes.values())
     run = fed.play("verify", "--limit", f"{SITE},hub", hosts=hosts)
-    found = next(one["result"]["sites"] for one in run.results if {"table", "sites"} <= set(one["result"]))[SITE]
+    found = run.measured[SITE]
     texts = {one["name"]: one["text"] for one in found["checks"]}
     assert texts["HTTP proxy"] == f"the hub answers through the HTTP proxy {squid.address(LOGIN)}", found
     assert "of the HTTP proxy" in texts["port"] and found["accepted"], found

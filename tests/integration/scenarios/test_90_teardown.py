@@ -89,7 +89,7 @@ def test_teardown(fed):
     )
     run = fed.play("teardown", "-e", "flower_teardown=true")
     assert "the SuperLink is removed already" in run.messages()
-    assert f"namespace {NAMESPACE} stays (it contains ConfigMap theirs, created by someone else)" in run.messages("site-a")
+    assert f"namespace {NAMESPACE} stays (it contains ConfigMap theirs, not known to be of this collection)" in run.messages("site-a")
     left = {
         kind: {item["metadata"]["name"] for item in site.list("v1", kind, NAMESPACE)}
         for kind in ("ConfigMap", "Secret", "Service")
@@ -108,7 +108,7 @@ def test_teardown(fed):
 
 def test_no_secret_was_shown_and_nothing_was_left(federation):
     """In what Ansible printed with -vvv and --diff, in results, in its folders and in lists of processes, until here."""
-    assert federation.secrets, "no scenario has run before this one: there are no secrets to look for (no second try)"
+    assert federation.secrets, "no scenario has run before this one: there are no secrets to look for"
     assert len([path for path in federation.logs.rglob("*") if path.is_file()]) > 1
     lines = list(federation.processes.seen)
     assert any("ansible-playbook\0" in line and "federated.flower.site" in line for line in lines), "nothing was seen"

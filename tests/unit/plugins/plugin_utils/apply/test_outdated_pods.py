@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import outdated_pods
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import outdated_pods, watching
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.test_outdated import (
@@ -89,9 +89,28 @@ def test_the_pod_goes_with_the_template_that_was_wrong(looks: list[Any], deleted
     assert hub.deleted == deleted
     assert [(one["kind"], one["name"]) for one in result.objects if one["change"] == "deleted"] == [("Pod", "superlink-0")] * len(deleted)
     assert bool(result.warnings) is bool(deleted)
-    before = Hub(*looks)
-    apply_objects(before, [WANTED], check=True)
-    assert before.deleted == []
+
+
+def test_check_mode_and_a_plan_have_the_pod() -> None:
+    """Check mode tells of it, and a plan that does not have it keeps it."""
+    hub = Hub((live(), pod(CRASHED, **MEANT)))
+    result = apply_objects(hub, [WANTED], check=True)
+    assert hub.deleted == [] and [one["name"] for one in result.objects if one["change"] == "deleted"] == ["superlink-0"]
+    assert any("would be deleted" in text for text in result.warnings), result.warnings
+
+    class Plan:
+        def foreseen(self, step: watching.Step) -> None:
+            """Not looked at here."""
+
+        def fault(self, step: watching.Step) -> str:
+            return "it is not in the plan" if step.which.kind == "Pod" else ""
+
+        def done(self, step: watching.Step) -> None:
+            """Not looked at here."""
+
+    with watching.watched(Plan()), pytest.raises(ApplyFailed, match="Pod flower/superlink-0: it is not in the plan"):
+        apply_objects(hub, [WANTED])
+    assert hub.deleted == []
 
 
 def test_what_may_not_be_seen_is_no_failure() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import run_stop, runs_info
+from ansible_collections.federated.flower.plugins.action import run_stop, runs_info, superlink_info
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import following, hub_lists, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
@@ -60,6 +60,17 @@ def test_an_old_run_that_is_active_is_listed() -> None:
     assert [run["run-id"] for run in conditions.active(runs.read_all(cli))] == ["1"]
     assert [run["run-id"] for run in conditions.active(hub_lists.read(cli)[1])] == ["1"]
     assert len(runs.read_all(cli)) == 30
+
+
+@pytest.mark.parametrize("all_runs", [False, True])
+def test_the_state_of_the_hub_has_the_newest_runs_unless_all_are_asked_for(monkeypatch: pytest.MonkeyPatch, all_runs: bool) -> None:
+    cli = SuperLink()
+    cli.statuses = {str(number): "finished:completed" for number in range(150, 1, -1)} | {"1": "running"}
+    monkeypatch.setattr(cli, "wait_for_superlink", lambda _seconds: None)
+    monkeypatch.setattr(superlink_info, "FlowerCLI", lambda *_place: cli)
+    result: dict[str, Any] = {"sites": {}}
+    superlink_info.ActionModule._ask_flower(SimpleNamespace(), {"namespace": "flower", "all_runs": all_runs}, result)
+    assert len(result["runs"]) == (150 if all_runs else 100) and bool(conditions.active(result["runs"])) == all_runs
 
 
 def test_restarts_wait_for_an_old_run() -> None:

@@ -66,10 +66,10 @@ ROUTED, OWN = "superlink-flower.apps.example", "flower.example"
 @pytest.mark.parametrize(
     ("changes", "address", "site", "fault", "warning"),
     [
-        # The host that OpenShift generated, and the only DNS name of a company's certificate.
+        # The variables of the hub. The host that OpenShift generated, and the only DNS name of a company's certificate.
         ({"exposure": "route", "server_name": OWN}, f"{ROUTED}:443", SiteNames("a"), f"set superlink_host to {OWN}", ""),
         ({"exposure": "ingress", "host": ROUTED, "server_name": OWN}, f"{ROUTED}:443", SiteNames("a"), f"verifies {OWN}, but superlink_exposure ingress", ""),
-        ({"exposure": "route"}, f"{ROUTED}:443", SiteNames("a", server_name=OWN), "remove flower_server_name", ""),
+        ({"exposure": "route"}, f"{ROUTED}:443", SiteNames("a"), "", ""),
         ({"exposure": "route", "host": OWN, "server_name": OWN}, f"{OWN}:443", SiteNames("a"), "", ""),
         ({"exposure": "route"}, f"{ROUTED}:443", SiteNames("a"), "", ""),
         # The name of the handshake is that of the Route; sites connect to another one that leads to the same router.
@@ -87,8 +87,23 @@ ROUTED, OWN = "superlink-flower.apps.example", "flower.example"
 )
 def test_names_by_which_a_router_does_not_find_the_gateway(parsed_hub, changes, address, site, fault, warning):
     found = gateway_names.routing(parsed_hub(**{"superlink_address": "", **changes}), address, [site])
-    for words, sentences in zip((fault, warning), found):
+    assert found.of_sites == {}
+    for words, sentences in zip((fault, warning), (found.faults, found.warnings)):
         assert len(sentences) == bool(words) and words in "".join(sentences).replace("Set ", "set "), found
+
+
+def test_a_name_in_the_variables_of_one_site_is_the_fault_of_that_site(parsed_hub):
+    sites = [SiteNames("a"), SiteNames("b", server_name=OWN)]
+    found = gateway_names.routing(parsed_hub(superlink_address="", exposure="route"), f"{ROUTED}:443", sites)
+    assert found.faults == [] and list(found.of_sites) == ["b"] and "Correct supernode_server_name" in found.of_sites["b"]
+    assert len(found.warnings) == 1 and found.warnings[0].startswith("b: ")
+
+
+def test_a_name_that_a_patch_adds_to_an_ingress_leads_to_the_gateway(parsed_hub):
+    rules = [{"host": one, "http": {"paths": []}} for one in (ROUTED, OWN)]
+    patch = {"target": {"kind": "Ingress", "name": "superlink"}, "patch": {"spec": {"rules": rules}}}
+    spec = parsed_hub(superlink_address="", exposure="ingress", host=ROUTED, server_name=OWN, patches=[patch])
+    assert gateway_names.routing(spec, f"{ROUTED}:443", [SiteNames("a")]).faults == []
 
 
 def test_wanted(parsed_hub):

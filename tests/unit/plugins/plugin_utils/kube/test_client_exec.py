@@ -23,7 +23,7 @@ def test_credentials_are_renewed_once(monkeypatch: pytest.MonkeyPatch, renewable
 
     def connect(_socket: Any, url: str, **_options: Any) -> None:
         tried.append(url)
-        raise websocket.WebSocketBadStatusException("Handshake status %d %s", 401, "Unauthorized")
+        raise websocket.WebSocketBadStatusException("Handshake status 401 Unauthorized", 401)
 
     monkeypatch.setattr(websocket.WebSocket, "connect", connect)
     monkeypatch.setattr(client, "resolve", lambda auth: renewed.append(auth) or access)

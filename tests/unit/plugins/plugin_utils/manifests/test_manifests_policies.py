@@ -32,13 +32,9 @@ def found(objects):
     return {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "NetworkPolicy"}
 
 
-def selected(name, **more):
-    labels = {"component": name, "instance": "flower", "name": name, **more}
-    return {"matchLabels": {f"app.kubernetes.io/{key}": value for key, value in labels.items()}}
-
-
 def own(name):
-    return selected(name, **{"managed-by": "federated.flower"})
+    labels = {"component": name, "instance": "flower", "name": name, "managed-by": "federated.flower"}
+    return {"matchLabels": {f"app.kubernetes.io/{key}": value for key, value in labels.items()}}
 
 
 def tcp(port):
@@ -52,13 +48,13 @@ def test_hub(superlink_spec):
     assert hub["superlink"] == {
         "podSelector": own("superlink"),
         "policyTypes": ["Ingress", "Egress"],
-        "ingress": [{"ports": tcp(9092)}, {"from": [{"podSelector": selected("serverapp")}], "ports": tcp(9091)}],
+        "ingress": [{"ports": tcp(9092)}, {"from": [{"podSelector": own("serverapp")}], "ports": tcp(9091)}],
         "egress": [DNS],
     }
     assert hub["serverapp"] == {
         "podSelector": own("serverapp"),
         "policyTypes": ["Ingress", "Egress"],
-        "egress": [DNS, {"to": [{"podSelector": selected("superlink")}], "ports": tcp(9091)}],
+        "egress": [DNS, {"to": [{"podSelector": own("superlink")}], "ports": tcp(9091)}],
     }
 
 
@@ -172,6 +168,10 @@ def selections(objects):
         }.get(obj["kind"])
         if labels:
             yield f"{obj['kind']} {obj['metadata']['name']}", labels(spec)
+        rules = [*spec.get("ingress", []), *spec.get("egress", [])] if obj["kind"] == "NetworkPolicy" else []
+        for peer in (peer for rule in rules for peer in rule.get("from", []) + rule.get("to", [])):
+            if "app.kubernetes.io/name" in peer.get("podSelector", {}).get("matchLabels", {}):
+                yield f"a rule of NetworkPolicy {obj['metadata']['name']}", peer["podSelector"]["matchLabels"]
 
 
 def test_pods_of_others_with_the_same_names_are_not_selected(superlink_spec, parsed_hub, supernode_spec, parsed_listener):

@@ -76,7 +76,7 @@ def test_kinds_that_another_version_than_the_preferred_one_has() -> None:
     versions = {f"{group}/v1": {"policies": "Policy"}, f"{group}/v1beta1": {"policies": "Policy", "placements": "Placement"}}
     cluster = Apis(versions, {"policies": [there("once")], "placements": [there("theirs")]})
     assert seen(cluster) == [f"{group}/v1 Policy once", f"{group}/v1beta1 Placement theirs"]
-    assert contents.of_others(cluster, "flower", "flower", parts.HUB) == "it contains Placement theirs, Policy once, created by someone else"
+    assert contents.of_others(cluster, "flower", "flower", parts.HUB) == "it contains Placement theirs, Policy once, not known to be of this collection"
 
 
 def test_a_version_that_does_not_answer_keeps_the_namespace() -> None:
@@ -98,7 +98,7 @@ def test_what_operator_lifecycle_manager_shows_in_every_namespace_does_not_count
     assert not any("packages.operators.coreos.com" in path for path in cluster.asked)
     cluster.objects["clusterserviceversions"] = [there("theirs.v1"), there("original.v1", {"olm.copiedFrom": "flower"})]
     assert contents.of_others(cluster, "flower", "flower", parts.HUB) == (
-        "it contains ClusterServiceVersion original.v1, ClusterServiceVersion theirs.v1, created by someone else"
+        "it contains ClusterServiceVersion original.v1, ClusterServiceVersion theirs.v1, not known to be of this collection"
     )
 
 
@@ -147,7 +147,7 @@ def test_a_claim_of_a_statefulset_of_others_stays(one: Object) -> None:
     assert removal.goes(one, "flower") is False
     for part in (parts.HUB, parts.SITE):
         assert contents.others([one], "flower", part) == [one]
-        assert contents.words([one], part) == f"it contains PersistentVolumeClaim {one['metadata']['name']}, created by someone else"
+        assert contents.words([one], part) == f"it contains PersistentVolumeClaim {one['metadata']['name']}, not known to be of this collection"
 
 
 # ---- rights

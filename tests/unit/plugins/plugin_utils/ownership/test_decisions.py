@@ -140,7 +140,7 @@ def test_a_namespace_with_something_of_others(strange: dict[str, Any]) -> None:
     assert found == [strange]
     assert (
         contents.words(found, parts.HUB)
-        == f"it contains {strange['kind']} {strange['metadata']['name']}, created by someone else"
+        == f"it contains {strange['kind']} {strange['metadata']['name']}, not known to be of this collection"
     )
 
 
