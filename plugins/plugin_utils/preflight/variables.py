@@ -128,7 +128,7 @@ def hub_faults(host: str, values: Mapping[str, Any]) -> list[str]:
         given, known = values.get(own), values.get(shared) or HUB_DEFAULT
         if given is not None and str(given) != str(known):
             found.append(
-                f"{host}: {own}: {given!r} is not what {shared} says, {known!r}, by which sites and playbooks find the hub. "
+                f"{host}: {own}: {given!r} is not what {shared} says, {known!r}, by which sites find the hub. "
                 f"Set {shared} to {given!r} for {hosts}, and remove {own}."
             )
     return found

@@ -30,6 +30,8 @@ from .outcome import Outcomes, resting
 
 # Seconds after which no restart begins: the lease is held meanwhile, and a run of a schedule must end.
 _LONGEST = 1800.0
+# Seconds for which the SuperLink may list no SuperNodes while pods restart.
+_SILENCE = 60.0
 
 
 @dataclass(frozen=True)
@@ -134,11 +136,20 @@ class Healer:
             turns[name].begin(time.monotonic())
             self._restart(ways[name], turns[name].batch)
 
-        step, end = resting(ways, restart), time.monotonic() + _LONGEST
+        step, heard = resting(ways, restart), time.monotonic()
+        end = heard + _LONGEST
         try:
             while True:
-                nodes = self.cli.nodes()
                 now = time.monotonic()
+                try:
+                    nodes = self.cli.nodes()
+                except ClusterError:  # a connection that broke off is no reason to leave all sites alone
+                    if now - heard > _SILENCE:
+                        raise
+                    outcomes.go_on()
+                    time.sleep(1)
+                    continue
+                heard = now = time.monotonic()
                 for name in [name for name, turn in turns.items() if turn.hear(nodes, now)]:
                     self._settle(name, nodes, outcomes)
                 if now >= end:

@@ -52,6 +52,7 @@ class Fleet:
     Attributes:
         back: seconds from the restart of a SuperNode until it is online; those that are not in it need two.
         down: when the SuperLink stops to answer.
+        silent: from when until when it does not answer.
     """
 
     def __init__(self) -> None:
@@ -60,6 +61,7 @@ class Fleet:
         self.restarted: list[tuple[float, str]] = []
         self.back: dict[str, float] = {}
         self.down = NEVER
+        self.silent = (NEVER, NEVER)
         self.refuses = ""
         self.superlink = True
         self.records = {site: self.record(site) for site in SITES}
@@ -74,7 +76,7 @@ class Fleet:
         self.now += seconds
 
     def nodes(self) -> dict[str, dict[str, Any]]:
-        if self.now >= self.down:
+        if self.now >= self.down or self.silent[0] <= self.now < self.silent[1]:
             raise FlowerError("the SuperLink does not answer")
         found: dict[str, dict[str, Any]] = {
             f"{site}{name}": {"status": "offline", "offline-at": LONG_AGO, "online-at": "before"} for site in SITES for name in "01"
@@ -193,6 +195,13 @@ def test_a_superlink_that_stops_meanwhile(fleet: Fleet) -> None:
     told = healed(fleet)
     assert told["fault"] == "the SuperLink does not answer"
     assert of(told["healed"]) == ["a0", "b0", "c0"] and of(told["waiting"]) == ["a1", "b1", "c1"]
+
+
+@pytest.mark.parametrize(("seconds", "well"), [(30, True), (90, False)])
+def test_a_superlink_that_does_not_answer_for_a_moment(fleet: Fleet, seconds: int, well: bool) -> None:
+    fleet.silent = (1, 1 + seconds)
+    found = healed(fleet)
+    assert (found["fault"] == "") is well and (len(found["healed"]) == 6) is well, found
 
 
 def test_a_superlink_that_does_not_run_is_a_fault_and_no_error(fleet: Fleet) -> None:
