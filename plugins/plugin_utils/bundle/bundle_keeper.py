@@ -132,12 +132,12 @@ class Keeper:
         if not directory:
             raise ClusterError("flower_bundle_directory is not set: it is the folder on the control node in which bundles are written.")
         where = Path(directory).expanduser()
-        folder.refuse_others(where, self.site, (self.version, self.version + 1), made.facts["federation"], made.hub)
         signer = self._ca()
         ca = signer or clients.stand_in().certificate
         before = self.draft
         built = self._built(made, ca) if self.state else None
         new = built is None or files.digest(built) != self.state["sums"]
+        folder.refuse_others(where, self.site, self.version + int(new), made.facts["federation"], made.hub)
         diff: list[dict[str, str]] = []
         if new:
             changes = texts.changes(before, made, self.version + 1)

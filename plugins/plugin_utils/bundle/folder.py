@@ -14,7 +14,7 @@ import os
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..base.errors import ClusterError
@@ -29,13 +29,13 @@ def archive_path(directory: Path, site: str, version: int) -> Path:
     return directory / f"{site}-v{version}.tar.gz"
 
 
-def refuse_others(directory: Path, site: str, versions: Iterable[int], federation: str, hub: str) -> None:
+def refuse_others(directory: Path, site: str, version: int, federation: str, hub: str) -> None:
     """See that nothing of another federation is overwritten, which may have a site of the same name.
 
     Args:
         directory: of all bundles.
         site: its name.
-        versions: those whose archives may be written.
+        version: that whose files may be written.
         federation: the federation's name.
         hub: identity of its hub; empty while it is not known.
 
@@ -43,10 +43,10 @@ def refuse_others(directory: Path, site: str, versions: Iterable[int], federatio
         ClusterError: a bundle of another federation is there, or files cannot be read.
     """
     home = directory / site
-    packed = (archive_path(directory, site, version) for version in versions)
+    packed = archive_path(directory, site, version)
     try:
         there = {home: {name: (home / name).read_bytes() for name in files.ORIGIN if (home / name).is_file()}}
-        there |= {path: _unpacked(path, site) for path in packed if path.is_file()}
+        there |= {packed: _unpacked(packed, site)} if packed.is_file() else {}
     except OSError as error:
         raise _unusable(directory, error) from error
     for path, held in there.items():
@@ -55,8 +55,8 @@ def refuse_others(directory: Path, site: str, versions: Iterable[int], federatio
             continue
         whose = f"the federation {of}" if of != federation else f"another hub of the federation {of}"
         raise ClusterError(
-            f"{path} is of {whose}, and is not overwritten. Set {_VARIABLE} to another folder for each federation, or delete what is there if "
-            "that federation does not exist any more."
+            f"{path} is of {whose}, and is not overwritten. Set {_VARIABLE} to another folder for each federation, or delete what is there of "
+            f"{site}, archives of all versions included, if that federation does not exist any more."
         )
 
 

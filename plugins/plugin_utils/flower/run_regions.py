@@ -24,6 +24,8 @@ from . import run_sites
 from .cli import FlowerCLI, FlowerError
 from .following import Sight, Watch
 
+# Seconds for which it may stay unknown where a SuperNode is, before it counts as one of another region.
+_UNKNOWN = 60.0
 _LOOK = 3.0  # seconds between two looks at SuperNodes that go offline
 _REMEDY = (
     "Deny these sites for the time of the run: -e flower_run_regions_only=true does it and admits them afterwards, with the rights of a fleet "
@@ -160,6 +162,7 @@ class Border:
 
     def __init__(self, regions: Regions, again: Callable[[], Regions]) -> None:
         self.regions, self._again = regions, again
+        self._unknown_since: float | None = None
 
     def renew(self) -> Regions:
         """Read again where the SuperNodes are.
@@ -173,15 +176,23 @@ class Border:
     def outside(self, nodes: Sequence[str]) -> list[str]:
         """As C(Regions.outside), after the records were read again if a SuperNode seems to be outside.
 
+        While they cannot be read, a SuperNode of no known site is outside after C(_UNKNOWN) seconds: the app can address it.
+
         Raises:
-            FlowerError: they cannot be read, and SuperNodes are of no known site.
+            FlowerError: they cannot be read now, and SuperNodes are of no known site.
         """
         if not self.regions.outside(nodes):
+            self._unknown_since = None
             return []
         try:
-            return self.renew().outside(nodes)
+            found = self.renew().outside(nodes)
+            self._unknown_since = None
+            return found
         except ClusterError as error:
-            others = self.regions.outside(node for node in nodes if node in self.regions.homes)
+            now = time.monotonic()
+            self._unknown_since = now if self._unknown_since is None else self._unknown_since
+            is_late = now - self._unknown_since >= _UNKNOWN
+            others = self.regions.outside(node for node in nodes if is_late or node in self.regions.homes)
             if others:
                 return others
             raise FlowerError(f"where SuperNodes are that came online is not known: {error.message}") from error

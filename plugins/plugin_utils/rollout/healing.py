@@ -143,7 +143,7 @@ class Healer:
                 now = time.monotonic()
                 try:
                     nodes = self.cli.nodes()
-                except ClusterError:  # a connection that broke off is no reason to leave all sites alone
+                except ClusterError:  # an interrupted connection does not end the healing of all sites
                     if now - heard > _SILENCE:
                         raise
                     outcomes.go_on()
@@ -156,7 +156,6 @@ class Healer:
                     for turn in turns.values():
                         turn.leave(f"restarts took {_LONGEST:.0f} s, so this one is left to the next run")
                 due = [name for name, turn in turns.items() if not outcomes[name].failed and turn.take(nodes)]
-                self.restarted += sum(len(turns[name].batch) for name in due)
                 outcomes.each(step, due)
                 for name in [name for name in turns if outcomes[name].failed]:
                     turns[name].drop()
@@ -180,6 +179,7 @@ class Healer:
         # Before the restart: if this run ends here, the next one knows of it.
         with self._one_at_the_hub:
             self.ledger.change_record(batch[0].site, lambda record: heal_plan.tried(record, [one.node for one in batch], now))
+            self.restarted += len(batch)
         way.restart_pods([one.pod for one in batch])
 
     def _settle(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:

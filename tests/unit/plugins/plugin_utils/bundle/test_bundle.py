@@ -295,6 +295,11 @@ def test_a_bundle_of_another_federation_is_left_as_it_is(
         other.deploy()
     (joined.folder / "site-a-v1.tar.gz").unlink()
     other.deploy()
+    # A later archive of the former one is in the way of that version only.
+    assert (joined.folder / "site-a-v2.tar.gz").exists() and not other.deploy().changed
+    other.given["extra_args"] = ["--max-retries=3"]
+    with pytest.raises(ClusterError, match=rf"site-a-v2\.tar\.gz is of {whose}"):
+        other.deploy()
     joined.ledger.bundles.clear()
     with pytest.raises(ClusterError, match="is not overwritten"):
         joined.deploy()

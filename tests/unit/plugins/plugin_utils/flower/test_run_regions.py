@@ -142,6 +142,17 @@ def test_without_the_records_only_what_is_known_is_judged() -> None:
         sights(border("no answer"), "1", "3", "9")
 
 
+def test_a_supernode_of_no_known_site_stops_the_run_if_the_records_stay_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(run_regions, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    one = border("no answer")
+    with pytest.raises(FlowerError, match="is not known"):
+        sights(one, "1", "9")
+    now[0] += 60
+    with pytest.raises(run_regions.LeftRegion, match="1 SuperNode of no known site"):
+        sights(one, "1", "9")
+
+
 def test_supernodes_that_serve_with_a_key_that_leaves_have_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {name: {"node_id": name, "pool": "cpu", "name": "0", "leaving": name == "1"} for name in ("1", "7")}
 
