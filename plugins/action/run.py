@@ -29,6 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.following 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
 
 _SHOWN = 15  # lines of the log in the message of a run that failed
+_STOPPING = 120.0  # seconds for which it is tried to stop a run that left its regions
 
 
 class ActionModule(ClusterAction):
@@ -62,6 +63,11 @@ class ActionModule(ClusterAction):
     _border: run_regions.Border | None = None
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Submit, follow, and say whether all of it succeeded, also where a playbook reports a failure by itself (C(failed_when))."""
+        result = self._submit_or_follow(params)
+        return {**result, "succeeded": not result.get("failed", False)}
+
+    def _submit_or_follow(self, params: dict[str, Any]) -> dict[str, Any]:
         """Check the app before anything is sent; after that the run's number is part of every message."""
         if params["interval"] < 1:
             raise FlowerError(f"interval is a number of seconds, at least 1, not {params['interval']}")
@@ -90,6 +96,8 @@ class ActionModule(ClusterAction):
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
             self._draw_border(cli)
+            # Those that are denied have to be offline before others are asked for datasets and packages.
+            self._wait_for_others(cli)
             result |= before_run.require(
                 cli,
                 app,
@@ -99,8 +107,7 @@ class ActionModule(ClusterAction):
                 say=self.say,
             )
             self._hand_over(cli, given, result)
-            if self._border:
-                result |= run_regions.require(cli, self._border.renew(), params["regions_wait"], self.say)  # at the last moment
+            result |= self._wait_for_others(cli)  # at the last moment
             handed.hold(cli, given)
             try:
                 answer = runs.submit(cli, app, config)
@@ -117,6 +124,13 @@ class ActionModule(ClusterAction):
         if self.params["regions"]:
             regions = run_regions.read(cli, self.params["regions"])
             self._border = run_regions.Border(regions, lambda: run_regions.known(cli, regions.wanted))
+
+    def _wait_for_others(self, cli: FlowerCLI) -> dict[str, Any]:
+        """Wait until nothing outside of the regions is online; returns the regions for the result."""
+        if self._border is None:
+            return {}
+        self._border.renew()
+        return run_regions.require(cli, self._border, self.params["regions_wait"], self.say)
 
     def _hand_over(self, cli: FlowerCLI, given: handed.Handed, result: dict[str, Any]) -> list[str]:
         """Provide what the run begins with, last before it is submitted; in check mode only look."""
@@ -149,11 +163,12 @@ class ActionModule(ClusterAction):
                 run = runs.look(cli, run_id)
                 log = self._log(cli, run, result)
         except run_regions.LeftRegion as error:
-            words, stopped = self._end(cli, run_id, error.message)
-            state = {"status": runs.STOPPED} if stopped else {}
-            return result | state | {"failed": True, "msg": self.named(FlowerError(words))}
-        except ClusterError as error:
+            return result | self._end(cli, run_id, error.message)
+        except runs.UnknownRun as error:
             return result | {"failed": True, "msg": self.named(FlowerError(f"run {run_id}: {error.message}"))}
+        except ClusterError as error:
+            words = f"run {run_id}: {error.message} It may still be running. {runs.way_out(cli, run_id)}{self._unwatched()}"
+            return result | {"failed": True, "msg": self.named(FlowerError(words))}
         kept = max(self.params["log_lines"], 0)
         output = runs.highlights(log)
         result |= {
@@ -165,6 +180,9 @@ class ActionModule(ClusterAction):
             "output": output[-kept:] if kept else [],
         }
         strayed = self._strayed(cli, run_id) if run.finished else ""
+        if waits and self._border and self._border.unseen:
+            unseen = f"for {self._border.unseen:.0f} s of run {run_id} it was not known which SuperNodes were online"
+            result["warnings"] = [*result.get("warnings", []), f"{unseen}; those that came and were restarted since do not show in the times of the SuperLink"]
         if strayed:
             words = f"run {run_id} of {run.app} is over ({run.status}), but {strayed}. Its outputs stay on the hub and are not fetched"
             return result | {"failed": True, "msg": self.named(FlowerError(words))}
@@ -181,7 +199,7 @@ class ActionModule(ClusterAction):
         if run.finished:
             words = runs.describe_end(run) + outputs_home.full_words(cli)
         else:
-            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble)
+            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble) + self._unwatched()
         if output:
             words += "\nThe end of its log:\n" + "\n".join(f"  {line}" for line in output[-_SHOWN:])
         return result | {"failed": True, "msg": self.named(FlowerError(words))}
@@ -198,15 +216,26 @@ class ActionModule(ClusterAction):
             run = following.follow(params["wait_timeout"])
         return run, following.trouble, runs.trim(list(following.lines))
 
-    @staticmethod
-    def _end(cli: FlowerCLI, run_id: str, why: str) -> tuple[str, bool]:
-        """Stop a run that left its regions; returns what was done, in words, and whether it is over."""
-        try:
-            _over, refused = runs.stop(cli, [run_id])
-        except ClusterError as error:
-            refused = {run_id: error.message}
-        done = f"could not be stopped ({refused[run_id]})" if run_id in refused else "was stopped"
-        return f"run {run_id} {done}, because {why}. The app may have addressed them", run_id not in refused
+    def _end(self, cli: FlowerCLI, run_id: str, why: str) -> dict[str, Any]:
+        """Stop a run that left its regions; returns what was done, for the result."""
+        status, trouble = runs.stop_at_last(cli, run_id, _STOPPING)
+        if trouble:
+            words = f"run {run_id} could not be stopped ({trouble}). Stop it: {runs.command_line(cli, 'stop', run_id)}. It has to end"
+        elif status == runs.STOPPED:
+            words = f"run {run_id} was stopped"
+        else:
+            words = f"run {run_id} was over ({status}) when it was to be stopped, and its outputs are not fetched"
+        state = {"status": status, "outcome": status.partition(":")[2]} if status else {}
+        return state | {"failed": True, "msg": self.named(FlowerError(f"{words}, because {why}"))}
+
+    def _unwatched(self) -> str:
+        """What a run with regions is without this module."""
+        if self._border is None:
+            return ""
+        return (
+            " Until then nothing keeps it in its regions: wait for it with the same regions (flower_run_regions), and a longer wait_timeout "
+            "(flower_run_timeout)"
+        )
 
     def _strayed(self, cli: FlowerCLI, run_id: str) -> str:
         """What was online during a run outside of its regions, in words."""

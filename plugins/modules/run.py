@@ -235,6 +235,12 @@ region_sites:
   returned: when an app was submitted with O(regions)
   type: list
   elements: str
+succeeded:
+  description:
+    - The module did all of it, and the run completed if it was waited for. C(failed) says the reverse, but not in a task with C(failed_when).
+    - V(false) for a run that completed but was not in O(regions) all the time, or whose outputs could not be fetched.
+  returned: always, but where nothing was submitted because of an error
+  type: bool
 run_id:
   description: Id of the run, as a string, because it needs 64 bits.
   returned: when there is a run

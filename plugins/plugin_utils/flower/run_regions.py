@@ -26,6 +26,9 @@ from .following import Sight, Watch
 
 # Seconds for which it may stay unknown where a SuperNode is, before it counts as one of another region.
 _UNKNOWN = 60.0
+# Seconds for which the SuperLink may not list its SuperNodes while it answers about the run, before the run counts as unwatched and ends.
+# One try takes up to a minute at a SuperLink that is busy.
+_UNSEEN = 300.0
 _LOOK = 3.0  # seconds between two looks at SuperNodes that go offline
 _REMEDY = (
     "Deny these sites for the time of the run: -e flower_run_regions_only=true does it and admits them afterwards, with the rights of a fleet "
@@ -34,7 +37,7 @@ _REMEDY = (
 
 
 class LeftRegion(ClusterError):
-    """A SuperNode of another region is online while the run is active."""
+    """A SuperNode of another region is online while the run is active, or that cannot be known any more."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,12 @@ def known(cli: FlowerCLI, wanted: tuple[str, ...]) -> Regions:
     return Regions(wanted, homes, places)
 
 
-def require(cli: FlowerCLI, regions: Regions, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
+def require(cli: FlowerCLI, border: Border, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
     """Check that only SuperNodes of these regions are online.
 
     Args:
         cli: Flower's command line on the hub.
-        regions: where the SuperNodes are.
+        border: judges them. Sites may join or move while they are waited for.
         seconds: how long others may take to be offline.
         say: shows what is waited for.
 
@@ -122,18 +125,18 @@ def require(cli: FlowerCLI, regions: Regions, seconds: float, say: Callable[[str
         For the result of a module: C(regions), and C(region_sites), the sites that are in them.
 
     Raises:
-        FlowerError: others are online, or none of these is.
+        ClusterError: others are online, or none of these is, or where one is cannot be known.
     """
-    deadline = time.monotonic() + seconds
+    deadline, wanted = time.monotonic() + seconds, ", ".join(border.regions.wanted)
     shown: list[str] = []
     while True:
         online = _online(cli)
-        others = regions.outside(online)
+        others = border.outside(online)
         if not others:
             break
         if time.monotonic() >= deadline:
             raise FlowerError(
-                f"nothing was submitted, because SuperNodes outside of {', '.join(regions.wanted)} (flower_run_regions) are online, and an app "
+                f"nothing was submitted, because SuperNodes outside of {wanted} (flower_run_regions) are online, and an app "
                 f"can address every SuperNode: {', '.join(others)}. {_REMEDY}"
             )
         if others != shown:
@@ -141,8 +144,8 @@ def require(cli: FlowerCLI, regions: Regions, seconds: float, say: Callable[[str
             shown = others
         time.sleep(_LOOK)  # until they are offline, or the deadline
     if not online:
-        raise FlowerError(f"nothing was submitted: no SuperNode of {', '.join(regions.wanted)} is online; federated.flower.status says why")
-    return {"regions": list(regions.wanted), "region_sites": regions.inside()}
+        raise FlowerError(f"nothing was submitted: no SuperNode of {wanted} is online; federated.flower.status says why")
+    return {"regions": list(border.regions.wanted), "region_sites": border.regions.inside()}
 
 
 def _online(cli: FlowerCLI) -> list[str]:
@@ -150,7 +153,9 @@ def _online(cli: FlowerCLI) -> list[str]:
 
 
 class Border:
-    """Judges SuperNodes while a run is active, and after it. Sites can join, grow or move to another region meanwhile.
+    """Judges SuperNodes before a run, while it is active, and after it. Sites can join, grow or move into its regions meanwhile.
+
+    One that moves out of them counts as inside until the records are read again, because a SuperNode seems to be outside.
 
     Args:
         regions: where the SuperNodes are.
@@ -158,11 +163,15 @@ class Border:
 
     Attributes:
         regions: as they were read last.
+        unseen: seconds of an active run for which it was not known which SuperNodes were online, in gaps of more than a minute.
     """
 
     def __init__(self, regions: Regions, again: Callable[[], Regions]) -> None:
         self.regions, self._again = regions, again
+        self.unseen = 0.0
         self._unknown_since: float | None = None
+        self._unlisted_since: float | None = None
+        self._seen_at = time.monotonic()
 
     def renew(self) -> Regions:
         """Read again where the SuperNodes are.
@@ -181,6 +190,8 @@ class Border:
         Raises:
             FlowerError: they cannot be read now, and SuperNodes are of no known site.
         """
+        self.close_gap()
+        self._unlisted_since = None
         if not self.regions.outside(nodes):
             self._unknown_since = None
             return []
@@ -197,6 +208,22 @@ class Border:
                 return others
             raise FlowerError(f"where SuperNodes are that came online is not known: {error.message}") from error
 
+    def open_gap(self) -> None:
+        """The run begins now."""
+        self.unseen, self._seen_at = 0.0, time.monotonic()
+
+    def close_gap(self) -> None:
+        """It is known now which SuperNodes are online, or the run is over."""
+        now = time.monotonic()
+        self.unseen += now - self._seen_at if now - self._seen_at > _UNKNOWN else 0.0
+        self._seen_at = now
+
+    def unlisted(self) -> float:
+        """A look did not say which SuperNodes are online; returns for how many seconds none has, since the first of these looks."""
+        now = time.monotonic()
+        self._unlisted_since = now if self._unlisted_since is None else self._unlisted_since
+        return now - self._unlisted_since
+
 
 class Fence:
     """Watches a run for what is shown of it, and for SuperNodes of other regions.
@@ -209,19 +236,30 @@ class Fence:
     def __init__(self, watch: Watch, border: Border) -> None:
         self._watch, self._border = watch, border
         self.log, self.trouble = watch.log, watch.trouble
+        border.open_gap()
 
     def sight(self, sight: Sight) -> None:
         """See C(following.Watch).
 
         Raises:
-            LeftRegion: one is online.
+            LeftRegion: one is online, or which ones are could not be read for C(_UNSEEN) seconds.
             FlowerError: where one is cannot be known now.
         """
         self._watch.sight(sight)
-        others = [] if sight.run.finished else self._border.outside(sight.online_ids)
+        if sight.run.finished:
+            self._border.close_gap()
+            return
+        if sight.online is None:
+            unlisted = self._border.unlisted()
+            if unlisted >= _UNSEEN:
+                raise LeftRegion(f"the SuperLink has not listed its SuperNodes for {unlisted:.0f} s, so it is not known whether others came online")
+            return
+        others = self._border.outside(sight.online_ids)
         if others:
             wanted = ", ".join(self._border.regions.wanted)
-            raise LeftRegion(f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}")
+            raise LeftRegion(
+                f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}. The app may have addressed them"
+            )
 
 
 def fault_afterwards(cli: FlowerCLI, border: Border, run: Mapping[str, Any]) -> str:

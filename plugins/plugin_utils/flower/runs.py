@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 import uuid
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..kube.api_errors import ApiError, ExecBroken, Unauthorized
+from ..kube.api_errors import ApiError, ExecBroken, Forbidden, Unauthorized
 from ..manifests.superlink import POD
 from . import run_config
 from .app import App
@@ -271,6 +272,29 @@ def stop(cli: FlowerCLI, run_ids: Sequence[str]) -> tuple[dict[str, str], dict[s
     return over, refused
 
 
+def stop_at_last(cli: FlowerCLI, run_id: str, seconds: float) -> tuple[str, str]:
+    """Stop a run, and try again for some seconds if that fails.
+
+    Returns:
+        How it ended (C(finished:…)), and an empty text; or an empty text, and why it could not be stopped.
+    """
+    deadline = time.monotonic() + seconds
+    for pause in itertools.chain((1, 2, 4, 8), itertools.repeat(15)):
+        try:
+            over, refused = stop(cli, [run_id])
+            if run_id not in refused:
+                return (f"finished:{over[run_id]}" if run_id in over else STOPPED), ""
+            trouble = refused[run_id]
+        except (Forbidden, Unauthorized) as error:
+            return "", error.message
+        except ClusterError as error:
+            trouble = error.message
+        if time.monotonic() + pause > deadline:
+            return "", trouble
+        time.sleep(pause)  # until it is stopped, or the deadline
+    raise AssertionError("there is always another pause")
+
+
 def describe_end(run: Run) -> str:
     """Describe the end of a run that did not complete."""
     details = f": {run.details}" if run.details else ""
@@ -284,4 +308,9 @@ def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str) -> 
         words += " (no ServerApp process has started it: see the pod of serverapp)"
     if trouble:
         words += f"; the last read failed: {trouble}"
-    return f"{words}. It is still running. Wait for it with run_id: {run.run_id}, or stop it: {command_line(cli, 'stop', run.run_id)}"
+    return f"{words}. It is still running. {way_out(cli, run.run_id)}"
+
+
+def way_out(cli: FlowerCLI, run_id: str) -> str:
+    """What to do about a run that may not be over."""
+    return f"Wait for it with run_id (flower_run_id): {run_id}, or stop it: {command_line(cli, 'stop', run_id)}"

@@ -58,14 +58,19 @@ def test_others_are_named() -> None:
 
 def test_nothing_starts_while_others_are_online(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    assert run_regions.require(Cli(nodes("1")), EU, 0, said.append) == {"regions": ["eu"], "region_sites": ["site-a"]}
+    assert run_regions.require(Cli(nodes("1")), border(), 0, said.append) == {"regions": ["eu"], "region_sites": ["site-a"]}
     with pytest.raises(FlowerError, match=r"nothing was submitted.*site-b \(region us\)"):
-        run_regions.require(Cli(nodes("1", "3")), EU, 0, said.append)
+        run_regions.require(Cli(nodes("1", "3")), border(), 0, said.append)
     with pytest.raises(FlowerError, match="no SuperNode of eu is online"):
-        run_regions.require(Cli(nodes()), EU, 0, said.append)
+        run_regions.require(Cli(nodes()), border(), 0, said.append)
     monkeypatch.setattr(run_regions.time, "sleep", lambda _seconds: None)
-    assert run_regions.require(Cli(nodes("1", "3"), nodes("1", "3"), nodes("1")), EU, 60, said.append)["region_sites"] == ["site-a"]
+    assert run_regions.require(Cli(nodes("1", "3"), nodes("1", "3"), nodes("1")), border(), 60, said.append)["region_sites"] == ["site-a"]
     assert said == ["waiting until they are offline: 1 SuperNode of site-b (region us)"]
+
+
+def test_a_site_that_joins_while_others_are_waited_for_is_no_stranger() -> None:
+    newer = run_regions.Regions(("eu",), {**HOMES, "9": "site-d"}, {**PLACES, "site-d": "eu"})
+    assert run_regions.require(Cli(nodes("1", "9")), border(newer), 0, str)["region_sites"] == ["site-a", "site-d"]
 
 
 class Watch:
@@ -94,6 +99,53 @@ def test_a_run_ends_when_another_comes_online() -> None:
         fence.sight(sight_of(running, {"nodes": ["online", "online"], "online": ["1", "3"]}))
     fence.sight(sight_of(Run("5", "finished:completed"), {"nodes": ["online"], "online": ["3"]}))
     assert len(watch.sights) == 5, "all of it is shown"
+
+
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time that the border of a run sees."""
+    now = [100.0]
+    monkeypatch.setattr(run_regions, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+def test_a_run_ends_when_its_supernodes_are_not_listed_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, running = clock(monkeypatch), Run("5", "running")
+    found = border()
+    fence = run_regions.Fence(Watch(), found)
+    now[0] += 3600  # the connection was lost
+    fence.sight(sight_of(running, {}))
+    now[0] += 299
+    fence.sight(sight_of(running, {}))
+    fence.sight(sight_of(running, {"nodes": ["online"], "online": ["1"]}))
+    assert found.unseen == 3899, "this is said at the end"
+    fence.sight(sight_of(running, {}))
+    now[0] += 300
+    with pytest.raises(run_regions.LeftRegion, match="has not listed its SuperNodes for 300 s"):
+        fence.sight(sight_of(running, {}))
+    fence.sight(sight_of(Run("5", "finished:completed"), {}))
+    assert found.unseen == 4199
+
+
+def test_short_gaps_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, found = clock(monkeypatch), border()
+    fence = run_regions.Fence(Watch(), found)
+    for _look in range(10):
+        now[0] += 10
+        fence.sight(sight_of(Run("5", "running"), {"nodes": ["online"], "online": ["1"]}))
+    assert found.unseen == 0
+
+
+def test_a_look_without_supernodes_does_not_excuse_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = clock(monkeypatch)
+    fence = run_regions.Fence(Watch(), border("no answer"))
+    unknown = sight_of(Run("5", "running"), {"nodes": ["online"], "online": ["9"]})
+    with pytest.raises(FlowerError, match="is not known"):
+        fence.sight(unknown)
+    now[0] += 30
+    fence.sight(sight_of(Run("5", "running"), {}))
+    now[0] += 30
+    with pytest.raises(run_regions.LeftRegion, match="of no known site"):
+        fence.sight(unknown)
 
 
 def test_what_was_online_meanwhile_counts() -> None:
@@ -138,13 +190,12 @@ def test_a_site_that_was_moved_counts_where_it_is_now() -> None:
 def test_without_the_records_only_what_is_known_is_judged() -> None:
     with pytest.raises(FlowerError, match="where SuperNodes are that came online is not known: no answer"):
         sights(border("no answer"), "1", "9")
-    with pytest.raises(run_regions.LeftRegion, match=r"came online while it ran: 1 SuperNode of site-b \(region us\)$"):
+    with pytest.raises(run_regions.LeftRegion, match=r"came online while it ran: 1 SuperNode of site-b \(region us\)\. The app"):
         sights(border("no answer"), "1", "3", "9")
 
 
 def test_a_supernode_of_no_known_site_stops_the_run_if_the_records_stay_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(run_regions, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    now = clock(monkeypatch)
     one = border("no answer")
     with pytest.raises(FlowerError, match="is not known"):
         sights(one, "1", "9")

@@ -1,0 +1,168 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The action that submits a run into some regions: the order of its checks, and what it says of a run that is not watched any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jinja2
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.action import run
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    before_run,
+    handed,
+    needed_packages,
+    outputs_home,
+    run_regions,
+    runs,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unauthorized
+
+ROOT = Path(__file__).parents[5]
+EU = run_regions.Regions(("eu",), {"1": "site-a", "3": "site-b"}, {"site-a": "eu", "site-b": "us"})
+
+
+class Hub:
+    """A cluster that nobody asks."""
+
+    name = "hub"
+
+    def __enter__(self) -> Hub:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """It stays."""
+
+
+def act(**given: Any) -> dict[str, Any]:
+    action: Any = object.__new__(run.ActionModule)
+    action.inventory_host = "hub"
+    action._task = SimpleNamespace(check_mode=False, no_log=False)
+    action.connect = Hub
+    action.say = lambda text: None
+    action.note = lambda **facts: None
+    action.params = action._checked(action.ARGS, action.SPEC, {"namespace": "flower", **given}, "")
+    found: dict[str, Any] = action.execute(action.params, {})
+    return found
+
+
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Nodes that are online, look after look; the last one again and again."""
+    looks = [["1"]]
+
+    def nodes(_cli: FlowerCLI) -> dict[str, dict[str, str]]:
+        now = looks.pop(0) if len(looks) > 1 else looks[0]
+        return {node: {"status": "online" if node in now else "offline"} for node in EU.homes}
+
+    monkeypatch.setattr(FlowerCLI, "nodes", nodes)
+    monkeypatch.setattr(run_regions, "read", lambda cli, wanted: EU)
+    monkeypatch.setattr(run_regions, "known", lambda cli, wanted: EU)
+    monkeypatch.setattr(run_regions.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(outputs_home, "known_runs", lambda cli, ids: {})
+    return looks
+
+
+def ends(monkeypatch: pytest.MonkeyPatch, end: runs.Run | ClusterError) -> None:
+    """What following the run comes to."""
+
+    def wait(*_given: Any, **_more: Any) -> tuple[runs.Run, str, list[str]]:
+        if isinstance(end, ClusterError):
+            raise end
+        return end, "", []
+
+    monkeypatch.setattr(run.ActionModule, "_wait", wait)
+
+
+def succeeded(result: dict[str, Any]) -> bool:
+    """What the playbook takes the result for."""
+    play = yaml.safe_load((ROOT / "playbooks/run.yml").read_text("utf-8"))[0]
+    seen = {key: value for key, value in result.items() if key != "failed"}  # its task has failed_when: false
+    return jinja2.Environment().from_string(play["vars"]["__run_well"]).render(__run=seen) == "True"
+
+
+def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    online[:] = [["1", "3"], ["1", "3"], ["1"]]
+    seen = []
+
+    def compare(cli: FlowerCLI, *_given: Any, **_more: Any) -> dict[str, Any]:
+        seen.append(sorted(node for node, state in cli.nodes().items() if state["status"] == "online"))
+        return {"warnings": []}
+
+    app = SimpleNamespace(name="me/app", version="1", files={}, size=0, warnings=[], defaults={})
+    monkeypatch.setattr(run.apps, "load", lambda path: app)
+    monkeypatch.setattr(needed_packages, "declared", lambda app: [])
+    given = SimpleNamespace(run_config={}, origin={})
+    monkeypatch.setattr(handed, "read", lambda *_given: given)
+    monkeypatch.setattr(handed, "hold", lambda *_given: None)
+    monkeypatch.setattr(handed, "provide", lambda *_given, **_more: SimpleNamespace(result={}, facts=[], words=[]))
+    monkeypatch.setattr(before_run, "require", compare)
+    monkeypatch.setattr(runs, "submit", lambda cli, app, config: {"run-id": 5})
+    ends(monkeypatch, runs.Run("5", "finished:failed", "", 1.0, "me/app"))
+    monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
+    found = act(app=str(tmp_path), regions=["eu"], datasets=["ct"], regions_wait=60)
+    assert seen == [["1"]] and found["run_id"] == "5" and found["region_sites"] == ["site-a"] and not found["succeeded"]
+
+
+def test_a_run_that_is_not_over_in_time_is_not_watched(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    ends(monkeypatch, runs.Run("5", "running", "", 1.0, "me/app"))
+    words = act(run_id="5", regions=["eu"])["msg"]
+    assert "It is still running" in words and "nothing keeps it in its regions" in words and "flower_run_regions" in words
+    assert "regions" not in act(run_id="5")["msg"]
+
+
+def test_a_run_that_cannot_be_read_any_more_may_go_on(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    ends(monkeypatch, Unauthorized("hub: the token has expired."))
+    words = act(run_id="5", regions=["eu"])["msg"]
+    assert "the token has expired. It may still be running. Wait for it with run_id (flower_run_id): 5, or stop it: kubectl " in words
+    assert "nothing keeps it in its regions" in words
+    ends(monkeypatch, runs.UnknownRun("the SuperLink has no run 5"))
+    assert "may still be running" not in act(run_id="5", regions=["eu"])["msg"]
+
+
+def test_a_run_that_left_is_stopped_or_named(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    ends(monkeypatch, run_regions.LeftRegion("SuperNodes outside of eu came online"))
+    for (status, trouble), said in (
+        ((runs.STOPPED, ""), "hub: run 5 was stopped, because SuperNodes outside of eu came online"),
+        (("", "busy"), "run 5 could not be stopped (busy). Stop it: kubectl "),
+        ((runs.COMPLETED, ""), "run 5 was over (finished:completed) when it was to be stopped"),
+    ):
+        monkeypatch.setattr(runs, "stop_at_last", lambda cli, run_id, seconds, end=(status, trouble): end)
+        found = act(run_id="5", regions=["eu"])
+        assert said in found["msg"] and found["failed"] and found.get("status", "") == status
+        assert not succeeded(found), "the playbook must not take it for a run that went well"
+
+
+def test_the_playbook_fails_for_a_run_that_completed_outside_of_its_regions(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    ends(monkeypatch, runs.Run("5", runs.COMPLETED, "", 1.0, "me/app"))
+    monkeypatch.setattr(run_regions, "fault_afterwards", lambda *_given: "site-b had SuperNodes online during it")
+    found = act(run_id="5", regions=["eu"])
+    assert found["failed"] and found["status"] == runs.COMPLETED and not succeeded(found)
+
+
+def test_a_run_that_was_not_watched_all_the_time_says_so(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(self: Any, *_given: Any, **_more: Any) -> tuple[runs.Run, str, list[str]]:
+        self._border.unseen = 3600.0
+        return runs.Run("5", runs.COMPLETED, "", 1.0, "me/app"), "", []
+
+    monkeypatch.setattr(run.ActionModule, "_wait", wait)
+    monkeypatch.setattr(run_regions, "fault_afterwards", lambda *_given: "")
+    monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
+    (warning,) = act(run_id="5", regions=["eu"])["warnings"]
+    assert warning.startswith("for 3600 s of run 5 it was not known which SuperNodes were online")
+
+
+def test_nothing_starts_where_others_stay_online(online: list[list[str]]) -> None:
+    online[:] = [["1", "3"]]
+    cli: Any = SimpleNamespace(nodes=lambda: {"3": {"status": "online"}})
+    with pytest.raises(FlowerError, match="nothing was submitted"):
+        run_regions.require(cli, run_regions.Border(EU, lambda: EU), 0, str)
