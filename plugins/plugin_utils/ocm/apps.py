@@ -11,7 +11,7 @@ the old version first, and gets the new one when the old one is gone there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..apply.engine import Result, apply_objects
@@ -92,15 +92,16 @@ class Apps:
         current = self._current()
         changes = self._make()
         moves = current != self.version
-        if (moves or changes) and current and not self.check:
+        # Also versions whose label has gone, and whose ClientApps have not: an agent was silent when they were to be deleted.
+        before = self._held(current) - {self.version} if moves else {current}
+        if (moves or changes) and any(before) and not self.check:
             self._refuse_unheard()
             gate()
         if changes:
             self._apply(changes)
         clock = Clock(seconds or 0)
         if moves:
-            if current:
-                self._leave(current, Clock(max(seconds or 0, _SILENCE)), self.version)
+            self._leave(before, Clock(max(seconds or 0, _SILENCE)), self.version)
             self._set(self.version)
         if seconds is not None and not self.check:
             self._wait(clock)
@@ -108,8 +109,16 @@ class Apps:
     def remove(self, seconds: float | None) -> None:
         """Remove the ClientApps; unless C(seconds) is None, wait until they are deleted in the cluster."""
         current = self._current()
-        if current:
-            self._leave(current, None if seconds is None else Clock(seconds))
+        self._leave(self._held(current) if seconds is not None else {current}, None if seconds is None else Clock(seconds))
+
+    def _held(self, current: str) -> set[str]:
+        """The versions that the cluster has, by its label and by the ManifestWorks of this federation's hub, which may stay longer."""
+        prefix = f"{self.spec.hub_namespace}.{replica_set.PREFIX}"
+        found = [
+            work["metadata"]["labels"][api.REPLICA_SET_LABEL]
+            for work in self.hub.list(api.WORKS, "ManifestWork", self.spec.ocm_cluster, labels=api.REPLICA_SET_LABEL)
+        ]
+        return {current, *(one.removeprefix(prefix) for one in found if one.startswith(prefix))} - {""}
 
     def _current(self) -> str:
         """The version that the cluster has; empty for none."""
@@ -147,15 +156,17 @@ class Apps:
         foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
         return wanted if foreseen.changed else []
 
-    def _leave(self, version: str, clock: Clock | None, goal: str | None = None) -> None:
-        """Remove the label, and wait until the version's objects are deleted in the cluster; C(goal): the version that follows."""
-        self._set(None, goal)
-        while clock is not None and not self.check and self._works(version):
+    def _leave(self, versions: Iterable[str], clock: Clock | None, goal: str | None = None) -> None:
+        """Remove the label, and wait until objects of versions are deleted in the cluster; C(goal): the version that follows."""
+        left = {version for version in versions if version}
+        if left:
+            self._set(None, goal)
+        while clock is not None and not self.check and (left := {one for one in left if self._works(one)}):
             if not clock.tick():
+                names = ", ".join(sorted(map(replica_set.name_of, left)))
                 raise ClusterError(
                     f"{self.spec.cluster}: the managed cluster {self.spec.ocm_cluster} has not deleted its previous ClientApps "
-                    f"(ManifestWork {replica_set.name_of(version)}) after {clock.seconds:g} s: its agent must clean up first. "
-                    "Run again when they are gone."
+                    f"(ManifestWork {names}) after {clock.seconds:g} s: its agent must clean up first. Run again: the next run waits for it, too."
                 )
 
     def _set(self, version: str | None, goal: str | None = None) -> None:

@@ -10,6 +10,8 @@ minute and longer. A site that fails stops there, and does not affect others.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -100,6 +102,7 @@ class Rollout:
     ) -> None:
         self.run, self.hub, self.host, self.sites, self.ways = run, hub, host, sites, ways
         self.outcomes, self.options = outcomes, options
+        self._waiting = threading.Lock()
 
     def deploy(self) -> None:
         """Deploy all sites that have not failed so far."""
@@ -339,12 +342,15 @@ class Rollout:
         return done
 
     def wait_no_run(self, site: Site) -> None:
-        """Wait until no run is active, before ClientApps in their own pods are replaced."""
+        """Wait until no run is active, before ClientApps in their own pods are replaced. One site at a time asks: each question starts a
+        process beside the SuperLink.
+        """
         if not site.spec.has_apps_apart or site.spec.clientapp_force:
             return
-        with self.run.connect(site.hub) as hub:
+        begun = time.monotonic()
+        with self._waiting, self.run.connect(site.hub) as hub:
             cli = FlowerCLI(hub, site.hub_namespace)
-            conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT)
+            conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT, begun)
 
     def _restart(self, name: str, files: Sequence[str], *, online: bool = True) -> None:
         """Restart what runs with older files; C(online): wait until it is online again, pool by pool."""

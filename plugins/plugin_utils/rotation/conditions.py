@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from ..base import values
+from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI, FlowerError
-from ..flower.runs import look, read_all
+from ..flower.runs import Run, UnknownRun, look, read_all
+from ..kube.api_errors import Unreachable
 from ..ledger import records
 from ..ledger.ranges import Book
 
 _SLICE = 30.0  # seconds of one wait for a run
+_UNANSWERED = 60.0  # seconds for which the hub may not answer during a wait, for example because its API server is replaced
+_PAUSE = 2.0  # seconds before it is asked again
+
+T = TypeVar("T")
 
 Record = Mapping[str, Any]
 
@@ -99,6 +106,7 @@ def wait_no_run(
     seconds: float,
     say: Callable[[str], None],
     way_out: tuple[str, str] = ("cert_rotation_wait", "cert_rotation_force=true"),
+    begun: float | None = None,
 ) -> None:
     """Wait until no run is active.
 
@@ -107,18 +115,21 @@ def wait_no_run(
         seconds: how long to wait at most.
         say: shows what is waited for.
         way_out: the variable with the limit, and the option without waiting; the latter is empty where there is none.
+        begun: when the wait began (C(time.monotonic)), if that was before this call.
 
     Raises:
         FlowerError: timeout; with the run and the remedy.
+        ClusterError: the hub has not answered for a minute, or for C(seconds) if these are less.
     """
-    deadline = time.monotonic() + seconds
+    deadline = (time.monotonic() if begun is None else begun) + seconds
+    patience = min(_UNANSWERED, seconds)
     busy: list[Mapping[str, Any]] = []
     reported = ""
     while True:
         left = deadline - time.monotonic()
         # When those that are known are over, and not before: to list all costs, see C(cli.listing).
         if not busy or left <= 0:
-            busy = active(read_all(cli))
+            busy = active(_ask(partial(read_all, cli), patience))
             if not busy:
                 return
         words = describe(busy)
@@ -131,5 +142,25 @@ def wait_no_run(
         if words != reported:
             say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")
             reported = words
-        seen = look(cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1)
-        busy = busy[1:] if seen.finished else [{**busy[0], "status": seen.status}, *busy[1:]]
+        seen = _ask(partial(_look, cli, str(busy[0]["run-id"]), min(left, _SLICE)), patience)
+        busy = [{**busy[0], "status": seen.status}, *busy[1:]] if seen and not seen.finished else busy[1:]
+
+
+def _look(cli: FlowerCLI, run_id: str, seconds: float) -> Run | None:
+    """A run, after it has been waited for; None if the SuperLink has no such run any more."""
+    try:
+        return look(cli, run_id, seconds, pause=1)
+    except UnknownRun:
+        return None
+
+
+def _ask(question: Callable[[], T], patience: float) -> T:
+    """What the hub answers; for some seconds it may fail."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return question()
+        except (Unreachable, FlowerError) as error:
+            if time.monotonic() + _PAUSE > until:
+                raise ClusterError(f"whether a run is active is not known, and pods are restarted only if none is: {error.message}") from error
+        time.sleep(_PAUSE)  # until it answers, or the time is over

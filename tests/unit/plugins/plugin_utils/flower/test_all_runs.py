@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import run_stop, runs_info, superlink_info
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import following, hub_lists, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 
 
@@ -94,6 +96,46 @@ def test_all_runs_are_listed_again_when_those_that_were_active_are_over(monkeypa
     conditions.wait_no_run(cli, 60, print)
     assert looked == ["5", "5", "1", "1", "9", "9"]
     assert len(cli.asked) == 3, "a long list is costly"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of a wait, which passes only while it pauses."""
+    now = [100.0]
+    monkeypatch.setattr(
+        conditions, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=lambda seconds: now.__setitem__(0, now[0] + seconds))
+    )
+    return now
+
+
+@pytest.mark.parametrize("error", [Unreachable("the exec broke off"), FlowerError("database is locked")])
+def test_a_wait_of_an_hour_bears_a_hub_that_is_silent_for_a_moment(monkeypatch: pytest.MonkeyPatch, clock: list[float], error: Exception) -> None:
+    cli, looks = SuperLink(), [0]
+
+    def look(_cli: FlowerCLI, run_id: str, _seconds: float, pause: float) -> runs.Run:
+        looks[0] += 1
+        if looks[0] < 20:
+            raise error
+        cli.statuses[run_id] = "finished:completed"
+        return runs.Run(run_id, cli.statuses[run_id])
+
+    monkeypatch.setattr(conditions, "look", look)
+    conditions.wait_no_run(cli, 3600, print)
+    assert looks[0] == 20
+    cli.statuses["1"], looks[0] = "running", -20
+    with pytest.raises(ClusterError, match="whether a run is active is not known, and pods are restarted only if none is: "):
+        conditions.wait_no_run(cli, 3600, print)
+
+
+def test_a_run_that_the_superlink_does_not_have_any_more_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    cli = SuperLink()
+
+    def look(*_given: Any, **_more: Any) -> runs.Run:
+        del cli.statuses["1"]
+        raise runs.UnknownRun("the SuperLink has no run 1")
+
+    monkeypatch.setattr(conditions, "look", look)
+    conditions.wait_no_run(cli, 60, print)
 
 
 def test_a_run_that_is_named_is_looked_up_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     api,
     checks,
@@ -309,3 +310,47 @@ def test_clientapps_of_another_federation_in_the_same_cluster_stay(parsed_ocm_si
     hub = Labelled()
     Apps(hub, parsed_ocm_site(), []).remove(None)
     assert hub.patches == [{"metadata": {"labels": {"clientapp.federated.flower/flower": None}}}]
+
+
+class Lingering(Labelled):
+    """A hub whose cluster has no version in its label, and still the ManifestWorks of others."""
+
+    def __init__(self, *works):
+        super().__init__()
+        self.works = list(works)
+
+    def get(self, api_version, kind, name, namespace=None):
+        return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "labels": {}}}
+
+    def list(self, _api_version, _kind, _namespace, *, labels):
+        key, _equals, value = labels.partition("=")
+        return [{"metadata": {"name": one, "labels": {key: one}}} for one in self.works if value in ("", one)]
+
+
+def test_a_version_whose_label_is_gone_is_waited_for_as_well(apps, monkeypatch):
+    spec, workloads = apps()
+    hub, gates = Lingering("flower.clientapp-old", "other.clientapp-x", "flower.nodes"), []
+    one = Apps(hub, spec, workloads)
+    monkeypatch.setattr(one, "_make", list)
+    monkeypatch.setattr("ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps.Clock", lambda seconds: Once(seconds))
+    monkeypatch.setattr(checks, "unavailable", lambda *_given: "")
+    with pytest.raises(ClusterError, match=r"has not deleted its previous ClientApps .ManifestWork clientapp-old."):
+        one.bring(None, lambda: gates.append(1))
+    assert gates == [1] and hub.patches == [], "runs are waited for, and the new version does not come beside the old one"
+    hub.works.remove("flower.clientapp-old")
+    one.bring(None, lambda: gates.append(1))
+    assert gates == [1] and len(hub.patches) == 1
+    monkeypatch.setattr(checks, "unavailable", lambda *_given: "its agent is silent")
+    hub.works.append("flower.clientapp-old")
+    with pytest.raises(ClusterError, match="its agent is silent. Its ClientApps stay as they are"):
+        one.bring(None, lambda: gates.append(1))
+
+
+class Once:
+    """A clock whose time is over at once."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def tick(self):
+        return False

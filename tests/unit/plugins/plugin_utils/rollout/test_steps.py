@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -179,3 +183,27 @@ def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., A
     assert way.homes == {"12": "a"} and way.regions == {"a": "eu"}
     assert ledger.packages["sites"]["a"]["default"]["why"] == "exec is not granted"
     assert [note for note in one.run.notes if "packages of pool" in note] == ["packages of pool default: image r/app:1 (not known)"]
+
+
+def test_one_site_at_a_time_asks_for_active_runs_and_none_waits_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once: list[int] = []
+    begun: list[float] = []
+    asking = threading.Semaphore(1)
+
+    def wait_no_run(_cli: Any, seconds: float, _say: Any, _way_out: Any, since: float) -> None:
+        assert seconds == 60 and asking.acquire(blocking=False), "a question is a process beside the SuperLink"
+        at_once.append(1)
+        begun.append(since)
+        time.sleep(0.05)
+        asking.release()
+
+    monkeypatch.setattr(steps.conditions, "wait_no_run", wait_no_run)
+    run: Any = Run()
+    run.connect = lambda _hub: contextlib.nullcontext(None)
+    run.say = print
+    one = rollout(run)
+    spec = SimpleNamespace(has_apps_apart=True, clientapp_force=False, clientapp_wait=60)
+    site: Any = SimpleNamespace(hub="hub", hub_namespace="flower", spec=spec)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _number: one.wait_no_run(site), range(4)))
+    assert len(at_once) == 4 and max(begun) - min(begun) < 0.05, "the time of those before counts"
