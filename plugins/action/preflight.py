@@ -29,8 +29,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight import 
     clocks,
     metrics_checks,
     output_checks,
-    output_switch,
     rehearsal,
+    serverapp_pod,
     tracking_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
@@ -49,6 +49,7 @@ class ActionModule(CertificateAction):
         "spec": {"type": "dict"},
         **settings.OPTIONS,
         "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
+        "serverapp_force": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +80,8 @@ class ActionModule(CertificateAction):
                 claim = cluster.get("v1", "PersistentVolumeClaim", outputs.claim_name(spec), spec.namespace)
                 if fault := output_checks.fault(spec, claim):
                     raise ClusterError(fault)
-            warnings += output_switch.require(cluster, spec)
+            if not params["serverapp_force"]:
+                warnings += serverapp_pod.require(cluster, spec, check=self.check)
             metrics_checks.require_operator(cluster, spec)
             warnings += metrics_checks.warnings(spec)
             warnings += tracking_checks.warnings(spec)

@@ -23,8 +23,8 @@ description:
     Checks the certificate that the gateway is going to serve, as far as it exists: key, names that sites
     verify, chain and validity. If cert-manager issues it, checks that cert-manager and the issuer are available.
   - >-
-    Refuses to switch outputs of runs on or off, and to change the tracking server, while runs are active, because that
-    replaces the pod in which ServerApps run.
+    Refuses what replaces the pod in which ServerApps run, such as another image or tracking server, and to switch outputs on or off, while
+    runs are active, because these would fail. In check mode it is a warning.
   - Refuses a hub that does not serve, and one whose restore was interrupted.
   - Refuses a hub without client certificates while a site is denied, which its gateway could not recognize.
   - Refuses sites that verify a name by which an Ingress or Route of the hub does not find the gateway.
@@ -49,6 +49,11 @@ options:
       - teardown
     default:
       - deploy
+  serverapp_force:
+    description:
+      - Whether the pod in which ServerApps run may be replaced while runs are active. These fail.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - federated.flower.certificates
   - kubernetes.core.k8s_auth_options

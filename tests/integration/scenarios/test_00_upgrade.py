@@ -102,7 +102,11 @@ def test_a_federation_of_an_earlier_release_is_taken_over(federation, release):
     run_id = str(runs.submit(cli, apps.load(APP), {"num-server-rounds": 20, "sleep": 6.0})["run-id"])
     words = federation.play("site", rc=2).messages("hub", failed=True)
     assert f"which would fail run {run_id} of " in words and "superlink_outputs_enabled: false" in words
-    assert lives(federation) == before, "a switch that was refused replaced or restarted pods"
+    same = {"superlink_outputs_enabled": False}
+    words = federation.play("site", rc=2, **same, superlink_serverapp_image="flwr/superexec:1.41.0").messages("hub", failed=True)
+    assert "the pod of ServerApps is replaced by one with another image (" in words and f"would fail run {run_id} of " in words, words
+    federation.unchanged(**same)  # what replaces nothing is not refused
+    assert lives(federation) == before, "what was refused replaced or restarted pods"
     assert runs.stop(cli, [run_id]) == ({}, {}) and runs.look(cli, run_id, 60).finished
 
     federation.site()

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether outputs can be switched on or off, or tracking changed, now: that replaces the pod of ServerApps, which would fail active runs."""
+"""Whether the pod of ServerApps can be replaced now, for example by one with another image: that fails active runs at once.
+
+Others go on: a run outlives a restart of the SuperLink and of SuperNodes.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from ..apply.compare import differing_parts
 from ..base.errors import ClusterError
 from ..flower import runs
 from ..flower.cli import FlowerCLI
-from ..kube.client import Cluster
+from ..kube.api_errors import ApiError
+from ..kube.client import FIELD_MANAGER, Cluster
 from ..manifests import outputs, serverapp, superlink, tracking
 from ..marks import proof
 from ..rotation import conditions
 from ..spec.hub_spec import HubSpec
+from . import rehearsal
 
 _API = "apps/v1"
 _DEPLOYMENT, _STATEFUL_SET = "Deployment", "StatefulSet"
@@ -42,15 +48,16 @@ TRACKING = Change(
 )
 
 
-def require(cluster: Cluster, spec: HubSpec) -> list[str]:
-    """Refuse to switch outputs on or off, or to change tracking, while runs are active.
+def require(cluster: Cluster, spec: HubSpec, *, check: bool = False) -> list[str]:
+    """Refuse to replace the pod while runs are active.
 
     Args:
         cluster: a connection to the hub.
         spec: the hub.
+        check: nothing is going to be changed now, so it is said and not refused.
 
     Returns:
-        A warning, if it is not known whether runs are active: a SuperLink that is down must not prevent its repair.
+        A warning, in check mode, or if it is not known whether runs are active: a SuperLink that is down must not prevent its repair.
 
     Raises:
         ClusterError: runs are active, with their ids and the remedies.
@@ -62,9 +69,10 @@ def require(cluster: Cluster, spec: HubSpec) -> list[str]:
         listed = runs.read_all(FlowerCLI(cluster, spec.namespace))
     except ClusterError as error:
         return [f"{change.what}, and whether runs are active is not known: {error.message}"]
-    if words := fault(change, listed):
+    words = fault(change, listed)
+    if words and not check:
         raise ClusterError(f"{cluster.name}: {words}")
-    return []
+    return [f"refused while runs are active: {words}"] if words else []
 
 
 def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
@@ -76,12 +84,45 @@ def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
         for one in superlink.objects(spec.complete())
         if (one["apiVersion"], one["metadata"]["name"]) == (_API, name)
     ]
-    is_changed = is_tracking_changed(spec, wanted, cluster.get(_API, wanted["kind"], name, spec.namespace))
-    return TRACKING if is_changed else None
+    live = cluster.get(_API, wanted["kind"], name, spec.namespace)
+    if is_tracking_changed(spec, wanted, live):
+        return TRACKING
+    if spec.is_process and _stays(live, spec) and (parts := _changed_parts(cluster, wanted, live)):
+        return template_change(parts)
+    return None
+
+
+def _changed_parts(cluster: Cluster, wanted: Mapping[str, Any], live: Mapping[str, Any]) -> list[str]:
+    """Fields of the pod that a new one would have, as the API server says; none where it refuses the object, which C(rehearsal) reports."""
+    known = rehearsal.with_unknown_of(wanted, live)
+    if "spec.template" not in differing_parts(known, live, FIELD_MANAGER):
+        return []
+    try:
+        then = cluster.apply(known, dry_run=True)["spec"]["template"]
+    except ApiError:
+        return []
+    now = live["spec"]["template"]
+    if then == now:
+        return []
+    return differing_fields(then["spec"], now["spec"]) or ["metadata"]
+
+
+def differing_fields(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Names of the fields of two pods that differ, those of containers included: C(image), C(volumes)."""
+    found = {key for key in {*then, *now} - {"containers", "initContainers"} if then.get(key) != now.get(key)}
+    for kind in ("initContainers", "containers"):
+        before = {one["name"]: one for one in now.get(kind) or []}
+        after = {one["name"]: one for one in then.get(kind) or []}
+        if list(before) != list(after):
+            found.add(kind)
+        for name in {*before} & {*after}:
+            one, other = before[name], after[name]
+            found |= {key for key in {*one, *other} if one.get(key) != other.get(key)}
+    return sorted(found)
 
 
 def replaced(spec: HubSpec) -> tuple[str, str]:
-    """Kind and name of the workload that goes with a switch: its pod has the ServerApps.
+    """Kind and name of the workload that goes with a switch of outputs: its pod has the ServerApps.
 
     With process isolation the ServerApp's workload is of another kind with outputs than without. With subprocess isolation the SuperLink's
     gets another pod.
@@ -132,6 +173,15 @@ def fault(change: Change, listed: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"{change.what}, which would fail {conditions.describe(active)}. Nothing was changed. Wait until no run is active "
         f"(federated.flower.runs lists them), or {change.instead}"
+    )
+
+
+def template_change(parts: Sequence[str]) -> Change:
+    """Other fields of the pod."""
+    return Change(
+        f"the pod of ServerApps is replaced by one with another {', '.join(parts)} (variables of the hub: superlink_serverapp_*, superlink_image, "
+        "flower_app_image, flower_version)",
+        "leave these as they are for now. federated.flower.upgrade waits for runs; -e flower_serverapp_force=true fails them",
     )
 
 

@@ -1,18 +1,21 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Outputs are switched on or off, or tracking changes: what is replaced, and whether runs stand in the way."""
+"""Outputs are switched, or tracking or another field of the ServerApps' pod changes: what is replaced, and whether runs stand in the way."""
 
 from __future__ import annotations
 
+import copy
+import json
 from dataclasses import replace
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.output_switch import (
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.serverapp_pod import (
     TRACKING,
     fault,
     is_switched,
@@ -98,17 +101,49 @@ def test_tracking_that_replaces_the_pod_is_seen(parsed_hub, outputs_enabled, iso
     assert (bool(hub.refusal(parsed_hub(**common, **after)))) == changed
 
 
+def applied(workload):
+    """A workload as the API server has it after an apply, with a field that it has added."""
+    live = copy.deepcopy(workload)
+    live["metadata"] |= {"resourceVersion": "1", "managedFields": [
+        {"manager": FIELD_MANAGER, "operation": "Apply", "apiVersion": "apps/v1", "fieldsV1": {"f:spec": fields(workload["spec"])}}
+    ]}  # fmt: skip
+    live["spec"]["template"]["spec"].setdefault("dnsPolicy", "ClusterFirst")
+    return live
+
+
+KEYS = {"volumeMounts": ("mountPath",), "ports": ("containerPort", "protocol")}
+
+
+def fields(value, name=""):
+    """What managedFields have for a value."""
+    if isinstance(value, dict):
+        return {f"f:{key}": fields(inner, key) for key, inner in value.items()}
+    keys = KEYS.get(name, ("name",))
+    if not isinstance(value, list) or not all(isinstance(one, dict) and keys[0] in one for one in value):
+        return {}
+    return {
+        "k:" + json.dumps({key: one.get(key, "TCP") for key in keys}, separators=(",", ":")): {".": {}, **fields(one)} for one in value
+    }
+
+
 class Hub:
     """A hub's workloads."""
 
     name = "hub"
 
     def __init__(self, live):
-        self.live = live
+        self.live = {key: applied(one) for key, one in live.items()}
 
     def get(self, _version, kind, name, _namespace):
         """One of them."""
         return self.live.get((kind, name))
+
+    def apply(self, item, *, dry_run):
+        """What the API server would have: it adds what is not set."""
+        assert dry_run
+        tried = copy.deepcopy(item)
+        tried["spec"]["template"]["spec"].setdefault("dnsPolicy", "ClusterFirst")
+        return tried
 
     def refusal(self, spec):
         """The message."""
@@ -122,6 +157,49 @@ class Hub:
 @pytest.fixture(autouse=True)
 def one_run(monkeypatch):
     monkeypatch.setattr(runs, "read_all", lambda cli: [{"run-id": 8, "status": "running", "fab-id": "me/demo"}])
+
+
+@pytest.mark.parametrize("outputs_enabled", [True, False])
+@pytest.mark.parametrize(
+    ("after", "parts"),
+    [
+        ({}, ""),
+        ({"serverapp_image": "registry.example.com/app:2"}, "image"),
+        ({"serverapp_env": [{"name": "A", "value": "1"}]}, "env"),
+        ({"serverapp_node_selector": {"disk": "ssd"}, "serverapp_image": "app:2"}, "image, nodeSelector"),
+        ({"gateway_image": "registry.example.com/haproxy:3"}, ""),
+        ({"image": "registry.example.com/superlink:2"}, {True: "image", False: ""}),
+    ],
+)
+def test_what_replaces_the_pod_is_refused_while_a_run_is_active(parsed_hub, outputs_enabled, after, parts):
+    if isinstance(parts, dict):
+        parts = parts[outputs_enabled]  # the SuperLink's image reads outputs in that pod
+    live = deployed(parsed_hub(outputs_enabled=outputs_enabled))
+    words = Hub(live).refusal(parsed_hub(outputs_enabled=outputs_enabled, **after))
+    assert bool(words) == bool(parts)
+    if parts:
+        assert f"the pod of ServerApps is replaced by one with another {parts} (" in words
+        assert "would fail run 8 of me/demo (running). Nothing was changed." in words and "flower_serverapp_force=true" in words
+
+
+def test_a_field_that_the_api_server_writes_in_another_way_is_no_change(parsed_hub, monkeypatch):
+    live = deployed(parsed_hub())
+    hub = Hub(live)
+    wanted = parsed_hub(serverapp_image="app:2")
+    same = hub.live["StatefulSet", "serverapp"]
+    monkeypatch.setattr(hub, "apply", lambda item, *, dry_run: same)
+    assert hub.refusal(wanted) == "", "the API server decides"
+
+
+def test_in_check_mode_it_is_said(parsed_hub):
+    hub = Hub(deployed(parsed_hub()))
+    (warning,) = require(hub, parsed_hub(serverapp_image="app:2"), check=True)
+    assert warning.startswith("refused while runs are active: the pod of ServerApps is replaced")
+
+
+def test_without_active_runs_nothing_is_refused(parsed_hub, monkeypatch):
+    monkeypatch.setattr(runs, "read_all", lambda cli: [])
+    assert Hub(deployed(parsed_hub())).refusal(parsed_hub(serverapp_image="app:2")) == ""
 
 
 def test_tracking_is_refused_with_both_ways_out(parsed_hub):
