@@ -48,3 +48,29 @@ def test_outputs_go_to_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path
 )
 def test_lists_may_have_blanks_after_commas(name: str, variable: str, value: Any, made: Any) -> None:
     assert option("run.yml", "federated.flower.run", name, **{variable: value}) == made
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_an_empty_variable_is_none(value: Any) -> None:
+    assert option("run.yml", "federated.flower.run", "outputs_directory", flower_outputs_directory=value) == "<omit>"
+    assert option("run.yml", "federated.flower.run", "run_config", flower_run_config=value) == "<omit>"
+    given = {"flower_outputs": "prune", "flower_outputs_keep": value, "flower_outputs_older_than": "30d"}
+    assert option("outputs.yml", "federated.flower.run_outputs_remove", "keep", **given) == "<omit>"
+    assert option("outputs.yml", "federated.flower.run_outputs_remove", "older_than", **given) == "30d"
+    given = {"flower_outputs": "prune", "flower_outputs_keep": 0, "flower_outputs_older_than": value}
+    assert option("outputs.yml", "federated.flower.run_outputs_remove", "keep", **given) == 0
+    assert option("outputs.yml", "federated.flower.run_outputs_remove", "older_than", **given) == "<omit>"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"flower_outputs": "prune", "flower_outputs_keep": "", "flower_outputs_older_than": ""}, "needs a rule"),
+        ({"flower_outputs": "prune", "flower_outputs_keep": 0}, ""),
+        ({"flower_outputs": "fetch", "flower_run_id": "1", "flower_outputs_directory": ""}, "needs a folder"),
+    ],
+)
+def test_an_empty_variable_is_no_rule_and_no_folder(given: dict[str, Any], words: str) -> None:
+    (play,) = yaml.safe_load((ROOT / "playbooks/outputs.yml").read_text(encoding="utf-8"))
+    found = Templar(loader=DataLoader(), variables=trusted({**play["vars"], "omit": "<omit>"}) | given).template(trusted("{{ __outputs_fault }}"))
+    assert (words in found) if words else found == ""

@@ -329,19 +329,39 @@ def _origin(run: str) -> str:
 
 def delete(root: int, run: str) -> None:
     """Delete the folder of a run. It gets another name first: what is deleted only in part is not listed as a run."""
-    with contextlib.suppress(FileNotFoundError):
-        os.rename(run, f"{_TRASH}{run}-{uuid.uuid4().hex}", src_dir_fd=root, dst_dir_fd=root)
+    trash = _set_aside(root, run, f"{run}-")
     for name in (_mark(run), _origin(run)):
         with contextlib.suppress(FileNotFoundError):
             _remove(root, name)
-    _empty_trash(root)
+    _empty_trash(root, trash)
 
 
-def _empty_trash(folder: int) -> None:
-    with os.scandir(folder) as entries:
-        trash = [entry.name for entry in entries if entry.name.startswith(_TRASH)]
-    for name in trash:
-        _remove(folder, name)
+def _set_aside(folder: int, name: str, prefix: str = "") -> list[str]:
+    """Give an entry the name of something to delete; returns that name, and nothing if there is no such entry."""
+    trash = f"{_TRASH}{prefix}{uuid.uuid4().hex}"
+    try:
+        os.rename(name, trash, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileNotFoundError:
+        return []
+    return [trash]
+
+
+def _empty_trash(folder: int, own: list[str]) -> None:
+    """Delete what was set aside: the given entries, and what earlier requests have left.
+
+    Raises:
+        OSError: one of the given entries cannot be deleted. The others do not make a request fail that has nothing to do with them.
+    """
+    try:
+        for name in own:
+            with contextlib.suppress(FileNotFoundError):  # another request deletes it as well
+                _remove(folder, name)
+    finally:
+        with os.scandir(folder) as entries:
+            left = [entry.name for entry in entries if entry.name.startswith(_TRASH) and entry.name not in own]
+        for name in left:
+            with contextlib.suppress(OSError):
+                _remove(folder, name)
 
 
 def _remove(root: int, name: str) -> None:
@@ -587,7 +607,8 @@ def take(root: int, digest: str, pieces: list[tuple[str, int, int]], floor: int)
                 if file >= 0:
                     os.close(file)
         if full:
-            discard(home, _part(digest))
+            with contextlib.suppress(OSError):  # it is out of the way, and that the volume is full is what is to be said
+                discard(home, _part(digest))
         with contextlib.suppress(FileNotFoundError):
             os.utime(_part(digest), dir_fd=home, follow_symlinks=False)  # they are in use: pruning goes by this time
         return {"full": full, "gone": gone}
@@ -635,10 +656,7 @@ def _write(file: int, data: bytes, offset: int) -> bool:
 
 def discard(home: int, *names: str) -> None:
     """Delete folders of inputs. They get another name first."""
-    for name in names:
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(name, f"{_TRASH}{uuid.uuid4().hex}", src_dir_fd=home, dst_dir_fd=home)
-    _empty_trash(home)
+    _empty_trash(home, [trash for name in names for trash in _set_aside(home, name)])
 
 
 def discard_from(root: int, digest: str) -> None:

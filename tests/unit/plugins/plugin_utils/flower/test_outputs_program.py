@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import socket
 from pathlib import Path
@@ -175,6 +177,30 @@ def test_what_was_deleted_in_part_is_no_run_and_goes_with_the_next(root):
     assert [one.run_id for one in reader.list()[1]] == ["8"]
     assert reader.delete(["9"]) == {}
     assert sorted(path.name for path in root.iterdir()) == ["8"]
+
+
+def test_an_entry_that_cannot_be_deleted_does_not_keep_others(root, monkeypatch, capsys):
+    """For example one of a user that the pod had before."""
+    write(root / ".deleted-1-0/foreign")
+    for run in ("2", "3"):
+        write(root / run / "x")
+    unlink = os.unlink
+
+    def refuse(path, **given):
+        if path in ("foreign", "locked"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        unlink(path, **given)
+
+    monkeypatch.setattr(program.os, "unlink", refuse)
+    here = os.open(root, os.O_RDONLY)
+    program.serve({"do": "delete", "runs": ["2"], "used": {}}, here)
+    assert json.loads(capsys.readouterr().out) == {"run": "2", "fault": ""}
+    assert sorted(path.name for path in root.iterdir()) == [".deleted-1-0", "3"]
+    write(root / "4/locked")
+    program.serve({"do": "delete", "runs": ["4", "3"], "used": {}}, here)
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == {"run": "4", "fault": "Permission denied: locked"} and second == {"run": "3", "fault": ""}
+    os.close(here)
 
 
 def test_it_needs_nothing_that_python_3_9_lacks():
