@@ -25,19 +25,25 @@ from typing import Any
 
 import tomllib
 
+from . import app_rules
 from .cli import FlowerError
 
 PROJECT = "pyproject.toml"
 
 # flwr.supercore.constant.APP_PUBLISH_INCLUDE_PATTERNS; a file of another kind is never part of an app.
 SUFFIXES = frozenset({".py", ".toml", ".md", ".yaml", ".yml", ".json", ".jsonl"})
-ROOT_FILES = frozenset({"LICENSE", ".gitignore"})
+GITIGNORE = ".gitignore"
+ROOT_FILES = frozenset({"LICENSE", GITIGNORE})
 
 # Folders that flwr.common.constant.FAB_EXCLUDE_PATTERNS leaves out, at any depth and in the app's root folder; and .git.
 SKIPPED = frozenset({"__pycache__", ".git"})
 SKIPPED_IN_ROOT = frozenset(
     {".flwr", "build", "eggs", ".eggs", "lib", "lib64", "parts", ".venv", "env", "venv", "ENV", "env.bak", "venv.bak"}
 )
+
+# Of these, Flower does not see files at all (APP_PUBLISH_EXCLUDE_PATTERNS). Of the others it sees the names, to which patterns of the app may refer.
+_UNSEEN = frozenset({".flwr", ".venv"})
+_NAMES = 5000  # names of files of such a folder that are sent at most
 
 FAB_LIMIT = 10 * 1024 * 1024  # bytes of the packed app: flwr.common.constant.FAB_MAX_SIZE
 SEND_LIMIT = 64 * 1024 * 1024  # bytes of the files: they travel through the API server and the memory of a pod
@@ -107,17 +113,20 @@ def load(path: str | os.PathLike[str]) -> App:
 
 
 def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Read the files of a folder that can be part of an app, and warn about unexpected omissions."""
+    """Read the files of a folder that can be part of an app, without those that C(.gitignore) leaves out, and warn about unexpected omissions."""
     files: dict[str, bytes] = {}
     links: list[str] = []
     size = 0
-    for folder, folders, names in os.walk(root):
+    ignored = app_rules.Ignored(_read(root / GITIGNORE) if (root / GITIGNORE).is_file() else b"")
+    for folder, folders, names in os.walk(root, onerror=_refuse):
         inside = Path(folder).relative_to(root)
         skipped = SKIPPED | SKIPPED_IN_ROOT if inside == Path() else SKIPPED
-        folders[:] = sorted(name for name in folders if name not in skipped)
+        folders[:] = sorted(name for name in folders if name not in skipped and not ignored.folder((inside / name).as_posix()))
         for name in [*folders, *sorted(names)]:
             path = Path(folder, name)
             relative = (inside / name).as_posix()
+            if ignored.file(relative) and relative != GITIGNORE:
+                continue
             if path.is_symlink():
                 if not path.resolve().is_relative_to(root):
                     raise FlowerError(
@@ -126,12 +135,41 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
                     )
                 links.append(relative)
             elif name in names and wanted(relative) and stat.S_ISREG(path.stat().st_mode):
-                files[relative] = path.read_bytes()
+                files[relative] = _read(path)
                 size += len(files[relative])
                 if size > SEND_LIMIT:
-                    raise FlowerError(_too_big(root, files, f"more than {SEND_LIMIT >> 20} MiB to send"))
+                    raise FlowerError(_too_big(root, files, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE))
     found = [f"Flower leaves links out of apps: {', '.join(links)} in {root}"] if links else []
-    return files, found
+    return _names_of_skipped(root, files) | files, found
+
+
+def _names_of_skipped(root: Path, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Empty files in place of those of skipped folders that patterns of the app name: Flower refuses a pattern without a file."""
+    try:
+        listed = app_rules.patterns(tomllib.loads(files.get(PROJECT, b"").decode("utf-8")))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return {}  # reported later
+    found: dict[str, bytes] = {}
+    for skipped in app_rules.named(sorted(SKIPPED_IN_ROOT - _UNSEEN), listed):
+        for folder, _folders, names in os.walk(root / skipped):
+            inside = Path(folder).relative_to(root)
+            found |= {(inside / name).as_posix(): b"" for name in sorted(names) if wanted(name) and len(found) < _NAMES}
+    return found
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _refusal(error) from error
+
+
+def _refuse(error: OSError) -> None:
+    raise _refusal(error) from error
+
+
+def _refusal(error: OSError) -> FlowerError:
+    return FlowerError(f"a part of the app cannot be read: {error.filename}: {error.strerror}. Correct its permissions, or leave it out with .gitignore.")
 
 
 def wanted(name: str) -> bool:
@@ -143,13 +181,16 @@ def wanted(name: str) -> bool:
 def read_bundle(bundle: Path) -> dict[str, bytes]:
     """Read a bundle of C(flwr build) and compare it with its list of contents.
 
-    C(flwr run) takes folders only; it creates the same bundle from these files.
+    C(flwr run) takes folders only; it packs these files again. Patterns by which they were chosen would match nothing and be refused, so these
+    are left out of its C(pyproject.toml); the hash of the app is another one then.
     """
     try:
         with zipfile.ZipFile(bundle) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > SEND_LIMIT:
                 raise FlowerError(f"the app {bundle} contains more than {SEND_LIMIT >> 20} MiB")
             content = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
+    except OSError as error:
+        raise _refusal(error) from error
     except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         raise FlowerError(f"the app {bundle} is not a Flower app bundle: {error}") from error
     listed = content.pop(".info/CONTENT", b"").decode("utf-8", "replace")
@@ -161,7 +202,10 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
             raise FlowerError(f"the app {bundle} contains a file with the path {name}")
-    return content
+    try:
+        return {**content, PROJECT: app_rules.without_patterns(content[PROJECT])} if PROJECT in content else content
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return content  # reported later
 
 
 def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -221,10 +265,10 @@ def _check_size(where: Path, files: Mapping[str, bytes], project: Mapping[str, A
         raise FlowerError(_too_big(where.absolute(), files, f"{packed / 2**20:.1f} MiB packed, Flower takes 10 MiB"))
 
 
-def _too_big(where: Path, files: Mapping[str, bytes], why: str) -> str:
+def _too_big(where: Path, files: Mapping[str, bytes], why: str, rules: str = "fab-exclude in [tool.flwr.app] or .gitignore") -> str:
     largest = sorted(files, key=lambda name: -len(files[name]))[:3]
     sizes = ", ".join(f"{name} {len(files[name]) / 2**20:.1f} MiB" for name in largest)
     return (
         f"the app {where} is too big: {why}. Largest files: {sizes}. An app is code: bring data to the sites, or leave files "
-        "out with fab-exclude in [tool.flwr.app] or with .gitignore."
+        f"out with {rules}."
     )

@@ -139,8 +139,10 @@ def test_too_big(folder: Path) -> None:
     (folder / "demo" / "weights.json").write_bytes(os.urandom(apps.FAB_LIMIT + 1))
     with pytest.raises(FlowerError, match=r"too big.*Largest files: demo/weights\.json 10\.0 MiB"):
         apps.load(folder)
-    # with patterns of its own, Flower has the last word
     (folder / ".gitignore").write_text("weights.json\n")
+    assert "demo/weights.json" not in apps.load(folder).files
+    # with patterns of its own, Flower has the last word
+    (folder / ".gitignore").write_text("other.json\n")
     assert "demo/weights.json" in apps.load(folder).files
 
 

@@ -1,0 +1,108 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An app's own rules: what they leave out is not read, and they are not refused by Flower because of what is left out here."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+import tomllib
+
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app_rules
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
+
+HEAD = """# an app
+[project]
+name = "demo"
+version = "1.2"
+
+[tool.flwr.app]
+publisher = "me"
+"""
+TAIL = """
+[tool.flwr.app.components]
+serverapp = "demo.server:app"
+clientapp = "demo.client:app"
+"""
+
+
+def app(folder: Path, files: dict[str, str] | None = None, rules: str = "") -> Path:
+    """An app with files."""
+    for name, content in {"pyproject.toml": HEAD + rules + TAIL, "demo/server.py": "", "demo/client.py": "", **(files or {})}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return folder
+
+
+def test_ignored_data_is_neither_read_nor_sent(tmp_path: Path) -> None:
+    app(tmp_path, {".gitignore": "# mine\ndata/\n/secrets.yaml\n*.local.toml\n", "data/x.jsonl": "", "secrets.yaml": "token", "a.local.toml": ""})
+    with open(tmp_path / "data/x.jsonl", "wb") as big:
+        big.truncate(apps.SEND_LIMIT + 1)
+    os.symlink("/", tmp_path / "data/link")
+    assert sorted(apps.load(tmp_path).files) == [".gitignore", "demo/client.py", "demo/server.py", "pyproject.toml"]
+    (tmp_path / ".gitignore").write_text("/data/link\n")
+    with pytest.raises(FlowerError, match=r"too big: more than 64 MiB to send.*or leave files out with \.gitignore\."):
+        apps.load(tmp_path)
+
+
+def test_exceptions_of_ignored_folders_are_sent(tmp_path: Path) -> None:
+    app(tmp_path, {".gitignore": "data/*\n!data/schema.json\n", "data/schema.json": "{}", "data/rows.json": "[]"})
+    assert {"data/schema.json"} == {name for name in apps.load(tmp_path).files if name.startswith("data")}
+
+
+def test_without_the_library_flower_itself_leaves_it_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_rules, "pathspec", None)
+    app(tmp_path, {".gitignore": "data/\n", "data/rows.json": "[]"})
+    assert "data/rows.json" in apps.load(tmp_path).files
+
+
+def test_a_pattern_for_a_folder_that_is_never_packed_finds_its_names(tmp_path: Path) -> None:
+    rules = 'fab-exclude = ["venv/**", "/env/bin/**", ".venv/**"]\n'
+    app(tmp_path, {"venv/lib/a/b.py": "print()", "venv/c": "", "env/bin/d.py": "", "lib/e/f.py": "", ".venv/g.py": ""}, rules)
+    found = apps.load(tmp_path).files
+    assert {name: content for name, content in found.items() if "env" in name or "lib" in name} == {"venv/lib/a/b.py": b"", "env/bin/d.py": b""}
+
+
+def packed(path: Path, pyproject: str) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {"pyproject.toml": pyproject, "demo/server.py": "", "demo/client.py": ""}.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        'fab-exclude = ["tests/**"]\n',
+        'fab-exclude = [\n    "tests/**",\n    "]",  # one\n]\nfab-include = ["demo/**"]\n',
+        '"fab-include" = []\n',
+    ],
+)
+def test_a_bundle_was_packed_by_its_patterns_already(tmp_path: Path, rules: str) -> None:
+    sent = apps.load(packed(tmp_path / "a.fab", HEAD + rules + TAIL)).files["pyproject.toml"].decode()
+    assert sent == HEAD + TAIL and tomllib.loads(sent)["tool"]["flwr"]["app"]["publisher"] == "me"
+
+
+def test_what_cannot_be_taken_out_stays(tmp_path: Path) -> None:
+    text = '[tool.flwr]\napp = { publisher = "me", fab-exclude = ["x"] }\n'
+    assert app_rules.without_patterns(text.encode()) == text.encode()
+    assert app_rules.patterns(tomllib.loads(text)) == ["x"]
+    assert app_rules.patterns({"tool": {"flwr": {"app": 1}}}) == [] == app_rules.patterns({})
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app(tmp_path)
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(FlowerError, match=r"a part of the app cannot be read: .*pyproject\.toml: Permission denied\."):
+        apps.load(tmp_path)
