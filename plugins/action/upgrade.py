@@ -161,7 +161,8 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _workloads(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return [*(facts.get("workloads") or []), *(facts.get("clientapps") or [])]
+        """What runs at a site; of one that applies bundles, what its last one has."""
+        return [one for key in ("workloads", "clientapps", "bundle_workloads") for one in facts.get(key) or []]
 
     @staticmethod
     def _unusable(params: dict[str, Any]) -> dict[str, str]:

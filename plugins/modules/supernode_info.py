@@ -58,7 +58,8 @@ sites:
     a Skupper network), C(http_proxy) (the address of the one on its way to the hub, if there is one) and C(network) (that
     network as the site sees it: C(site), C(links), C(listeners)); C(ocm) (what the hub of Open Cluster Management knows: C(state), C(ready),
     C(why), C(cluster), C(chosen), C(availability), C(addon), C(applied), C(available), C(keys), C(desired), C(pods), C(online) and
-    C(clientapp)); C(bundle) (of a site that gives no access: C(version), C(written), C(answered), C(waits) and C(next)).
+    C(clientapp)); C(bundle) (of a site that gives no access: C(version), C(written), C(answered), C(waits) and C(next))
+    and C(bundle_workloads) (as C(workloads), of the version that was written last, whether it was applied or not).
   returned: success
   type: dict
 """

@@ -28,6 +28,7 @@ from ..ledger.store import Ledger
 from ..manifests import datasets, superexec
 from ..pki import certificates, keypairs, library
 from ..preflight import dataset_checks
+from ..report import workloads
 from ..site_keys import keys, public
 from ..spec.part_spec import NOTHING
 from . import direct_status
@@ -356,11 +357,18 @@ def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dic
         try:
             with run.connect(host, timeout=max(seconds, _HUB_SECONDS)) as hub:
                 for site in own:
-                    found[site.name]["bundle"] = _status(keeper_of(run, hub, site))
+                    keeper = keeper_of(run, hub, site)
+                    found[site.name] |= {"bundle": _status(keeper), "bundle_workloads": _workloads(keeper.draft)}
         except ClusterError as error:
             for site in own:
                 found[site.name].update(reachable=False, error=named(site.name, error.message))
     return found
+
+
+def _workloads(draft: Draft | None) -> list[Facts]:
+    """The workloads of the present version, which its people may not have applied yet."""
+    objects = [] if draft is None or draft.leaving else draft.objects
+    return [workloads.workload(one) for one in objects if one["kind"] in ("StatefulSet", "DaemonSet")]
 
 
 def _status(keeper: Keeper) -> Facts:

@@ -21,6 +21,7 @@ What = dict[str, Any]
 
 _KINDS = ("StatefulSet", "DaemonSet", "Deployment")
 NOTHING: What = {"version": "", "workloads": []}
+AS_IT_IS = "{}, as it is"
 
 
 def wanted(version: str, objects: Iterable[Mapping[str, Any]]) -> What:
@@ -61,7 +62,7 @@ def change(live: What, want: What) -> str:
     if not live["workloads"]:
         return f"new: {want['version']}"
     if not differs(live, want):
-        return f"{live['version']}, as it is"
+        return AS_IT_IS.format(live["version"])
     if live["version"] != want["version"]:
         return f"{live['version']} -> {want['version']}"
     there, then = by_name(live), by_name(want)
@@ -128,7 +129,8 @@ def table(
     lines = [f"hub {hub}: {change(hub_live, hub_want)}"]
     for number, wave in enumerate(waves, 1):
         for site in wave:
-            given = f"a bundle with {want[site]['version']}, which its own people apply"
-            words = given if site in by_hand else change(live.get(site) or NOTHING, want[site])
+            words = change(live.get(site) or NOTHING, want[site])
+            if site in by_hand and words != AS_IT_IS.format(want[site]["version"]):
+                words = f"a bundle with {want[site]['version']}, which its own people apply"
             lines.append(f"wave {number} of {len(waves)}, {site}: {words}")
     return lines

@@ -113,11 +113,14 @@ def site_running(version: str) -> dict[str, Any]:
     return {"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": f"n:{version}"}, "version": version}
 
 
+BUNDLED: dict[str, Any] = {"reachable": True, "workloads": [], "bundle": {"version": 2}}
+
+
 def with_a_bundle(want: str, live: str = "1.40.0", **more: Any) -> Any:
     """The plan of a fleet of a site that is reached, and one that applies bundles."""
     wanted = {"version": want, "workloads": [{"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": f"n:{want}"}}]}
     supernodes = {
-        "clinic": {"reachable": True, "workloads": [], "bundle": {"version": 2}},
+        "clinic": dict(BUNDLED),
         "site-a": {"reachable": True, "workloads": [site_running(live)]},
     }
     checked = {name: {"flower": wanted} for name in supernodes}
@@ -131,6 +134,21 @@ def test_a_site_that_applies_bundles_is_not_the_one_that_goes_first() -> None:
         "wave 1 of 2, site-a: 1.40.0 -> 1.41.0",
         "wave 2 of 2, clinic: a bundle with 1.41.0, which its own people apply",
     ]
+
+
+def test_a_site_whose_last_bundle_has_an_older_release_is_upgraded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def planned(bundle: str) -> Any:
+        monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running(bundle)])
+        return with_a_bundle("1.41.0", "1.41.0")
+
+    found = planned("1.40.0")
+    assert found["todo"] and found["changes"] == ["clinic"] and not found["hub_changes"]
+    assert found["lines"][-1] == "wave 2 of 2, clinic: a bundle with 1.41.0, which its own people apply"
+    found = planned("1.41.0")
+    assert not found["todo"] and found["lines"] == ["hub: 1.41.0, and all 2 sites: nothing to upgrade"]
+    monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running("1.41.0")])
+    found = with_a_bundle("1.41.0")
+    assert found["changes"] == ["site-a"] and found["lines"][-1] == "wave 2 of 2, clinic: 1.41.0, as it is"
 
 
 @pytest.mark.parametrize("failed", [False, True])
