@@ -54,6 +54,8 @@ class Apps(Fleet):
 @pytest.fixture(scope="module")
 def fleet(federation: Any, ocm_turn: None, fleet_addon: Callable[..., None]) -> Iterator[Apps]:
     """The fleet with Open Cluster Management, and two clusters that are sites with one-pod SuperNodes."""
+    for context in federation.contexts:  # test_21_ocm, which uses the same, does not wait for its end
+        federation.wait(f"the deletion of {NAME} on {context}", lambda where=context: federation.gone(where, NAME, f"{NAME}-ca"), 120)
     fleet_addon("ocm", "up", "--lease", "20")
     found = Apps(federation, fleet_addon)
     before = found.gates()
