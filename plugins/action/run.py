@@ -167,7 +167,7 @@ class ActionModule(ClusterAction):
         except runs.UnknownRun as error:
             return result | {"failed": True, "msg": self.named(FlowerError(f"run {run_id}: {error.message}"))}
         except ClusterError as error:
-            words = f"run {run_id}: {error.message} It may still be running. {runs.way_out(cli, run_id)}{self._unwatched()}"
+            words = f"run {run_id}: {error.message.rstrip('.')}. It may still be running. {runs.way_out(cli, run_id)}{self._unwatched()}"
             return result | {"failed": True, "msg": self.named(FlowerError(words))}
         kept = max(self.params["log_lines"], 0)
         output = runs.highlights(log)

@@ -117,7 +117,7 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
     files: dict[str, bytes] = {}
     links: list[str] = []
     size = 0
-    ignored = app_rules.Ignored(_read(root / GITIGNORE) if (root / GITIGNORE).is_file() else b"")
+    ignored = _ignored(root / GITIGNORE)
     for folder, folders, names in os.walk(root, onerror=_refuse):
         inside = Path(folder).relative_to(root)
         skipped = SKIPPED | SKIPPED_IN_ROOT if inside == Path() else SKIPPED
@@ -141,6 +141,13 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
                     raise FlowerError(_too_big(root, files, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE))
     found = [f"Flower leaves links out of apps: {', '.join(links)} in {root}"] if links else []
     return _names_of_skipped(root, files) | files, found
+
+
+def _ignored(path: Path) -> app_rules.Ignored:
+    try:
+        return app_rules.Ignored(_read(path) if path.is_file() else b"")
+    except ValueError as error:
+        raise FlowerError(f"the app {path.parent}: {GITIGNORE}: {error}. Correct the line.") from error
 
 
 def _names_of_skipped(root: Path, files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -27,6 +27,9 @@ class Ignored:
 
     Args:
         content: of the file; empty without one.
+
+    Raises:
+        ValueError: a line is no pattern; Flower refuses it as well.
     """
 
     def __init__(self, content: bytes) -> None:

@@ -57,6 +57,12 @@ def test_exceptions_of_ignored_folders_are_sent(tmp_path: Path) -> None:
     assert {"data/schema.json"} == {name for name in apps.load(tmp_path).files if name.startswith("data")}
 
 
+def test_a_line_that_is_no_pattern_is_named(tmp_path: Path) -> None:
+    app(tmp_path, {".gitignore": "data/\n\\\n"})
+    with pytest.raises(FlowerError, match=r"\.gitignore: Invalid git pattern: .*\. Correct the line\."):
+        apps.load(tmp_path)
+
+
 def test_without_the_library_flower_itself_leaves_it_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_rules, "pathspec", None)
     app(tmp_path, {".gitignore": "data/\n", "data/rows.json": "[]"})
