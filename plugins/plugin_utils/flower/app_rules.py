@@ -29,7 +29,7 @@ class Ignored:
         content: of the file; empty without one.
 
     Raises:
-        ValueError: a line is no pattern; Flower refuses it as well.
+        ValueError: a line is not a pattern; Flower refuses it as well.
     """
 
     def __init__(self, content: bytes) -> None:
