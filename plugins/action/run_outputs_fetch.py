@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import NoFiles, Reader
 
 
 class ActionModule(ClusterAction):
@@ -25,29 +26,38 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """One run after the other; those that were fetched before one that fails stay."""
+        """One run after the other, also after one that has no outputs; those that were fetched before one that fails stay."""
         wanted = outputs_table.ids(params["run_ids"])
         if not wanted:
             raise FlowerError("run_ids is empty; it names the runs whose outputs are fetched")
         directory = Path(params["directory"]).absolute()
         result: dict[str, Any] = {"changed": False, "fetched": [], "warnings": []}
         words = []
+        faults = []
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
             reader = Reader(cli)
             known = outputs_home.known_runs(cli, wanted)
             outputs_home.refuse_active(wanted, known, "fetched")
             for run_id in wanted:
-                if self.check:
-                    would, foreseen = outputs_home.foresee(reader, run_id, directory)
-                    result["changed"] |= would
-                    words.append(foreseen)
-                    continue
-                home = outputs_home.fetch(cli, run_id, known.get(run_id, {}), directory, self.say, reader)
-                if home.changed:
-                    self.note(outputs=[home.fact])
-                result["changed"] |= home.changed
-                result["fetched"].append(home.result)
-                result["warnings"] += home.warnings
-                words.append(outputs_home.words(home.result))
+                try:
+                    words.append(self._fetch(reader, cli, run_id, known.get(run_id, {}), directory, result))
+                except NoFiles as error:  # one that failed at once; the others have theirs
+                    faults.append(error.message)
+        if faults:
+            return result | {"failed": True, "msg": self.named(FlowerError("; ".join([*faults, *words])))}
         return result | {"msg": "; ".join(words)}
+
+    def _fetch(self, reader: Reader, cli: FlowerCLI, run_id: str, known: Mapping[str, Any], directory: Path, result: dict[str, Any]) -> str:
+        """Fetch the outputs of one run into the result; returns what was done, in words."""
+        if self.check:
+            would, foreseen = outputs_home.foresee(reader, run_id, directory)
+            result["changed"] |= would
+            return foreseen
+        home = outputs_home.fetch(cli, run_id, known, directory, self.say, reader)
+        if home.changed:
+            self.note(outputs=[home.fact])
+        result["changed"] |= home.changed
+        result["fetched"].append(home.result)
+        result["warnings"] += home.warnings
+        return outputs_home.words(home.result)

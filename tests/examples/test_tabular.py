@@ -242,6 +242,16 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
+def test_a_site_without_rows_to_measure_with_is_named() -> None:
+    from tabular import server_app
+
+    def reply(site: str, accuracy: float, rows: int) -> Any:
+        return SimpleNamespace(has_error=lambda: False, content={"who": {"site": site}, "metrics": {"accuracy": accuracy, "num-examples": rows}})
+
+    replies = [reply("b", float("nan"), 0), reply("a", 0.5, 10), reply("a", float("nan"), 0)]
+    assert server_app.by_site(replies) == "a 0.5000 (10 rows), b not measured (0 rows)"
+
+
 def test_a_run_learns(study: Any, capsys: pytest.CaptureFixture[str]) -> None:
     done = study(1)
     assert done.metrics["5"]["accuracy"] > 0.93 and done.metrics["5"]["loss"] < done.metrics["1"]["loss"]

@@ -169,7 +169,8 @@ def by_site(replies: Iterable[Message]) -> str:
         )
     texts = []
     for site, pairs in sorted(found.items()):
-        rows = sum(number for _accuracy, number in pairs)
-        accuracy = sum(one * number for one, number in pairs) / rows
-        texts.append(f"{site} {accuracy:.4f} ({rows} rows)")
+        measured = [(one, number) for one, number in pairs if number]  # a table of few rows has none to measure with
+        rows = sum(number for _accuracy, number in measured)
+        accuracy = f"{sum(one * number for one, number in measured) / rows:.4f}" if rows else "not measured"
+        texts.append(f"{site} {accuracy} ({rows} rows)")
     return ", ".join(texts)

@@ -113,6 +113,14 @@ def test_fetch(cluster, tmp_path):
     assert not again["changed"] and "were there already" in again["msg"] and len(notes) == 2
 
 
+def test_a_run_without_outputs_does_not_keep_others(cluster, tmp_path):
+    (cluster.root / "1/model").unlink()
+    (cluster.root / "1").rmdir()
+    found = act(run_outputs_fetch, cluster, run_ids=["1", "2"], directory=str(tmp_path / "home"))
+    assert found["failed"] and [one["run_id"] for one in found["fetched"]] == ["2"] and (tmp_path / "home/2/model").exists()
+    assert found["msg"].startswith("hub: run 1 has no outputs") and "outputs of run 2: 1 files" in found["msg"], found["msg"]
+
+
 def test_an_active_run_is_neither_fetched_nor_deleted(cluster, tmp_path):
     with pytest.raises(FlowerError, match="run 3 is not finished, and its outputs are not fetched"):
         act(run_outputs_fetch, cluster, run_ids=["1", "3"], directory=str(tmp_path / "home"))
