@@ -77,6 +77,8 @@ class ActionModule(ClusterAction):
         path = folder / f"{site}-entry-{statement['entries'][-1]['entry']}.json"
         if folder.exists() and not folder.is_dir():
             raise ClusterError(f"flower_statement_directory: {folder} is not a directory. Name another one.")
+        if not folder.parent.is_dir():
+            raise ClusterError(f"flower_statement_directory: there is no directory {folder.parent}, in which {folder.name} is created. Correct the path.")
         signer = certificates.describe(ca.certificate)["fingerprint"]
         facts = {"file": str(path), "signer": signer}
         if path.exists() and (there := self._unchanged(path, statement, ca)):

@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import digest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.people import who_where
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
 from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_comparison, plan_document
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +46,7 @@ class ActionModule(ClusterAction):
         "hub": {"type": "str", "required": True},
         "namespace": {"type": "str"},
         "federation": {"type": "str"},
+        "forget": {"type": "raw"},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -150,6 +152,7 @@ class ActionModule(ClusterAction):
 
     def _open(self) -> dict[str, Any]:
         """Refuse a plan that cannot be the right one, before a cluster is asked."""
+        self._refuse_forgetting()
         content = self._given()
         if content is None:
             return {"changed": False, "msg": f"the plan {self.params['sha256']} is compared with a new one"}
@@ -157,6 +160,16 @@ class ActionModule(ClusterAction):
         if faults:
             raise ClusterError(f"{self.params['path']} was made for another run: {'; '.join(faults)}. {_AGAIN}.")
         return {"changed": False, "msg": f"plan {plan_document.sha256(content)} of {self.params['path']}"}
+
+    def _refuse_forgetting(self) -> None:
+        try:
+            chosen = forgetting.names(self.params["forget"])
+        except ValueError as error:
+            raise ClusterError(f"{error}.") from error
+        if chosen:
+            raise ClusterError(
+                f"{forgetting.VARIABLE} cannot be applied with a plan: sites are forgotten for good. Run federated.flower.site without a plan for it."
+            )
 
     def _compare(self) -> dict[str, Any]:
         """Compare the plan with what would be done now, and put it in force."""

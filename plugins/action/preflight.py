@@ -50,6 +50,7 @@ class ActionModule(CertificateAction):
         **settings.OPTIONS,
         "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
         "serverapp_force": {"type": "bool", "default": False},
+        "standby": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -75,12 +76,13 @@ class ActionModule(CertificateAction):
                 ),
             )
             warnings += self.check_denials(cluster, spec, params["sites"])
-            warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
+            if not params["standby"]:
+                warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
             if spec.outputs_enabled:
                 claim = cluster.get("v1", "PersistentVolumeClaim", outputs.claim_name(spec), spec.namespace)
                 if fault := output_checks.fault(spec, claim):
                     raise ClusterError(fault)
-            if not params["serverapp_force"]:
+            if not (params["serverapp_force"] or params["standby"]):
                 warnings += serverapp_pod.require(cluster, spec, check=self.check)
             metrics_checks.require_operator(cluster, spec)
             warnings += metrics_checks.warnings(spec)

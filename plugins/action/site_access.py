@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
@@ -30,11 +31,12 @@ class ActionModule(ClusterAction):
     SPEC = {"mutually_exclusive": [("site", "sites")]}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """See C(Admission)."""
+        """See C(Admission). At a hub that does not serve, a denial would have no effect, and the next copy of the one that serves would undo it."""
         sites = [params["site"]] if params["site"] else params["sites"]
         if sites is None and not (params["holder"] and params["state"] == access.ADMITTED):
             raise ClusterError("site or sites is missing: only with state admitted and a holder can both be left out.")
         with self.connect(params["hub"]) as hub:
+            warnings = serving.require(self, hub, params["hub"], params["hub_namespace"])
             admission = Admission(hub, params["hub_namespace"], params["federation"], self.note, check=self.check)
             done = admission.change(sites, params["state"], params["reason"], params["holder"])
         words = [self._words(site, denial, done.changed) for site, denial in done.denials.items()]
@@ -44,7 +46,7 @@ class ActionModule(ClusterAction):
             "changed": done.changed,
             "diff": done.diff,
             "objects": done.objects,
-            "warnings": done.warnings,
+            "warnings": [*warnings, *done.warnings],
             "sites": list(done.denials),
             "state": params["state"],
             "msg": "; ".join(words),

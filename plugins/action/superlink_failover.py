@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look im
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
     active_runs,
     copying,
+    fencing,
     hub_volumes,
     term_record,
     terms,
@@ -121,6 +122,7 @@ class ActionModule(StandbyAction):
                     wrong += filter(None, [runs_of_hub.fault])
                     words += filter(None, [runs_of_hub.words])
                 wrong += self.copy_faults(params, source, target, own, there)[0]
+                wrong += fencing.restarters(source.cluster, source.spec.namespace, source.spec.federation)
         elif plan.promote:
             wrong += self._claim_faults(target, there)
         if plan.promote and not wrong:

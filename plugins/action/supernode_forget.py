@@ -47,6 +47,8 @@ class ActionModule(ClusterAction):
             chosen = forgetting.names(params["sites"])
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
+        if not chosen:
+            return {"changed": False, "nodes": [], "sites": [], "warnings": [], "msg": "0 sites to forget"}
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             found, unreadable = ledger.read_sites()
@@ -58,7 +60,7 @@ class ActionModule(ClusterAction):
             if unknown and params["inventory"] is not None:  # a teardown names its hosts, deployed or not
                 words = f"{forgetting.VARIABLE}: the ledger has nothing of {', '.join(map(repr, unknown))}, so there is nothing to forget"
                 warnings.append(f"{words}. It has: {', '.join(sorted({*found, *unreadable})) or 'no site'}")
-            if params["validate"] or not chosen:
+            if params["validate"]:
                 listed = [site for site in chosen if site not in unknown]
                 return {"changed": False, "nodes": [], "sites": listed, "warnings": warnings, "msg": f"{len(listed)} sites to forget"}
             faults = {site: unreadable[site] for site in chosen if site in unreadable}

@@ -31,12 +31,10 @@ class ActionModule(FleetAction):
         """Check the variables of each site; if they are valid, check its cluster."""
         for name, site in sites.items():
             try:
-                own = self.value_of(name, OWN, [])
+                faults = inventory_faults(self, name, self.variables_of(name), self.value_of(name, OWN, []), is_site=True)
+                faults = faults or supernode_faults(site.given) or self._hub_faults(site, params["hub"])
             except ClusterError as error:
-                outcomes.fail(name, error.message)
-                continue
-            faults = inventory_faults(self, name, self.variables_of(name), own, is_site=True)
-            faults = faults or supernode_faults(site.given) or _hub_faults(name, site, params["hub"])
+                faults = [error.message]
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         hub = {**self._with_identity(params["hub"], sites, outcomes), "ocm": params["ocm"]}
@@ -54,6 +52,16 @@ class ActionModule(FleetAction):
         outcomes.each(resting(ways, look))
         return {}
 
+    def _hub_faults(self, site: Site, hub: Facts) -> list[str]:
+        """A site whose variables do not fit the hub, which may not be in a play of this run, as with C(--limit)."""
+        there = hub.get("namespace") or self.of_hub("namespace", site.hub)
+        if site.hub_namespace == there:
+            return [f"{lost}." for lost in [(hub.get("lost_sites") or {}).get(site.name)] if lost]
+        return [
+            f"{site.name}: the hub is in namespace {there}, and for this host in {site.hub_namespace} (supernode_hub_namespace). Remove that variable. "
+            "Set supernode_namespace where the site needs a namespace of its own."
+        ]
+
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""
         chosen = [sites[name] for name in outcomes.good() if DELIVERIES[sites[name].way.delivery].own_access]
@@ -67,17 +75,3 @@ class ActionModule(FleetAction):
             for site in chosen:
                 outcomes.fail(site.name, error.message)
             return hub
-
-
-def _hub_faults(name: str, site: Site, hub: Mapping[str, Any]) -> list[str]:
-    """A site whose variables do not fit the hub.
-
-    Where they say that the hub is in another namespace, the site would be deployed together with others, and not alone.
-    """
-    there = hub.get("namespace")
-    if not there or site.hub_namespace == there:
-        return [f"{lost}." for lost in [(hub.get("lost_sites") or {}).get(name)] if lost]
-    return [
-        f"{name}: the hub is in namespace {there}, and for this host in {site.hub_namespace} (flower_namespace, supernode_hub_namespace). "
-        "Set supernode_namespace where the site needs a namespace of its own."
-    ]

@@ -106,8 +106,8 @@ class ActionModule(ClusterAction):
         out = self._unusable(params)
         live = {name: what_runs.running(self._workloads(params["supernodes"][name])) for name in names if name not in out}
         want = {name: params["sites_checked"][name]["flower"] for name in live}
-        faults = what_runs.faults(hub, *pair, live, want)
         by_hand = [name for name in live if params["supernodes"][name].get("bundle")]
+        faults = what_runs.faults(hub, *pair, live, want, by_hand)
         denied = [name for name, site in seen["sites"].items() if site["access"]]
         groups = {name: hosts for name, hosts in (self.task_vars.get("groups") or {}).items() if name not in names}
         waves: list[list[str]] = []
@@ -187,9 +187,14 @@ class ActionModule(ClusterAction):
         changed = self.store.change(begin)
         if changed:
             self.note(words=[f"upgrade to {hub[1]['version']}: {'; '.join(plan['lines'])}"])
-        if not self.check and (plan["hub_changes"] or plan["changes"]):
+        if not self.check and (plan["hub_changes"] or self._replaced(plan, plan["changes"])):
             self._wait_no_run(params, self.store.read())
         return {"changed": changed, "msg": "no run is active"}
+
+    @staticmethod
+    def _replaced(plan: Mapping[str, Any], sites: list[str]) -> list[str]:
+        """Those of some sites whose pods are replaced now. A bundle is only written: its people replace them, whenever they do."""
+        return [name for name in sites if name not in plan["by_hand"]]
 
     def _wait_no_run(self, params: dict[str, Any], progress: Progress) -> None:
         if progress.get("hub", {}).get("state") == BEGUN:
@@ -341,7 +346,7 @@ class ActionModule(ClusterAction):
         changing = [name for name in left["sites"] if name in params["plan"]["changes"]]
         if self.check:
             return left
-        if changing:
+        if self._replaced(params["plan"], changing):
             self._wait_no_run(params, {})
 
         def change(progress: Progress) -> Progress:
@@ -380,7 +385,8 @@ class ActionModule(ClusterAction):
             other={name: why for name in deployed if (why := verdict.other_images(seen[name], plan["pairs"][name][1]))},
             run=params["run"],
             accepted={name: params["accepted"][name] for name in deployed if name in params["accepted"]},
-            was={name: progress["sites"][name]["was"] for name in names},
+            # A bundle stays: its people may have applied it, and one that could not be written is written by the next run.
+            was={name: what_runs.NOTHING if name in plan["by_hand"] else progress["sites"][name]["was"] for name in names},
             want={name: plan["pairs"][name][1] for name in names},
             before=params["failed"],
             allowed=params["max_failed"],

@@ -38,7 +38,7 @@ options:
     type: str
   directory:
     description:
-      - Directory on the control node for the files. It is created if it does not exist.
+      - Directory on the control node for the files. It is created if it does not exist, but not the one above it.
     type: path
   file:
     description:

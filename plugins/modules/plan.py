@@ -57,6 +57,10 @@ options:
     description:
       - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
+  forget:
+    description:
+      - The value of C(flower_forget_sites). With O(state=opened), a plan is refused if it names sites, which are forgotten for good.
+    type: raw
 extends_documentation_fragment:
   - federated.flower.attributes
   - federated.flower.attributes.action

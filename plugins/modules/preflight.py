@@ -54,6 +54,11 @@ options:
       - Whether the pod in which ServerApps run may be replaced while runs are active. These fail.
     type: bool
     default: false
+  standby:
+    description:
+      - Whether the hub does not serve yet, and is going to after a failover. Then it is not refused for that.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - federated.flower.certificates
   - kubernetes.core.k8s_auth_options

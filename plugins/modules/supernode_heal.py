@@ -88,7 +88,9 @@ msg:
   returned: always
   type: str
 healed:
-  description: SuperNodes that are online after a restart, each with C(site), C(pool), C(name), C(node_id), C(pod), C(why) and C(seconds).
+  description:
+    - SuperNodes that are online after a restart, each with C(site), C(pool), C(name), C(node_id), C(pod), C(why) and C(seconds).
+    - C(seconds) is the time within which it was back. All sites are looked at together, so a site that answers late adds to that of others.
   returned: success
   type: list
   elements: dict

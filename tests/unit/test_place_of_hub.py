@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Playbooks do not say where the SuperLink is: their modules take it from the hub's own variables, also with a limit to sites."""
+"""Where the SuperLink is, say the hub's own variables, also with a limit to sites: modules read them, and so do the defaults of roles."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOKS = sorted((ROOT / "playbooks").rglob("*.yml"))
@@ -58,3 +63,32 @@ def test_what_templates_read_of_it_is_of_the_hub_or_of_the_host_itself() -> None
         for line in lines:
             if "flower_namespace" in line:
                 assert "superlink_namespace" in line or "supernode_namespace" in line or "hostvars[" in line, f"{path.name}: {line}"
+
+
+@pytest.mark.parametrize(
+    ("file", "variable"),
+    [
+        (("supernode", "defaults"), "supernode_hub_namespace"),
+        (("skupper_link", "defaults"), "skupper_link_hub_namespace"),
+        (("skupper_site", "vars"), "__skupper_site_link"),
+        (("cert_rotation", "defaults"), "cert_rotation_hub_namespace"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("hub", "there"),
+    [
+        ({"flower_namespace": "fed-a"}, "fed-a"),
+        ({"superlink_namespace": "fed-b", "flower_namespace": "fed-a"}, "fed-b"),
+        ({}, "flower"),
+        (None, "flower"),  # it is not in the inventory, which is reported where it is connected
+    ],
+)
+def test_roles_look_for_the_hub_where_its_own_variables_say(file: tuple[str, str], variable: str, hub: dict[str, str] | None, there: str) -> None:
+    role, folder = file
+    known = trusted(yaml_file("roles", role, folder, "main.yml"))
+    hostvars = {"site-a": {}} if hub is None else {"hub": hub, "site-a": {}}
+    play = {"groups": {"flower_hub": ["hub"]}, "hostvars": hostvars, "inventory_hostname": "site-a"}
+    given = {"flower_namespace": "of-the-site"}  # of the site for which the task runs
+    templar = Templar(loader=DataLoader(), variables={**known, **play, **given})
+    wanted = known[variable]["hub_namespace"] if folder == "vars" else known[variable]
+    assert templar.template(wanted) == there

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 # They write nothing to a cluster.
-READING = {"Compare the plan with the fleet", "Return the lease"}
+READING = {"Compare the plan with the fleet", "Return the lease", "Report what Open Cluster Management could not delete"}
 SITES = "{{ flower_hub_group | default('flower_hub') }}:{{ flower_sites_group | default('flower_sites') }}"
 
 
@@ -41,14 +41,40 @@ def test_what_a_play_changed_is_recorded_also_if_the_run_ends_with_it(play: dict
     assert last and ("federated.flower.audit" in last[-1] or last[-1].get("ansible.builtin.import_tasks") == "tasks/record.yml")
 
 
-def test_the_clean_up_of_open_cluster_management_stops_nothing_else() -> None:
-    assert names("site_whole.yml")[-1] == "Delete unreferenced versions of the add-on of Open Cluster Management"
+def tasks_of(play: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for task in play["tasks"] for one in task.get("block", [task])]
+
+
+def test_delivery_to_a_site_ends_before_it_is_forgotten_and_nothing_else_stops_with_that() -> None:
+    found = plays("site_whole.yml")
+    clean, told = found[0], found[-1]
+    assert "ocm_clean" in json.dumps(yaml_file("roles", "ocm_addon", "tasks", "clean.yml"))
+    (block,) = clean["tasks"]
+    assert block["block"][0]["ansible.builtin.import_role"] == {"name": "federated.flower.ocm_addon", "tasks_from": "clean"}
+    (kept,) = block["rescue"][0]["ansible.builtin.set_fact"]
+    (forget,) = [task for play in found for task in tasks_of(play) if "federated.flower.supernode_forget" in task]
+    assert any(f"{kept} is not defined" in one for one in forget["when"])
+    (report,) = tasks_of(told)
+    assert kept in told["vars"]["__site_left"] and report["federated.flower.site_result"]["results"][0]["failed"]
+
+
+@pytest.mark.parametrize(
+    ("hub", "sites", "runs"),
+    [({}, {}, False), ({"flower_forget_sites": "site-x"}, {}, True), ({"flower_forget_sites": True}, {}, True), ({}, {"flower_delivery": "ocm"}, True)],
+)
+def test_leftovers_are_looked_for_wherever_the_variable_stands(hub: dict[str, Any], sites: dict[str, Any], runs: bool) -> None:
+    """Variables of groups and hosts are not in those with which the hosts of a play are found, but in C(hostvars)."""
+    play = plays("site_whole.yml")[0]
+    behind = ["site-a"] if sites.get("flower_delivery") == "ocm" else []  # what a filter of this collection finds
+    variables = {"groups": {"flower_hub": ["hub"], "flower_sites": ["site-a"]}, "hostvars": {"hub": hub, "site-a": sites}}
+    templar = Templar(loader=DataLoader(), variables={**trusted(play["vars"]), "__site_behind": behind, **variables})
+    assert templar.template(trusted(play["hosts"])) == (["hub"] if runs else [])
 
 
 def test_what_is_to_be_forgotten_is_checked_with_any_limit() -> None:
     (check,) = [play for play in plays("site_check.yml") if "federated.flower.supernode_forget" in json.dumps(play)]
     # Not decided in `hosts`, which do not see what the inventory says of hosts and groups.
-    assert check["hosts"] == SITES and "flower_forget_sites" in check["tasks"][0]["when"] and check["any_errors_fatal"]
+    assert check["hosts"] == SITES and check["tasks"][0]["when"] == "flower_forget_sites is defined" and check["any_errors_fatal"]
 
 
 DENIED = {"__join_site": "site-a", "since": "2026-11-26T10:00:00+00:00"}

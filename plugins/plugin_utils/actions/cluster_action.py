@@ -34,7 +34,7 @@ from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
 from ..lease import holding
 from ..ownership import twins
-from ..preflight.variables import HUB_DEFAULT, OF_HUB
+from ..preflight import hub_place
 from ..reach.registry import DELIVERIES
 from ..reach.site import Way, named
 from ..reach.way import way_of
@@ -56,8 +56,8 @@ display = Display()
 _NO_DEFAULTS = Defaults({})
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
-#: Options with the place of the SuperLink -> the variable of its role that has it.
-_PLACE = {"namespace": "superlink_namespace", "hub_namespace": "superlink_namespace", "federation": "superlink_federation"}
+#: Options with the place of the SuperLink -> what of it they have.
+_PLACE = {"namespace": hub_place.NAMESPACE, "hub_namespace": hub_place.NAMESPACE, "federation": hub_place.FEDERATION}
 
 
 def first_line(error: AnsibleError) -> str:
@@ -202,10 +202,8 @@ class ClusterAction(ActionBase):
         Raises:
             ClusterError: the inventory has no such host, or a template cannot be evaluated.
         """
-        own = _PLACE[option]
-        given = ClusterAction.variables_of(self, hub or None)  # those of the host, without the defaults of a role
-        found = (self._variable_of(given, name) for name in (own, OF_HUB[own][0]))
-        return next((str(value) for value in found if value), HUB_DEFAULT)
+        given = ClusterAction.variables_of(self, hub or None)  # of another host without the defaults of a role
+        return hub_place.place(lambda name: self._variable_of(given, name), _PLACE[option])
 
     def variable(self, name: str, default: Any) -> Any:
         """A variable of this host, templated."""

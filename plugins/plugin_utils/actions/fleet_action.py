@@ -90,6 +90,7 @@ class FleetAction(ClusterAction):
     #: Sites with a note for the audit trail.
     _told: set[str]
     _variables: dict[str, HostVariables]
+    _defaults: Defaults
     _auth: dict[str, dict[str, Any]]
 
     @abstractmethod
@@ -99,6 +100,7 @@ class FleetAction(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Evaluate and check the variables of all sites, work on them, and return the result of each."""
         self._told, self._variables, self._auth = set(), {}, {}
+        self._defaults = Defaults(role_defaults(ROLE).values)  # variables of hosts may differ with the next task
         self.begin_notes()
         given = params["sites"]
         names = list(task_vars["ansible_play_batch"]) if given is None else given
@@ -152,7 +154,7 @@ class FleetAction(ClusterAction):
         """Variables of a host as a task of this play and role sees them; see C(ClusterAction)."""
         name = host or self.inventory_host
         if name not in self._variables:
-            self._variables[name] = HostVariables(*self._evaluated(name), role_defaults(ROLE))
+            self._variables[name] = HostVariables(*self._evaluated(name), self._defaults)
         return self._variables[name]
 
     def value_of(self, host: str, name: str, default: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..preflight import inventory, variables
+from ..preflight import hub_place, inventory, variables
 from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
@@ -55,8 +55,8 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     if spec is None:
         spec = _assembled(action, SUPERLINK, found)
         if not found:
-            names = [*variables.OF_HUB, *(shared for shared, _hosts in variables.OF_HUB.values())]
-            found += variables.hub_faults(action.inventory_host, {name: action.variable(name, None) for name in names})
+            names = [name for pair in hub_place.VARIABLES.values() for name in pair]
+            found += hub_place.faults(action.inventory_host, {name: action.variable(name, None) for name in names})
     if platform:
         spec = {**spec, "platform": platform}
     if not found:

@@ -24,9 +24,9 @@ from ..base.plain import plain
 Templater = Callable[[Any], Any]
 
 # What depends on more than the values of variables.
-_IMPURE = frozenset(["lookup", "query", "q", "now", "hostvars", "vars", "undef", "omit"])
-# The same for all hosts of an inventory.
-_CONSTANT = frozenset(["groups"])
+_IMPURE = frozenset(["lookup", "query", "q", "now", "vars", "undef", "omit"])
+# The same for all hosts of an inventory, as long as a task runs.
+_CONSTANT = frozenset(["groups", "hostvars"])
 _MARKS = ("{{", "{%", "{#")
 _MISSING = ["undefined"]
 
@@ -61,7 +61,7 @@ def is_template(value: Any) -> bool:
 
 
 class Defaults:
-    """The defaults of a role, and their values that were found so far.
+    """The defaults of a role, and their values that were found so far, in one task.
 
     Args:
         values: defaults, not templated.

@@ -28,14 +28,14 @@ def write(path: Path, parts: Mapping[str, bytes]) -> None:
     """Write a statement and the files beside it, each as a whole; the JSON comes last, so it is never there without the others.
 
     Args:
-        path: of the JSON. Its folder is created.
+        path: of the JSON. Its folder is created, but not the one above it: a typing error in a path makes no tree of folders.
         parts: ending -> content.
 
     Raises:
         ClusterError: a file cannot be written, or the folder cannot be created.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         for ending, data in sorted(parts.items(), key=lambda part: part[0] == path.suffix):
             with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}", delete=False) as file:
                 file.write(data)

@@ -161,7 +161,9 @@ def look(request: dict[str, Any]) -> dict[str, Any]:
             return {"done": True}
         if not request.get("replace"):
             return {"fault": f"the volume has another database {DATABASE}, which is not replaced"}
-    fault = lack(request["size"])
+    for path in COPIES.values():  # no SuperLink runs here: they are of runs that were killed
+        remove(path)
+    fault = lack(request["size"] - min(size_of(PART), request["size"]))  # what has arrived before is overwritten
     return {"fault": fault} if fault else {"done": False}
 
 

@@ -115,9 +115,10 @@ def opened_folder(root: int, folders: list[str], *, make: bool) -> int:
 
 
 def pack(root: int, request: Request) -> dict[str, Any]:
-    """Pieces of files, one after the other. Of a file that is gone or shorter there is less."""
+    """Pieces of files, one after the other. Of a file that is gone or shorter there is less, and nothing of one that has another size or time
+    than those that are given with a piece: its other pieces would be of another version."""
     data, sizes = bytearray(), []
-    for path, offset, size in request["pieces"]:
+    for path, offset, size, *facts in request["pieces"]:
         *folders, name = parted(path)
         found = b""
         with contextlib.suppress(OSError):
@@ -126,6 +127,9 @@ def pack(root: int, request: Request) -> dict[str, Any]:
                 with os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb") as file:
                     file.seek(offset)
                     found = file.read(size)
+                    seen = os.fstat(file.fileno())
+                    if facts and [seen.st_size, seen.st_mtime_ns] != facts:
+                        found = b""
             finally:
                 os.close(folder)
         data += found

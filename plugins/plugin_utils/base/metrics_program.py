@@ -351,9 +351,15 @@ class Logs:
     def __init__(self, make: Callable[[], Any], read: Callable[[int, float], tuple[str, float]]) -> None:
         self.make, self.read = make, read
         self.known: dict[int, tuple[Any, float, bool]] = {}  # the newest run last; whether it was read to its end
+        self.faults: dict[int, Exception] = {}  # of the last attempt, by run
+
+    def check(self) -> None:
+        """Raise what kept a log from being read the last time."""
+        for error in self.faults.values():
+            raise error
 
     def samples(self, runs: Iterable[Run]) -> list[Sample]:
-        """Read what is new of the newest runs, once more after their end.
+        """Read what is new of the newest runs, once more after their end. One whose log cannot be read now has no values; see C(check).
 
         Args:
             runs: the newest runs.
@@ -362,16 +368,25 @@ class Logs:
         # One that had ended before is not read.
         known = {run["run_id"]: self.known.get(run["run_id"], (None, 0.0, run["status"] == "finished")) for run in reversed(newest)}
         due = [run for run in newest if run["running_at"] and not known[run["run_id"]][2]]
+        self.known, self.faults = known, {}
+
+        def attempt(run: Run) -> None:
+            number = run["run_id"]
+            progress, since, _done = known[number]
+            try:
+                text, until = self.read(number, since)
+                progress = progress or self.make()
+                progress.feed(text)
+            except Exception as error:  # of any library: it is raised when the others were read
+                self.faults[number] = error
+            else:
+                known[number] = (progress, until, run["status"] == "finished")
+
         with ThreadPoolExecutor(LOGS) as threads:  # together: a log of which there is always more takes all of the time for one answer
-            pieces = list(threads.map(lambda run: self.read(run["run_id"], known[run["run_id"]][1]), due))
-        for run, (text, until) in zip(due, pieces):
-            progress = known[run["run_id"]][0] or self.make()
-            progress.feed(text)
-            known[run["run_id"]] = (progress, until, run["status"] == "finished")
-        self.known = known  # after an error, it is what was known before
+            list(threads.map(attempt, due))
         found = []
         for number, (progress, _until, _done) in known.items():
-            if progress is not None:
+            if progress is not None and number not in self.faults:
                 if progress.round():
                     found.append(Sample("flower_run_round", {"run": str(number)}, float(progress.round())))
                 found += [Sample("flower_run_metric", {"run": str(number), "metric": name}, value) for name, value in progress.values().items()]
@@ -618,6 +633,7 @@ class Exporter:
             found += of_differences(asked[0], sites, self.records.unreadable) if sites is not None else []
             if (logs := self.hub.logs) is not None:
                 found += attempt(RUN_LOGS, lambda: logs.samples(self.hub.runs.known.values())) or []
+                attempt(RUN_LOGS, logs.check)
         found += attempt(GATEWAY, lambda: self.hub.certificates(self.gateway)) or []
         found += attempt(GATEWAY, lambda: self.hub.traffic(sites)) or [] if sites and self.gateway else []
         for source, is_up in up.items():

@@ -135,9 +135,10 @@ def _entry(phase: str, number: int, text: str) -> dict[str, Any]:
         value = ast.literal_eval(_NO_NUMBER.sub("None", text))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return {}  # an app may print anything
-    if not isinstance(value, dict) or not all(_is_name(name) and _is_metric(one) for name, one in value.items()):
+    if not isinstance(value, dict) or not all(map(_is_metric, value.values())):
         return {}
-    return {"round": number, phase: value}
+    shown = {name: one for name, one in value.items() if _is_name(name)}
+    return {"round": number, phase: shown} if shown or not value else {}
 
 
 def _is_name(name: Any) -> bool:

@@ -77,16 +77,12 @@ class Draft:
     @property
     def trust(self) -> str:
         """The CA bundle, PEM."""
-        return str(self._data(supernode.TRUST).get("ca.crt", ""))
+        return str(_data(self, supernode.TRUST).get("ca.crt", ""))
 
     @property
     def certificate(self) -> str:
         """The site's client certificate, PEM; empty while there is none."""
-        return str(self._data(sidecar.CLIENT).get("tls.crt", ""))
-
-    def _data(self, name: str) -> Mapping[str, Any]:
-        found = next((one for one in self.objects if _is(one, "ConfigMap", name)), {})
-        return found.get("data") or {}
+        return str(_data(self, sidecar.CLIENT).get("tls.crt", ""))
 
     @property
     def asks(self) -> str:
@@ -143,6 +139,12 @@ def draft(
     for one in made.objects:
         _limit(one, made, certified=certified)
     return made
+
+
+def _data(made: Draft, name: str) -> dict[str, Any]:
+    """The data of one of its ConfigMaps; empty without it, or without any."""
+    found: dict[str, Any] = next((one for one in made.objects if _is(one, "ConfigMap", name)), {})
+    return found.get("data") or {}
 
 
 def is_program(one: Mapping[str, Any]) -> bool:
@@ -231,9 +233,8 @@ def with_trust(before: Draft, bundle: str, *, restart: bool) -> Draft:
         restart: whether pods read it once, when they start.
     """
     made = Draft.of(before.as_dict())
-    for one in made.objects:
-        if _is(one, "ConfigMap", supernode.TRUST):
-            one["data"]["ca.crt"] = bundle
+    if data := _data(made, supernode.TRUST):
+        data["ca.crt"] = bundle
     if restart and made.trust != before.trust:
         made.restarts = {pool: before.restarts.get(pool, 0) + 1 for pool in made.serving}
         _annotate(made)
@@ -243,9 +244,8 @@ def with_trust(before: Draft, bundle: str, *, restart: bool) -> Draft:
 def with_certificate(before: Draft, certificate: str) -> Draft:
     """The same with another client certificate, PEM."""
     made = Draft.of(before.as_dict())
-    for one in made.objects:
-        if _is(one, "ConfigMap", sidecar.CLIENT):
-            one["data"]["tls.crt"] = certificate
+    if data := _data(made, sidecar.CLIENT):
+        data["tls.crt"] = certificate
     return made
 
 

@@ -40,7 +40,8 @@ def refuse_others(directory: Path, site: str, version: int, federation: str, hub
         hub: identity of its hub; empty while it is not known.
 
     Raises:
-        ClusterError: a bundle of another federation is there, or files cannot be read.
+        ClusterError: a bundle of another federation is there, or files cannot be read. An archive that cannot be unpacked is of use to no one,
+            and is overwritten.
     """
     home = directory / site
     packed = archive_path(directory, site, version)

@@ -24,9 +24,11 @@ from .pieces import Refused, shaped
 HUB, SITES, ALL = "flower_hub", "flower_sites", "all"
 API = "flwr.exalsius.ai/"
 _ROWS = {one.name: one for one in FIELDS}
-# Flower's images, also in a mirror; the version of their arguments is at the beginning of the tag.
-_FLOWER = re.compile(r"(?:.*/)?flwr/(?:superlink|supernode|superexec):(\d+\.\d+\.\d+)[^/]*")
-_OFFICIAL = re.compile(r"(?:docker\.io/|registry\.hub\.docker\.com/)?flwr/[a-z]+:\d+\.\d+\.\d+")
+_HOME = r"(?:docker\.io/|registry\.hub\.docker\.com/)?"
+# Flower's images; the version of their arguments is at the beginning of the tag. Elsewhere it is a mirror if the tag can be a release of
+# Flower, all of which are 1.x so far: other tags are of someone's own image.
+_FLOWER = re.compile(rf"(?:{_HOME}|.+/(?=.*:1\.))flwr/(?:superlink|supernode|superexec):(\d+\.\d+\.\d+)[^/]*")
+_OFFICIAL = re.compile(rf"{_HOME}flwr/[a-z]+:\d+\.\d+\.\d+")
 _KNOWN = ("{index}", "{replicas}", "{node}", "{pool}")
 _OWN_CONTAINERS = {"superlink", "superexec-serverapp", "supernode", "superexec-clientapp"}
 _GPU = "supernodes.pools[].gpu"

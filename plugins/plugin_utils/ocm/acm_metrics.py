@@ -27,8 +27,6 @@ from ..spec.hub_spec import HubSpec
 from . import acm
 from .addon_objects import addon_labels
 
-# The label that Advanced Cluster Management gives to the cluster that it runs in.
-LOCAL = {"local-cluster": "true"}
 _VERSION = "app.kubernetes.io/version"
 _TAINTS = ("unreachable", "unavailable")
 

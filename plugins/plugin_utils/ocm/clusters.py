@@ -39,6 +39,8 @@ GPU_RESOURCES = (
 # Set by registration add-ons: claims «product.open-cluster-management.io» and «version.openshift.io», label «vendor».
 _VENDOR, _PRODUCT, _VERSION = "vendor", "product.open-cluster-management.io", "version.openshift.io"
 _OPENSHIFT = "OpenShift"
+# The label that Advanced Cluster Management gives to the cluster that it runs in.
+_LOCAL = "local-cluster"
 _PRODUCTS = (_OPENSHIFT, "ARO", "MicroShift", "OpenShiftDedicated", "ROKS", "ROSA")
 
 # No cluster has more than this, and 1e999999999 as an integer would fill the memory.
@@ -66,6 +68,18 @@ def platform(cluster: Cluster) -> str:
     labels = (cluster.get("metadata") or {}).get("labels") or {}
     said = labels.get(_VENDOR) == _OPENSHIFT or claims.get(_VERSION) or str(claims.get(_PRODUCT)) in _PRODUCTS
     return OPENSHIFT if said else KUBERNETES
+
+
+def is_hub(cluster: Cluster, server: str) -> bool:
+    """Whether it is the cluster that the hub runs in, as far as it says so: by its label, or by the address of its API server.
+
+    Args:
+        cluster: the object.
+        server: address of the hub's API server.
+    """
+    urls = [str(one.get("url") or "").rstrip("/") for one in (cluster.get("spec") or {}).get("managedClusterClientConfigs") or []]
+    labels = (cluster.get("metadata") or {}).get("labels") or {}
+    return labels.get(_LOCAL) == "true" or server.rstrip("/") in urls
 
 
 def variables(cluster: Cluster, gpu_resources: Sequence[str] = GPU_RESOURCES) -> dict[str, Any]:

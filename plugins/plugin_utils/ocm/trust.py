@@ -17,7 +17,8 @@ from ..base.errors import ClusterError
 from ..hub.authority import trust_bundle
 from ..kube.client import Cluster
 from ..manifests.supernode import TRUST
-from . import api, leaving, nodes_work
+from ..spec.site_spec import SiteSpec
+from . import addon_objects, api, leaving, nodes_work
 from . import work as works
 
 # A kubelet updates a changed ConfigMap after somewhat more than a minute (its sync period and its cache), and HAProxy then reloads.
@@ -49,14 +50,13 @@ def held(work: Mapping[str, Any]) -> str:
 
 
 def bring(
-    hub: Cluster, name: str, site: str, bundle: str, seconds: float, *, check: bool = False
+    hub: Cluster, spec: SiteSpec, bundle: str, seconds: float, *, check: bool = False
 ) -> tuple[str, list[dict[str, str]]]:
     """Have a site trust these CAs, and wait for as long as its pods need to notice.
 
     Args:
         hub: a connection.
-        name: of the site's ManagedCluster.
-        site: its name in the inventory.
+        spec: the site. Another federation may have one of the same name in the same cluster.
         bundle: PEM; empty to leave its trust alone.
         seconds: how long its agent may take.
         check: nothing is written.
@@ -67,26 +67,22 @@ def bring(
     Raises:
         ClusterError: nothing is delivered to it, or its agent does not take it over in time.
     """
-    found = [
-        item
-        for item in hub.list(api.WORKS, "ManifestWork", name)
-        if leaving.site_of(item) == site and item["metadata"]["name"].endswith(f"-{nodes_work.PART}")
-    ]
-    if len(found) != 1:
+    name, cluster = addon_objects.work_name(spec, nodes_work.PART), spec.ocm_cluster
+    live = hub.get(api.WORKS, "ManifestWork", name, cluster)
+    if live is None or leaving.site_of(live) != spec.cluster:
         raise ClusterError("nothing is delivered to it through Open Cluster Management: run site.yml for this site")
-    live = found[0]
     wanted = with_trust(live, bundle) if bundle else None
     objects = apply_objects(hub, [wanted], check=check).objects if wanted else []
     if check:
         return (bundle if wanted else held(live)), objects
-    clock, meta = Clock(seconds), live["metadata"]
+    clock = Clock(seconds)
     while True:
-        live = hub.get(api.WORKS, "ManifestWork", meta["name"], name) or {}
+        live = hub.get(api.WORKS, "ManifestWork", name, cluster) or {}
         there = works.applied(live or None)
         if there.done:
             break
         if not clock.tick():
-            raise ClusterError(f"its cluster {name} has not applied its CA bundle: {there.why}")
+            raise ClusterError(f"its cluster {cluster} has not applied its CA bundle: {there.why}")
     if wanted:
         time.sleep(SETTLES)
     return held(live), objects

@@ -9,9 +9,8 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
 
 # Prefixes of the roles' variables and of those that they share.
 PREFIXES = ("flower_", "superlink_", "supernode_", "skupper_", "cert_rotation_", "ocm_addon_", "clientapp_")
@@ -31,13 +30,6 @@ FORMER = {
     "supernode_key_source": "flower_key_source",
     "supernode_connectivity": "flower_connectivity",
 }
-
-# Variables of the role superlink -> the variable by which sites and playbooks find the same, and for which hosts it is set. They may not contradict it.
-OF_HUB = {
-    "superlink_namespace": ("flower_namespace", "this host or its group"),
-    "superlink_federation": ("flower_federation", "the hub and all sites"),
-}
-HUB_DEFAULT = "flower"  # where neither is set
 
 # Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
 SHARED = frozenset((
@@ -115,24 +107,6 @@ def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[s
     there = known()
     strange = sorted(name for name in names if name.startswith(PREFIXES) and name not in there and name not in own)
     return [f"{host}: {name}: this collection has no such variable. {_hint(name, there)}" for name in strange]
-
-
-def hub_faults(host: str, values: Mapping[str, Any]) -> list[str]:
-    """A sentence for each variable of the hub's role that says something else than the variable that sites and playbooks read.
-
-    Args:
-        host: inventory name of the hub.
-        values: its variables of C(OF_HUB), templated; None for one that is not set.
-    """
-    found = []
-    for own, (shared, hosts) in OF_HUB.items():
-        given, known = values.get(own), values.get(shared) or HUB_DEFAULT
-        if given is not None and str(given) != str(known):
-            found.append(
-                f"{host}: {own}: {given!r} is not what {shared} says, {known!r}, by which sites find the hub. "
-                f"Set {shared} to {given!r} for {hosts}, and remove {own}."
-            )
-    return found
 
 
 def _hint(name: str, there: Iterable[str]) -> str:

@@ -31,7 +31,8 @@ from ..preflight import dataset_checks
 from ..report import workloads
 from ..site_keys import keys, public
 from ..spec.part_spec import NOTHING
-from . import direct_status
+from ..spec.site_spec import SiteSpec
+from . import beside_hub, direct_status
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named
 
@@ -58,6 +59,7 @@ class Way:
         self._dead: list[str] = []
         self._extra: dict[str, list[str]] = {}
         self._lacks = False
+        self._shared: SiteSpec | None = None  # as its variables have it, where it is in the hub's namespace
 
     @property
     def hub(self) -> Cluster:
@@ -75,7 +77,19 @@ class Way:
         return self._keeper
 
     def settle(self) -> None:
-        """See C(site.Reach). Nothing can be seen of its cluster: it is Kubernetes, unless its variables say otherwise."""
+        """See C(site.Reach). Nothing can be seen of its cluster: it is Kubernetes, unless its variables say otherwise.
+
+        That it is the hub's own one shows when its job has published its keys. Until its first reply, the bundle sets no Pod Security level
+        where the hub's namespace of that name has another one.
+        """
+        site = self.site
+        if not beside_hub.is_possible(site):
+            return
+        seen = self.keeper.published
+        if beside_hub.has_published(self.hub, site.spec, seen):
+            self._shared = site.spec
+        if self._shared is not None or (not seen.lines and beside_hub.differs(self.hub, site.spec)):
+            site.spec = beside_hub.without_level(site.spec)
 
     def rest(self) -> None:
         """See C(site.Reach)."""
@@ -85,6 +99,8 @@ class Way:
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach). There is nothing to look at but the hub."""
         library.require()
+        if self._shared is not None:
+            beside_hub.refuse_level(self.hub, self._shared, hub.get("pod_security"))
         if hub.get("client_certificates") == "none" and self.keeper.store.read() is None:
             raise ClusterError(
                 "the CA of client certificates signs bundles, and the hub has none: set superlink_client_certificates to required or optional "

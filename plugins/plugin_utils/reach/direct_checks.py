@@ -23,7 +23,7 @@ from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
 from ..rights.table import SUPERNODE
 from ..spec.site_spec import SiteSpec
-from . import direct_datasets, direct_proxy
+from . import beside_hub, direct_datasets, direct_proxy
 from .site import Run, Site
 
 # Of how many nodes with GPUs the pods are read, one request each; what is used on others is not known then.
@@ -86,11 +86,10 @@ def _check_shared_namespace(cluster: Cluster, spec: SiteSpec, planned: str | Non
         return
     try:
         is_shared = cluster.get("v1", "ConfigMap", parts.HUB_RECORD, spec.namespace) is not None
-        live = cluster.get("v1", "Namespace", spec.namespace) if is_shared else None
     except Forbidden:
         return
-    if live and (fault := shared_namespace.fault(spec, live, planned)):
-        raise ClusterError(f"{fault}.")
+    if is_shared:
+        beside_hub.refuse_level(cluster, spec, planned)
 
 
 def _account_is_given(cluster: Cluster, namespace: str) -> bool:

@@ -31,7 +31,7 @@ from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
-from . import direct_proxy
+from . import beside_hub, direct_proxy
 from .key_sources import made, note_secrets
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
@@ -55,6 +55,7 @@ class Way:
     def __init__(self, run: Run, site: Site) -> None:
         self.run, self.site = run, site
         self._hub: Cluster | None = None
+        self._shared: SiteSpec | None = None  # as its variables have it, where it is in the hub's namespace
 
     @property
     def hub(self) -> Cluster:
@@ -70,14 +71,21 @@ class Way:
             self._hub.close()
 
     def settle(self) -> None:
-        """See C(site.Reach). What the hub knows of the managed cluster says what it is."""
-        if self.site.spec.platform in ("", AUTO):
-            seen = self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster) or {}
+        """See C(site.Reach). What the hub knows of the managed cluster says what it is, and whether it is the hub's own one."""
+        is_open, may_share = self.site.spec.platform in ("", AUTO), beside_hub.is_possible(self.site)
+        if not (is_open or may_share):
+            return
+        seen = self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster) or {}
+        if is_open:
             self.site.spec = self.site.spec.on(clusters.platform(seen))
+        if may_share and clusters.is_hub(seen, self.hub.server):
+            self._shared, self.site.spec = self.site.spec, beside_hub.without_level(self.site.spec)
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
         name = self.site.spec.ocm_cluster
+        if self._shared is not None:
+            beside_hub.refuse_level(self.hub, self._shared, hub.get("pod_security"))
         warnings = hub_reader.at_site(self.hub, self.site.spec, hub.get("ocm") or {}, claim=self.site.claim)
         other = self.run.claim(self.site.name, [f"managed cluster {self.hub.server} {name}"])
         if other:
@@ -203,8 +211,7 @@ class Way:
 
     def trust(self, wanted: Proof, result: Facts) -> None:
         """See C(site.Reach). Its pods cannot be asked: what its cluster has counts as accepted."""
-        name = self.site.spec.ocm_cluster
-        told, objects = trust.bring(self.hub, name, self.site.name, wanted.bundle, wanted.seconds, check=self.run.check)
+        told, objects = trust.bring(self.hub, self.site.spec, wanted.bundle, wanted.seconds, check=self.run.check)
         if not self.run.check:
             self.run.note(self.site.name, objects=of_objects(objects))
         result.update(

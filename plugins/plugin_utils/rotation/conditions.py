@@ -132,13 +132,14 @@ def wait_no_run(
             busy = active(_ask(partial(read_all, cli), patience))
             if not busy:
                 return
-        words = describe(busy)
         if left <= 0:
             remedy = f"with {way_out[1]} to do it nevertheless" if way_out[1] else f"with a longer {way_out[0]}"
             raise FlowerError(
-                f"pods must be restarted, which would fail {words}; it is not complete after {seconds:g} s "
+                f"pods must be restarted, which would fail {describe(busy)}; it is not complete after {seconds:g} s "
                 f"({way_out[0]}). Run again later, or {remedy}"
             )
+        # What the others do is known from the last list only.
+        words = describe(busy[:1]) + (f" and {len(busy) - 1} more" if len(busy) > 1 else "")
         if words != reported:
             say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")
             reported = words

@@ -18,9 +18,10 @@ from ..backup.database import Copy, Volume
 from ..backup.volume_files import Place
 from ..base.errors import ClusterError
 from ..base.sizes import readable
+from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
-from ..manifests import federation, namespace, outputs, superlink
+from ..manifests import certificate, federation, namespace, outputs, superlink
 from ..marks import proof
 from ..spec.hub_spec import HubSpec
 from ..upgrade import releases
@@ -257,11 +258,15 @@ def _prepare(source: End, target: End) -> list[dict[str, str]]:
 
 
 def _objects(source: End, target: End) -> list[dict[str, str]]:
-    """Write what differs, and delete what the hub does not have."""
+    """Write what differs, and delete what the hub does not have. What cert-manager issues for the standby stays: it is for its own address."""
     spec = source.spec
     entries = objects_of(source)
     known = {_key(one["object"]) for one in entries}
     done = []
+    if _is_issued(target):
+        issued = ("Secret", target.spec.namespace, certificate.SECRET)
+        known.add(issued)
+        entries = [one for one in entries if _key(one["object"]) != issued]
     for one in entries:
         change = _write(target.cluster, one, spec.federation)
         if change:
@@ -276,6 +281,14 @@ def _objects(source: End, target: End) -> list[dict[str, str]]:
             target.cluster.delete("v1", item["kind"], meta["name"], meta["namespace"], uid=live["metadata"]["uid"], propagation="Background")
             done.append(_entry(item, "deleted"))
     return done
+
+
+def _is_issued(target: End) -> bool:
+    """Whether the standby has served before, with a certificate that cert-manager in its cluster keeps."""
+    try:
+        return target.cluster.get(certificate.API, certificate.KIND, certificate.NAME, target.spec.namespace) is not None
+    except NotServed:
+        return False
 
 
 def _write(cluster: Cluster, one: Mapping[str, Any], federation_name: str) -> str:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..apply import held
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
 from ..kube import pod_health
@@ -35,6 +36,17 @@ def serves(hub: Cluster, namespace: str) -> bool:
     """Whether there is a SuperLink that is not stopped."""
     item = hub.get("apps/v1", "StatefulSet", superlink.NAME, namespace)
     return item is not None and item["spec"].get("replicas", 1) > 0
+
+
+def restarters(hub: Cluster, namespace: str, federation: str) -> list[str]:
+    """Why a hub would not stay stopped: a sentence for each workload that a GitOps controller applies as well."""
+    return [
+        f"{hub.name}: {' and '.join(names)} applies {item['kind']} {namespace}/{item['metadata']['name']} as well, and would start it again after it was "
+        f"stopped. Suspend it for this hub, and then run: kubectl annotate {item['kind'].lower()} {item['metadata']['name']} -n {namespace} "
+        f"{held.TAKE_FROM}={','.join(names)}"
+        for item in workloads(hub, namespace, federation)
+        if (names := held.reconcilers(item))
+    ]
 
 
 def stop(hub: Cluster, namespace: str, federation: str) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,11 +71,24 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
     for start in range(0, len(gone), MOST):
         target.ask("remove", paths=gone[start : start + MOST])
     done.removed = len(gone)
+    broken = _send(source, target, send, there.known, done, say)
+    if broken:  # once more, from what they are now: one that an app appends to all the time would never be copied
+        known = source.files().known
+        broken = _send(source, target, [path for path in broken if path in known], known, done, say)
+    done.changing = len(broken)
+    target.ask("tidy")
+    return done
+
+
+def _send(
+    source: Place, target: Place, send: Sequence[str], known: Mapping[str, tuple[int, int]], done: Copied, say: Callable[[str], None]
+) -> list[str]:
+    """Send files; those that changed since they were listed, of which the target keeps the version that it has."""
     broken: set[str] = set()
     progress = Progress(say, len(send))
-    for batch in batches(send, there.known):
+    for batch in batches(send, known):
         pieces = [piece for piece in batch if piece[0] not in broken]
-        (answer,) = source.ask("pack", pieces=[piece[:3] for piece in pieces])
+        (answer,) = source.ask("pack", pieces=pieces)
         data = base64.b64decode(answer["data"])
         if answer["sizes"] != [piece[2] for piece in pieces]:
             short = {piece[0] for piece, size in zip(pieces, answer["sizes"]) if size != piece[2]}
@@ -86,9 +99,7 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
         done.size += len(data)
         done.files += whole
         progress.add(len(data), whole)
-    done.changing = len(broken)
-    target.ask("tidy")
-    return done
+    return sorted(broken)
 
 
 def _digest(data: bytes) -> str:

@@ -75,13 +75,16 @@ def change(live: What, want: What) -> str:
     return f"{live['version']}, " + "; ".join(f"{before} -> {after}" for before, after in sorted(pairs))
 
 
-def faults(hub: str, hub_live: What, hub_want: What, live: Mapping[str, What], want: Mapping[str, What]) -> list[str]:
+def faults(
+    hub: str, hub_live: What, hub_want: What, live: Mapping[str, What], want: Mapping[str, What], by_hand: Collection[str] = ()
+) -> list[str]:
     """Why an upgrade must not begin: sentences that name host, variable and remedy.
 
     Args:
         hub: inventory name of the hub.
         hub_live: what runs there; C(hub_want): what is to run there.
         live: site -> what runs there; C(want): site -> what is to run there.
+        by_hand: sites that get files, which their own people apply: of them it is known what the last files have.
     """
     found = []
     if releases.is_older(hub_want["version"], hub_live["version"]):
@@ -97,9 +100,8 @@ def faults(hub: str, hub_live: What, hub_want: What, live: Mapping[str, What], w
                 "SuperLink. Set the same release for the hub"
             )
         elif releases.is_older(version, runs):
-            found.append(
-                f"{site}: flower_version: {version} is older than {runs}, which its SuperNodes run; an upgrade does not go back. Set {runs} or later"
-            )
+            whose = "which its last bundle has" if site in by_hand else "which its SuperNodes run"
+            found.append(f"{site}: flower_version: {version} is older than {runs}, {whose}; an upgrade does not go back. Set {runs} or later")
     return found
 
 

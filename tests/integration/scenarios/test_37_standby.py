@@ -197,6 +197,9 @@ def test_the_hub_is_lost_and_comes_back(pair: Pair, dead: str) -> None:
     pair.fed.wait("the old hub", lambda: "superlink-0" in pair.pods("hub"))
     said = pair.play("site", rc=2).messages("hub", failed=True)
     assert "hub does not serve any more: spare took over from it in term 2" in said, said
+    # A denial there would have no effect, and the next copy would delete it.
+    said = pair.play("site_access", "-e", "flower_site=near", "-e", "flower_access=denied", rc=2).messages("hub", failed=True)
+    assert "hub does not serve any more: spare took over from it in term 2" in said, said
     pair.exchange()
     said = pair.play("standby").messages()
     assert "after hub was fenced" in said, said

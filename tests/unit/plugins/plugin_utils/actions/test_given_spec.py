@@ -38,7 +38,7 @@ def test_what_playbooks_and_sites_would_not_find_is_refused(superlink_spec: Any)
     with pytest.raises(ClusterError) as error:
         given_spec(Action(spec), None)
     first, second = error.value.message.splitlines()
-    assert first.startswith("hub: superlink_namespace: 'flower-hub' is not what flower_namespace says, 'flower', by which sites find")
+    assert first.startswith("hub: superlink_namespace: 'flower-hub' is not what flower_namespace says, 'flower', which other roles read")
     assert first.endswith("Set flower_namespace to 'flower-hub' for this host or its group, and remove superlink_namespace.")
     assert second.startswith("hub: superlink_federation: 'trial' is not what flower_federation says")
     assert second.endswith("Set flower_federation to 'trial' for the hub and all sites, and remove superlink_federation.")

@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.action import plan as plan_action
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import planning
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import watching
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import id_of
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_comparison, plan_document
 
 HEADER = {
@@ -107,3 +109,16 @@ def test_who_watches(tmp_path: Path) -> None:
             assert watching.current() is inner
         assert watching.current() is outer
     assert watching.current() is None
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [("", ""), ("none", ""), (None, ""), ("site-x", "cannot be applied with a plan"), (True, "must be names of sites")]
+)
+def test_a_plan_forgets_no_site(value: Any, words: str) -> None:
+    action: Any = object.__new__(plan_action.ActionModule)
+    action.params = {"forget": value, "sha256": "a" * 64, "path": None}
+    if words:
+        with pytest.raises(ClusterError, match=f"^flower_forget_sites .*{words}"):
+            action._open()
+    else:
+        assert action._open()["msg"].endswith("is compared with a new one")

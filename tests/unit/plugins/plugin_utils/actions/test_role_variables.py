@@ -20,7 +20,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_vari
 )
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
-GROUPS = {"groups": {"flower_hub": ["hub"]}}
+HOSTVARS: dict[str, dict[str, str]] = {"hub": {}, "a": {}, "b": {}}
+GROUPS = {"groups": {"flower_hub": ["hub"]}, "hostvars": HOSTVARS}
 
 
 class Counted:
@@ -68,6 +69,16 @@ def test_a_default_is_evaluated_once_for_the_same_inputs() -> None:
     assert (first["role_x"], second["role_x"], other["role_x"]) == ("none", "none", "some")
     assert (one.count, two.count, three.count) == (1, 0, 1)
     assert (first["role_y"], second["role_y"]) == ("none-a", "none-b")
+
+
+def test_the_hub_is_where_its_own_variables_say_and_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(HOSTVARS, "hub", {"flower_namespace": "fed-a"})
+    defaults = Defaults(role_defaults("supernode").values)
+    first, _one = variables("a", defaults, flower_namespace="of-the-site")
+    second, two = variables("b", defaults)
+    other, _three = variables("c", defaults, supernode_hub="b")
+    assert (first["supernode_hub_namespace"], second["supernode_hub_namespace"], other["supernode_hub_namespace"]) == ("fed-a", "fed-a", "flower")
+    assert two.count == 0 and variables("d", defaults, supernode_hub="unknown")[0]["supernode_hub_namespace"] == "flower"
 
 
 def test_what_is_given_is_never_shared() -> None:

@@ -72,6 +72,14 @@ def test_a_record_that_is_not_deleted_stops_no_other_site(monkeypatch: pytest.Mo
     assert [name for name in hub.items if name.startswith("flower-site-")] == ["flower-site-b"]
 
 
+@pytest.mark.parametrize("value", ["", "none", "false", "0", False, None, []])
+def test_a_value_that_names_no_site_asks_no_cluster(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
+    hub: Any = SimpleNamespace(name="hub")
+    assert forget(monkeypatch, hub, [], sites=value, inventory=["a"]) == {
+        "changed": False, "nodes": [], "sites": [], "warnings": [], "msg": "0 sites to forget",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("validate", "sites"), [(True, ["a"]), (False, ["a"])])
 def test_a_name_that_the_ledger_does_not_have_is_not_forgotten(monkeypatch: pytest.MonkeyPatch, validate: bool, sites: list[str]) -> None:
     hub = Hub(a="federated.flower", b="federated.flower")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The identity of the hub, which sites record, is known to the checks of sites also where the hub is in no play of the run."""
+"""What sites have to know of the hub is known to their checks also where the hub is in no play of the run."""
 
 from __future__ import annotations
 
@@ -40,6 +40,19 @@ def test_it_is_read_where_the_hub_was_not_checked(monkeypatch: pytest.MonkeyPatc
     assert known(monkeypatch, {})[0] == {"identity": "fl/demo"}
     assert known(monkeypatch, {"identity": "", "skew": 1})[0] == {"identity": "", "skew": 1}, "its ledger is older than identities"
     assert known(monkeypatch, {}, "ocm")[0] == {}, "such a site records none"
+
+
+@pytest.mark.parametrize(
+    ("hub", "there", "wrong"),
+    [({"namespace": "fl"}, "fl", False), ({"namespace": "other"}, "fl", True), ({}, "fed-a", True), ({}, "fl", False)],
+)
+def test_a_site_that_looks_for_the_hub_elsewhere_is_refused(hub: dict[str, Any], there: str, wrong: bool) -> None:
+    site = Site("site-a", SimpleNamespace(), Way("direct", "controller", "direct"), hub="hub", hub_namespace="fl")
+    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action.inventory_host, action.task_vars = "site-a", {"hostvars": {"hub": {"flower_namespace": there}}}
+    action._templar = SimpleNamespace(template=lambda value: value)
+    found = action._hub_faults(site, hub)
+    assert bool(found) == wrong and all("in fl (supernode_hub_namespace). Remove that variable" in one for one in found)
 
 
 def test_a_site_is_not_deployed_without_knowing_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

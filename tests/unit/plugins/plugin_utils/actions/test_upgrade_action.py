@@ -151,8 +151,25 @@ def test_a_site_whose_last_bundle_has_an_older_release_is_upgraded_alone(monkeyp
     assert found["changes"] == ["site-a"] and found["lines"][-1] == "wave 2 of 2, clinic: 1.41.0, as it is"
 
 
+def test_a_bundle_does_not_go_back_to_an_older_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running("1.41.0")])
+    with pytest.raises(ClusterError, match=r"clinic: flower_version: 1\.40\.0 is older than 1\.41\.0, which its last bundle has"):
+        with_a_bundle("1.40.0")
+
+
+@pytest.mark.parametrize(("by_hand", "waited"), [(["clinic"], 0), ([], 1)])
+def test_only_what_replaces_pods_waits_for_runs(monkeypatch: pytest.MonkeyPatch, by_hand: list[str], waited: int) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(upgrade.ActionModule, "_wait_no_run", lambda *given: asked.append(given))
+    action = action_of({"sites": {"clinic": {"was": hub_of("1.40.0"), "state": "waiting"}}})
+    given = {"changes": ["clinic"], "by_hand": by_hand, "waves": [["clinic"]]}
+    action._wave({"pulled": {}, "sites": ["clinic"], "failed": [], "max_failed": 0, "plan": given}, None)
+    assert len(asked) == waited and action.store.known["sites"]["clinic"]["state"] == "begun"
+
+
 @pytest.mark.parametrize("failed", [False, True])
 def test_pods_that_cannot_be_asked_fail_no_wave(monkeypatch: pytest.MonkeyPatch, failed: bool) -> None:
+    monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running("1.40.0")])
     planned = with_a_bundle("1.41.0", waves=[["clinic", "site-a"]])
     key = {"node_id": "1", "pool": "cpu", "name": "0"}
     records = {name: {**empty_record(name), "keys": {f"SHA256:{name}": {**key, "node_id": node}}} for name, node in (("clinic", "2"), ("site-a", "1"))}

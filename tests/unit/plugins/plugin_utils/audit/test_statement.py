@@ -177,10 +177,14 @@ def test_files_that_are_no_statement(tmp_path: Path, broken: str) -> None:
         signed_files.read(path)
 
 
-def test_the_directory_is_created(tmp_path: Path) -> None:
-    path = tmp_path / "statements" / "2026" / "lab.json"
-    signed_files.write(path, {".json": b"{}"})
+def test_the_directory_is_created_but_no_tree_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "statements" / "lab.json"
+    for _time in range(2):
+        signed_files.write(path, {".json": b"{}"})
     assert path.read_bytes() == b"{}"
+    with pytest.raises(ClusterError, match="flower_statement_directory"):
+        signed_files.write(tmp_path / "statemnets" / "2026" / "lab.json", {".json": b"{}"})
+    assert [one.name for one in tmp_path.iterdir()] == ["statements"]
 
 
 def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:

@@ -109,6 +109,17 @@ def test_no_room_and_no_database(volume, monkeypatch):
     assert "in memory" in database_program.copy({})["fault"]
 
 
+@pytest.mark.parametrize(("arrived", "free", "fault"), [(0, 3000, True), (0, 4000, False), (4000, 0, False), (3000, 500, True), (9000, 0, False)])
+def test_what_a_killed_run_left_behind_takes_no_room(volume, monkeypatch, arrived, free, fault):
+    monkeypatch.setattr(database_program, "SPARE", 0)
+    monkeypatch.setattr(database_program.os, "statvfs", lambda path: types.SimpleNamespace(f_bavail=free, f_frsize=1))
+    (volume / "state.db.restore").write_bytes(bytes(arrived))
+    for name in ("state.db.backup", "state.db.standby", "state.db.standby-wal"):
+        (volume / name).write_bytes(b"half")
+    assert ("fault" in database_program.look({"size": 4000, "sha256": "0", "replace": True})) is fault
+    assert sorted(path.name for path in volume.glob("state.db.*")) == ["state.db.restore"]
+
+
 def item(**meta):
     kept = {"name": "flower-ledger", "namespace": "hub", "labels": LABELS, "managedFields": OURS, **meta}
     return {"kind": "ConfigMap", "metadata": {**kept, "uid": "1", "resourceVersion": "2"}, "data": {"a": "b"}}

@@ -192,12 +192,27 @@ def test_a_log_that_cannot_be_read_loses_nothing_of_the_others():
     logs = program.Logs(run_metrics.Progress, read)
     runs = [{**run("running", pending_at=9, running_at=1), "run_id": number} for number in (1, 2)]
     assert values(logs.samples(runs), "flower_run_round") == {("1",): 1, ("2",): 2}
+    logs.check()
     down.add(2)
-    with pytest.raises(OSError, match="503"):
-        logs.samples(runs)
+    for since in (5, 10):
+        assert values(logs.samples(runs), "flower_run_round") == {("1",): 1 + since}, "the other one is read, once"
+        with pytest.raises(OSError, match="503"):
+            logs.check()
     down.clear()
     ended = [{**one, "status": "finished"} for one in runs]
-    assert values(logs.samples(ended), "flower_run_round") == {("1",): 6, ("2",): 7}
+    assert values(logs.samples(ended), "flower_run_round") == {("1",): 16, ("2",): 7}
+    logs.check()
+
+
+def test_a_run_whose_first_log_cannot_be_read_is_read_later():
+    def read(number, since):
+        raise OSError("503")
+
+    logs = program.Logs(run_metrics.Progress, read)
+    one = {**run("running", pending_at=9, running_at=1), "run_id": 1}
+    assert logs.samples([one]) == [] and logs.known == {1: (None, 0.0, False)}
+    logs.read = lambda _number, since: ("INFO :      [ROUND 1/3]\n", since + 5)
+    assert values(logs.samples([{**one, "status": "finished"}]), "flower_run_round") == {("1",): 1}
 
 
 @pytest.mark.parametrize("text", ["1970-01-12T13:46:40Z", "1970-01-12T13:46:40+00:00", "1970-01-12 13:46:40", "1970-01-12T15:46:40+02:00"])

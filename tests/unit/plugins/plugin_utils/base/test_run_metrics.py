@@ -65,6 +65,10 @@ def test_an_app_may_print_anything(line: str) -> None:
     assert (progress.round(), progress.values()) == (2, {})
 
 
+def test_a_name_that_cannot_be_shown_drops_its_metric_alone() -> None:
+    assert last_metrics([r"MetricRecord: {'a\ud800': 1.0, 'b': 2.0, 3: 4.0}"]) == {"round": 0, "server": {"b": 2.0}}
+
+
 def test_curves_have_a_point_for_each_round() -> None:
     log = "INFO :      Initial global evaluation results: {'accuracy': 0.1}\n" + "".join(ROUND.format(number) for number in (1, 2, 3))
     log += "INFO :      Global evaluation\nINFO :      	└──> MetricRecord: {'accuracy': 0.3, 'broken': nan}\n"

@@ -361,6 +361,8 @@ def test_node_config(mode: str, config: Any, word: str) -> None:
         ("flwr/supernode:1.40.0@sha256:ab", "1.40.0", "flwr/supernode:1.40.0@sha256:ab", ""),
         ("ghcr.io/lab/flwr/supernode:1.40.0", "1.40.0", "ghcr.io/lab/flwr/supernode:1.40.0", ""),
         ("ghcr.io/lab/own:1.26.1", None, "ghcr.io/lab/own:1.26.1", ""),
+        ("ghcr.io/lab/flwr/supernode:0.3.1", None, "ghcr.io/lab/flwr/supernode:0.3.1", ""),
+        ("registry.example.com:15000/flwr/supernode:2026.11.3", None, "registry.example.com:15000/flwr/supernode:2026.11.3", ""),
         ("flwr/supernode:latest", None, "flwr/supernode:latest", ""),
         ("registry.example.com/own:7", None, "registry.example.com/own:7", ""),
         ("", None, None, "is empty"),

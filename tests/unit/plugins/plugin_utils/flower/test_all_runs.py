@@ -93,7 +93,11 @@ def test_all_runs_are_listed_again_when_those_that_were_active_are_over(monkeypa
         return runs.Run(run_id, cli.statuses[run_id])
 
     monkeypatch.setattr(conditions, "look", look)
-    conditions.wait_no_run(cli, 60, print)
+    told: list[str] = []
+    conditions.wait_no_run(cli, 60, told.append)
+    shown = [words.partition("waiting for ")[2].partition(", up to ")[0] for words in told]
+    assert [words.split()[1] for words in shown] == ["5", "1", "9"]
+    assert [words.endswith(" and 1 more") for words in shown] == [True, False, False], "what the others do is not known any more"
     assert looked == ["5", "5", "1", "1", "9", "9"]
     assert len(cli.asked) == 3, "a long list is costly"
 

@@ -332,7 +332,7 @@ def test_a_version_whose_label_is_gone_is_waited_for_as_well(apps, monkeypatch):
     hub, gates = Lingering("flower.clientapp-old", "other.clientapp-x", "flower.nodes"), []
     one = Apps(hub, spec, workloads)
     monkeypatch.setattr(one, "_make", list)
-    monkeypatch.setattr("ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps.Clock", lambda seconds: Once(seconds))
+    monkeypatch.setattr("ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps.Clock", Once)
     monkeypatch.setattr(checks, "unavailable", lambda *_given: "")
     with pytest.raises(ClusterError, match=r"has not deleted its previous ClientApps .ManifestWork clientapp-old."):
         one.bring(None, lambda: gates.append(1))

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import datetime
+import types
 
 import pytest
 
@@ -52,3 +54,36 @@ def test_a_site_without_trust_is_told(authorities, parsed_ocm_site, status):
     live = status.nodes(parsed_ocm_site(insecure=True, mtls=False, ca_bundle=""))
     with pytest.raises(ClusterError, match="has no ConfigMap supernode-trust"):
         trust.with_trust(live, authorities[0])
+
+
+class Hub:
+    """A hub of Open Cluster Management that two federations share, with a site of the same name and cluster."""
+
+    def __init__(self, *works):
+        self.works = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in works}
+        self.applied = []
+
+    def get(self, _version, _kind, name, namespace):
+        return self.works.get((namespace, name))
+
+
+def test_another_federation_may_have_a_site_of_that_name_in_that_cluster(authorities, parsed_ocm_site, status, monkeypatch):
+    old, new = authorities
+    own, other = (parsed_ocm_site(ca_bundle=old, ocm_addon=name) for name in ("flower-supernode", "study-supernode"))
+    hub = Hub(*(status.taken(status.nodes(spec), {}) for spec in (other, own)))
+
+    def apply(hub, objects, check):
+        hub.applied += objects
+        return types.SimpleNamespace(objects=[])
+
+    monkeypatch.setattr(trust, "apply_objects", apply)
+    assert trust.bring(hub, own, "", 1) == (old, []) and not hub.applied
+    told, _objects = trust.bring(hub, own, old + new, 1, check=True)
+    assert told == old + new and [one["metadata"]["name"] for one in hub.applied] == ["flower-supernode-nodes"]
+
+
+@pytest.mark.parametrize("change", [{"ocm_addon": "other"}, {"cluster": "site-x"}, {"ocm_cluster": "elsewhere"}])
+def test_a_site_to_which_nothing_is_delivered_is_told(authorities, parsed_ocm_site, status, change):
+    hub = Hub(status.taken(status.nodes(parsed_ocm_site(ca_bundle=authorities[0])), {}))
+    with pytest.raises(ClusterError, match="nothing is delivered to it"):
+        trust.bring(hub, dataclasses.replace(parsed_ocm_site(), **change), "", 1)

@@ -137,7 +137,7 @@ def test_objects_for_a_while(parsed_hub: Any, parsed_site: Any) -> None:
 
 def test_kinds_of_policies(parsed_hub: Any, parsed_addon: Any) -> None:
     hub = parsed_hub(metrics={"enabled": True, "image": "x", "monitor": True, "acm": True})
-    made = [*acm.objects(parsed_addon()), *acm_metrics.objects(hub, acm.INFORM, acm_metrics.LOCAL)]
+    made = [*acm.objects(parsed_addon()), *acm_metrics.objects(hub, acm.INFORM, {"local-cluster": "true"})]
     (words,) = re.findall(r"``federated\.flower\.acm_policy -e.*?\n\n", PAGE.read_text(encoding="utf-8"), re.S)
     assert {item["kind"] for item in made if f"``{item['kind']}``" not in words} == set()
 

@@ -85,6 +85,25 @@ def test_a_file_that_shrinks_follows_with_the_next_copy(volumes, monkeypatch):
     assert content(standby) == {"1/b": b"stays"} and (done.files, done.changing) == (1, 1)
 
 
+@pytest.mark.parametrize(("times", "there", "changing"), [(1, b"b" * 2500, 0), (9, b"former", 1)])
+def test_two_versions_of_a_file_are_never_mixed(volumes, monkeypatch, times, there, changing):
+    hub, standby = volumes
+    monkeypatch.setattr(batches, "__defaults__", (1000,))
+    written(standby, "1/model", b"former")
+    written(hub, "1/model", b"a" * 2500)
+    ask, versions = Place.ask, iter(b"bcdefghij"[:times])
+
+    def while_an_app_writes(self, action, data=b"", **request):
+        answers = ask(self, action, data, **request)
+        if action == "pack" and (one := next(versions, None)):
+            written(hub, "1/model", bytes([one]) * 2500, when=1_700_000_001_000_000_000 + one)
+        return answers
+
+    monkeypatch.setattr(Place, "ask", while_an_app_writes)
+    done = copied(volumes)
+    assert content(standby) == {"1/model": there} and done.changing == changing
+
+
 def test_a_request_that_is_repeated_has_the_same_effect(volumes):
     _hub, standby = volumes
     first, last = b"x" * 10, b"y" * 5

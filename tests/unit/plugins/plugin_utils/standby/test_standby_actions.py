@@ -9,13 +9,16 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import superlink_failover, superlink_standby
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import held
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import record_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed, Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying, fencing
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, FENCED, STANDBY, Term
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import Kept, act
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import SPACE, Kept, act
 
 SERVES = Term(ACTIVE, 1, "hub", "spare", "2026-11-24T20:00:00Z")
 COPY = Term(STANDBY, 1, "hub", "spare", "2026-11-24T20:00:00Z", "spare-data-superlink-0", "hub-data-superlink-0", "hub-superlink-outputs")
@@ -128,6 +131,23 @@ def test_so_is_one_into_a_namespace_of_someone_else(pair):
         pair.plan()
 
 
+@pytest.mark.parametrize(("manager", "notes", "refused"), [
+    ({"manager": "kustomize-controller", "operation": "Apply"}, {}, True),
+    ({"manager": "argocd-controller", "operation": "Update"}, {}, True),
+    ({"manager": "kubectl-scale", "operation": "Update"}, {}, False),
+    ({"manager": "kustomize-controller", "operation": "Apply"}, {held.TAKE_FROM: "kustomize-controller"}, False),
+])  # fmt: skip
+def test_a_hub_that_someone_would_start_again_is_not_stopped(pair, monkeypatch, manager, notes, refused):
+    workload = {"kind": "StatefulSet", "metadata": {"name": "superlink", "managedFields": [manager], "annotations": notes}}
+    monkeypatch.setattr(fencing, "workloads", lambda *_place: [workload])
+    if not refused:
+        assert pair.plan()["plan"]["fence"]
+        return
+    with pytest.raises(ClusterError, match=r"StatefulSet flower/superlink as well, .*take-fields-from=.*controller\. Nothing was changed"):
+        pair.plan()
+    assert pair.plan(hub_lost=True)["plan"]["promote"]
+
+
 def test_a_standby_that_does_not_answer_is_not_taken_for_a_lost_hub(pair):
     def silent(*_arguments):
         raise Unreachable("spare: no answer")
@@ -209,3 +229,36 @@ def test_nothing_is_removed_without_a_record_when_the_hub_is_gone(pair):
     pair.spare.objects.pop(("ConfigMap", "flower-standby"))
     pair.hub.objects.clear()
     assert not leave(pair)
+
+
+# ---- what is of one cluster --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("served", "written"), [(True, ["other"]), (False, ["other", "superlink-gateway-issued"]), (None, ["other", "superlink-gateway-issued"])])
+def test_what_cert_manager_issued_for_the_standby_itself_stays(pair, monkeypatch, served, written):
+    """Failing back with the Secret of the other cluster would leave no hub that serves."""
+    marks = {"labels": record_labels("flower", "superlink", "credentials"), "managedFields": [{"manager": "federated.flower", "operation": "Update"}]}
+    for host, cluster in pair.clusters.items():
+        for name in ("superlink-gateway-issued", "other", "gone"):
+            cluster.put("Secret", name, metadata=marks, data={"tls.crt": host})
+    pair.hub.objects.pop(("Secret", "gone"))
+    pair.hub.objects.pop(("Secret", "superlink-gateway-issued")) if served else None  # another source there: what is of the standby stays as well
+    if served:
+        pair.spare.put("Certificate", "superlink-gateway")
+    if served is None:
+        found = Kept.get
+        monkeypatch.setattr(Kept, "get", lambda self, version, kind, *place: unserved() if kind == "Certificate" else found(self, version, kind, *place))
+    monkeypatch.setattr(
+        Kept, "list", lambda self, _version, kind, place, **_more: [one for one in self.objects.values() if (one["kind"], place) == (kind, SPACE)]
+    )
+    deleted = []
+    monkeypatch.setattr(Kept, "delete", lambda self, _version, _kind, name, *_place, **_more: deleted.append(name))
+    ends = [End(host, cluster, pair.specs[host], "flower-ca") for host, cluster in pair.clusters.items()]
+    done = copying._objects(*ends)
+    assert sorted(one["name"] for one in done if one["kind"] == "Secret" and one["change"] == "changed") == written
+    assert deleted == ["gone"]
+    assert pair.spare.objects["Secret", "superlink-gateway-issued"]["data"]["tls.crt"] == ("spare" if served else "hub")
+
+
+def unserved():
+    raise NotServed("spare", "discover", 404, {})
