@@ -16,7 +16,7 @@ from ..apply.wait import Clock, Waiter
 from ..audit import notes
 from ..base.errors import ClusterError
 from ..base.labels import query
-from ..kube.api_errors import NotServed, Unreachable
+from ..kube.api_errors import NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..manifests import namespace as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
@@ -188,11 +188,11 @@ class SkupperAction(ClusterAction):
         """Wait until it is ready, hopeless, or the timeout. An API server that restarts is not a reason to fail."""
         clock = Clock(0 if self.check else seconds)
         while True:
-            lost: Unreachable | None = None
+            lost: Unreachable | Unavailable | None = None
             found = State(False)
             try:
                 found = look()
-            except Unreachable as error:
+            except (Unreachable, Unavailable) as error:
                 lost = error
             if found.ready or found.hopeless:
                 return found

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base.labels import query
-from ..kube.api_errors import ApiError, Forbidden, NotServed, Unreachable
+from ..kube.api_errors import ApiError, Forbidden, NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..kube.pod_health import unpulled
 from .order import Id, id_of
@@ -77,7 +77,7 @@ class Waiter:
         seen = {id_of(obj): obj for obj in objects}
         waiting = {which: self._state(obj) for which, obj in seen.items() if may_wait(obj)}
         waiting = {which: one for which, one in waiting.items() if not one.ready}
-        lost: Unreachable | None = None
+        lost: Unreachable | Unavailable | None = None
         passed: list[Id] = []
         while waiting or passed:
             over = all(one.failed for one in waiting.values()) or not self.clock.tick()
@@ -100,7 +100,7 @@ class Waiter:
                             passed.append(which)
                 self._give_up(seen, waiting)
                 lost = None
-            except Unreachable as error:  # an API server that restarts is not a reason to fail early
+            except (Unreachable, Unavailable) as error:  # an API server that restarts is not a reason to fail early
                 lost, passed = error, passed + again
                 if over:
                     self.clock.tick()
@@ -133,7 +133,12 @@ class Waiter:
         while True:
             over = time.monotonic() >= self.clock.deadline
             for which, obj in list(left.items()):
-                fresh = self._read(obj)
+                try:
+                    fresh = self._read(obj)
+                except (Unreachable, Unavailable):
+                    if over:
+                        raise
+                    break
                 uid = obj["metadata"].get("uid")
                 if fresh is None or (uid and fresh["metadata"].get("uid") != uid):
                     del left[which]

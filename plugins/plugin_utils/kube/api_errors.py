@@ -43,6 +43,10 @@ class ExecBroken(ApiError):
     """An exec ended with an error of the kubelet or of the container runtime, so whether the command ran to its end is not known."""
 
 
+class Unavailable(ApiError):
+    """500, 502, 503 or 504: the API server, or what is before it, cannot answer now."""
+
+
 class NotFound(ApiError):
     """404: no such object."""
 
@@ -77,7 +81,9 @@ class Forbidden(ApiError):
         self.namespace = (right["namespace"] or "") if right else ""
 
 
-ERRORS: dict[int, type[ApiError]] = {403: Forbidden, 404: NotFound, 409: Conflict, 422: Invalid}
+ERRORS: dict[int, type[ApiError]] = {
+    403: Forbidden, 404: NotFound, 409: Conflict, 422: Invalid, **dict.fromkeys((500, 502, 503, 504), Unavailable)
+}  # fmt: skip
 
 
 def status_of(data: bytes) -> dict[str, Any]:

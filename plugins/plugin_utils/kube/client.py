@@ -50,8 +50,10 @@ _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
 _LEAST = 0.1  # seconds that an attempt has at least
 _IDLE = 60.0  # seconds; firewalls and load balancers forget a connection that was idle for longer, some without closing it
-_ATTEMPTS = 3
-_BACKOFF = (0.3, 1.0)  # seconds before the second and third attempt
+_ATTEMPTS = 3  # at an API server that has not answered yet
+_BACKOFF = (0.3, 1.0, 2.0, 4.0)  # seconds before the second attempt, the third …; the last one before each further one
+_RESTARTING = (429, 502, 503, 504)  # of an API server that starts or has too much to do, or of what is before it
+_NO_LEADER = 500  # what etcd answers during an election comes as this one
 _RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
 _ANONYMOUS = "system:anonymous"  # what API servers call a client without credentials
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
@@ -111,6 +113,7 @@ class Cluster:
         self.requests = 0
         #: What the API server warned of (deprecated versions, Pod Security …), each once.
         self.warnings: dict[str, None] = {}
+        self._answered = False
         self._clock: tuple[float, float, str] | None = None  # quickest answer so far: seconds it took, when, its Date
         self._used = time.monotonic()
         self._auth = dict(auth or {})
@@ -168,9 +171,10 @@ class Cluster:
     ) -> dict[str, Any]:
         """Send one request; return the JSON answer.
 
-        Connection errors, 429 and 503 are retried for GET and for server-side apply, which may be repeated without
-        harm. Any method is retried while nothing has been sent (the connection could not be made). A 401 renews the
-        credentials once if they come from an exec plugin, a token file or an auth provider.
+        Connection errors, 429, 502, 503 and 504 are retried for GET and for server-side apply, which may be repeated without
+        harm, and 500 for GET. Any method is retried while nothing has been sent (the connection could not be made). An API
+        server that has answered before is tried again as long as there is time, since it may restart; any other one three
+        times. A 401 renews the credentials once if they come from an exec plugin, a token file or an auth provider.
 
         Raises C(Unreachable), C(Unauthorized) or an C(ApiError).
         """
@@ -214,10 +218,10 @@ class Cluster:
             if "Warning" in response.headers:
                 self._note_warnings(response.headers)
             if status < 300:
+                self._answered = True
                 return self._document(method, path, response)
             if (
-                status in (429, 503)
-                and repeatable
+                ((status in _RESTARTING and repeatable) or (status == _NO_LEADER and method == "GET"))
                 and self._pauses(attempt, deadline, response.headers.get("Retry-After"))
             ):
                 continue
@@ -232,12 +236,11 @@ class Cluster:
                 raise self._unauthorized()
             raise self._api_error(method, path, status, response.data)
 
-    @staticmethod
-    def _pauses(attempt: int, deadline: float, retry_after: str | None = None) -> bool:
+    def _pauses(self, attempt: int, deadline: float, retry_after: str | None = None) -> bool:
         """Wait before the next attempt; False, at once, if there is none or it would be too late."""
-        if attempt >= _ATTEMPTS:
+        if attempt >= _ATTEMPTS and not self._answered:
             return False
-        pause = _retry_after(retry_after, _BACKOFF[attempt - 1])
+        pause = _retry_after(retry_after, _BACKOFF[min(attempt, len(_BACKOFF)) - 1])
         if pause > _RETRY_AFTER_MAX or time.monotonic() + pause >= deadline:
             return False
         time.sleep(pause)

@@ -15,7 +15,7 @@ from ..base import values
 from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI, FlowerError
 from ..flower.runs import Run, UnknownRun, look, read_all
-from ..kube.api_errors import Unreachable
+from ..kube.api_errors import Unavailable, Unreachable
 from ..ledger import records
 from ..ledger.ranges import Book
 
@@ -161,7 +161,7 @@ def _ask(question: Callable[[], T], patience: float) -> T:
     while True:
         try:
             return question()
-        except (Unreachable, FlowerError) as error:
+        except (Unreachable, Unavailable, FlowerError) as error:
             if time.monotonic() + _PAUSE > until:
                 raise ClusterError(f"whether a run is active is not known, and pods are restarted only if none is: {error.message}") from error
         time.sleep(_PAUSE)  # until it answers, or the time is over

@@ -7,6 +7,7 @@ The names of files, options and users are shown, the values never.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -19,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import exec_plugin
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import client, exec_plugin
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
     AuthError,
@@ -196,6 +197,8 @@ def serving(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
         def do_GET(self) -> None:
             answer(self)
 
+        do_PATCH = do_POST = do_GET
+
         def log_message(self, *_words: Any) -> None:
             """Nothing."""
 
@@ -255,3 +258,33 @@ def test_the_time_limit_holds_for_all_attempts_together() -> None:
             with pytest.raises((Unreachable, ApiError), match="c: "):
                 cluster.request("GET", "/version")
             assert time.monotonic() - began < 5  # 6 s is one answer that is waited for, 8 s are ten attempts
+
+
+@pytest.mark.parametrize(
+    ("answers", "method", "requests"),
+    [
+        ([200, 500, 502, 503, 504, 429, 200], "GET", 7),  # it restarts, or etcd elects a leader
+        ([503, 503, 503, 200], "GET", 3),  # it never answered: three times
+        ([200, 502, 200], "PATCH", 3),
+        ([200, 500, 200], "PATCH", 2),  # of a webhook
+        ([200, 503, 200], "POST", 2),  # it may have been done
+    ],
+)
+def test_one_that_answered_before_is_tried_as_long_as_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, answers: list[int], method: str, requests: int
+) -> None:
+    left = iter(answers)
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        sending(next(left), "application/json", b"{}")(handler)
+
+    monkeypatch.setattr(client.time, "sleep", lambda _seconds: None)
+    with serving(answer) as url:
+        cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)})
+        good = answers[requests - 1] == 200
+        with contextlib.nullcontext() if good else pytest.raises(ApiError, match="c: "):
+            if answers[0] == 200:
+                cluster.request("GET", "/version")
+            cluster.request(method, "/version", body=None if method == "GET" else {}, content_type=client.APPLY_PATCH)
+        assert cluster.requests == requests
