@@ -74,7 +74,7 @@ class ActionModule(ClusterAction):
         if params["regions"] and not params["wait"]:
             raise FlowerError("regions (flower_run_regions) are watched while the run is waited for: leave wait (flower_run_wait) true.")
         if params["run_id"]:
-            if not params["run_id"].isdigit():
+            if not params["run_id"].isdecimal():
                 raise FlowerError(f"run_id is a number, not '{params['run_id']}'")
             with self.connect() as hub:
                 cli = FlowerCLI(hub, params["namespace"])

@@ -26,7 +26,7 @@ class ActionModule(ClusterAction):
         ids = list(dict.fromkeys(params["run_ids"]))
         if not ids:
             raise FlowerError("run_ids is empty; it names the runs to stop")
-        if faults := [one for one in ids if not one.isdigit()]:
+        if faults := [one for one in ids if not one.isdecimal()]:
             raise FlowerError(f"run_ids: a run id is a number, not '{faults[0]}'")
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])

@@ -15,6 +15,7 @@ from ansible.module_utils.urls import open_url
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller, installed
@@ -165,6 +166,7 @@ class ActionModule(SkupperAction):
         own = spec.install == "manifests" and spec.scope == "cluster"
         # Before anything is deleted, since what belongs to the controller would be without its owner then.
         stays = self._why_stays(cluster, namespace) if own else ""
+        operator = self._installed_csv(cluster, namespace) if spec.install == "operator" else []
         self.apply(
             cluster,
             [],
@@ -174,11 +176,27 @@ class ActionModule(SkupperAction):
             wait=True,
             wait_timeout=seconds,
         )
+        self.remove(cluster, operator, seconds)
         if own and not stays:
             self.remove(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}], seconds)
         kept = f"; namespace {namespace} stays ({stays})" if stays else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
+
+    @staticmethod
+    def _installed_csv(cluster: Cluster, namespace: str) -> list[Object]:
+        """The operator that a Subscription of this collection has installed: it goes on without its Subscription (Operator Lifecycle Manager,
+        «Uninstall your operator»)."""
+        try:
+            found = [one for one in installed.subscriptions(cluster, namespace) if controller.is_part(one, namespace)]
+        except NotServed:
+            return []
+        names = {str((one.get("status") or {}).get("installedCSV") or "") for one in found}
+        return [
+            {"apiVersion": controller.OPERATORS, "kind": "ClusterServiceVersion", "metadata": {"name": name, "namespace": namespace}}
+            for name in sorted(names)
+            if name and cluster.get(controller.OPERATORS, "ClusterServiceVersion", name, namespace) is not None
+        ]
 
     @staticmethod
     def _why_stays(cluster: Cluster, namespace: str) -> str:

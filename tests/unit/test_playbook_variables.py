@@ -30,7 +30,7 @@ def option(playbook: str, module: str, name: str, **given: Any) -> Any:
     """The value of an option of a task, as Ansible evaluates it with the variables of its play."""
     (play,) = yaml.safe_load((ROOT / "playbooks" / playbook).read_text(encoding="utf-8"))
     tasks = [task for block in play["tasks"] for task in block.get("block", [block])]
-    (task,) = [task for task in tasks if module in task]
+    task = [task for task in tasks if module in task][-1]  # before it, one may look only
     variables = trusted({**play.get("vars", {}), "ansible_check_mode": False, "omit": "<omit>"}) | given
     return Templar(loader=DataLoader(), variables=variables).template(trusted(task[module][name]))
 

@@ -22,6 +22,7 @@ _LOOK = 3.0  # seconds between two looks at the pods of what is not ready
 _EVENTS = 3
 _PODS = 3
 _MESSAGE = 600  # characters of what a container said last
+_KEPT_BY_PODS = ("Namespace", "PersistentVolumeClaim")
 _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 Objects = Sequence[dict[str, Any]]
@@ -230,8 +231,7 @@ class Waiter:
             lines.append(f"event of {what.get('kind')} {what.get('name')}: {one.get('reason')}: {message}{times}")
         return lines
 
-    @staticmethod
-    def _holds(obj: Mapping[str, Any]) -> str:
+    def _holds(self, obj: Mapping[str, Any]) -> str:
         meta = obj["metadata"]
         reported = "not gone yet"
         if meta.get("finalizers"):
@@ -239,7 +239,25 @@ class Waiter:
         for one in (obj.get("status") or {}).get("conditions") or []:
             if str(one.get("type", "")).startswith("Namespace") and one.get("status") == "True":
                 reported += f"; {one.get('message', '')}"
-        return reported
+        return reported + "".join(f"; {words}" for words in self._ending_pods(obj))
+
+    def _ending_pods(self, obj: Mapping[str, Any]) -> list[str]:
+        """The pods that were to end with an object, or that keep it, and have not ended: sentences."""
+        labels = query(((obj.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}) if obj["kind"] in _SELECTOR_KINDS else ""
+        if not labels and obj["kind"] not in _KEPT_BY_PODS:
+            return []
+        place = obj["metadata"]["name"] if obj["kind"] == "Namespace" else obj["metadata"].get("namespace")
+        try:
+            pods = self.cluster.list("v1", "Pod", place, labels=labels or None)
+        except (ApiError, Unreachable):
+            return []
+        ending = [pod for pod in pods if pod["metadata"].get("deletionTimestamp")]
+        return [
+            f"pod {pod['metadata']['name']} on node {node} should have ended at {pod['metadata']['deletionTimestamp']}: does the node answer? If it is lost "
+            f"for good, delete its Node (kubectl delete node {node}), and Kubernetes removes its pods"
+            for pod in ending[:_PODS]
+            if (node := pod["spec"].get("nodeName"))
+        ]
 
 
 def pod_faults(pod: dict[str, Any]) -> list[str]:

@@ -112,4 +112,4 @@ def faults(path: Path, about: About, content: dict[str, Any], spec: HubSpec, ca_
 def _release(version: str) -> tuple[int, ...]:
     """Major and minor number; of a version that has none, the lowest."""
     numbers = version.split(".")[:2]
-    return tuple(int(one) for one in numbers) if all(one.isdigit() for one in numbers) else (0,)
+    return tuple(int(one) for one in numbers) if all(one.isdecimal() for one in numbers) else (0,)

@@ -54,4 +54,4 @@ def text(value: Any) -> str:
 
 def natural(name: str) -> tuple[int, int, str]:
     """Sort key that puts 2 before 10 and numbers before names."""
-    return (0, int(name), "") if name.isdigit() else (1, 0, name)
+    return (0, int(name), "") if name.isdecimal() else (1, 0, name)

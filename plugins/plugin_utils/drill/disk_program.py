@@ -26,7 +26,7 @@ def processes() -> list[int]:
     """The SuperLink's processes."""
     found = []
     for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
+        if not name.isdecimal() or int(name) == os.getpid():
             continue
         try:
             with open("/proc/" + name + "/cmdline", "rb") as file:

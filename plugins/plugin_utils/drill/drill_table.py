@@ -138,7 +138,7 @@ def targets(given: Any) -> dict[str, int]:
     for name, value in given.items():
         if name not in DRILLS:
             faults.append(f"{TARGETS}: there is no drill {name!r}. There are: {', '.join(DRILLS)}")
-        elif isinstance(value, bool) or not str(value).isdigit() or int(value) < 1:
+        elif isinstance(value, bool) or not str(value).isdecimal() or int(value) < 1:
             faults.append(f"{TARGETS}: {name}: {value!r} is not a number of seconds, at least 1")
         else:
             found[name] = int(value)

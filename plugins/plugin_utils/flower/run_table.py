@@ -50,7 +50,7 @@ def choice(given: Mapping[str, Any], now: datetime.datetime) -> Choice:
     Raises:
         FlowerError: with every fault in them.
     """
-    faults = [f"run_ids: a run id is a number, not '{one}'" for one in given["run_ids"] if not one.isdigit()]
+    faults = [f"run_ids: a run id is a number, not '{one}'" for one in given["run_ids"] if not one.isdecimal()]
     statuses: set[str] = set()
     for name in given["status"]:
         statuses.update(GROUPS.get(name, (name,)))

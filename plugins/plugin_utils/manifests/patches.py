@@ -211,7 +211,7 @@ def _escape(token: str) -> str:
 def _position(token: str, length: int, path: str, *, end: bool) -> int:
     if end and token == "-":
         return length
-    if not token.isdigit() or int(token) > (length if end else length - 1):
+    if not token.isdecimal() or int(token) > (length if end else length - 1):
         raise PatchError(f"{path}: the list has {length} entries")
     return int(token)
 

@@ -218,4 +218,4 @@ def address(host: Any, port: Any) -> str:
 
 def ports(endpoints: Sequence[Mapping[str, Any]]) -> list[int]:
     """The ports of endpoints, each once."""
-    return sorted({int(entry["port"]) for entry in endpoints if text(entry.get("port")).isdigit()})
+    return sorted({int(entry["port"]) for entry in endpoints if text(entry.get("port")).isdecimal()})

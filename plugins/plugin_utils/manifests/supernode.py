@@ -275,7 +275,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
 def _at_once(pool: PoolSpec) -> int | str | None:
     """How many pods may be replaced at once, as Kubernetes takes it; None where nothing is set."""
     given = pool.max_unavailable
-    return int(given) if given.isdigit() else given or None
+    return int(given) if given.isdecimal() else given or None
 
 
 def spread_out(spec: SiteSpec, pool: PoolSpec) -> Object:

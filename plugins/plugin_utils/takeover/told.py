@@ -73,7 +73,7 @@ def how_to_ask(seen: Operated) -> SuperLinkAsk:
     ca = operated.option(container, "--ssl-ca-certfile")
     if ca is None and operated.option(container, "--insecure") is None:
         return SuperLinkAsk(why="it has TLS, and the path of its CA is not among its arguments; ask it with flwr list")
-    return SuperLinkAsk(int(port) if port.isdigit() else 8000, ca or "")
+    return SuperLinkAsk(int(port) if port.isdecimal() else 8000, ca or "")
 
 
 def active_of(answer: Mapping[str, Any]) -> list[str] | None:
@@ -172,7 +172,7 @@ def _restarts(seen: Operated, spec: SiteSpec) -> list[str]:
     for pod in (pod for workload in seen.pools.values() for pod in seen.pods_of(workload)):
         for box in pod["spec"].get("containers") or []:
             limits = (box.get("resources") or {}).get("limits") or {}
-            devices.update({name: int(count) for name, count in limits.items() if _GPU.fullmatch(name) and str(count).isdigit()})
+            devices.update({name: int(count) for name, count in limits.items() if _GPU.fullmatch(name) and str(count).isdecimal()})
     lines += [f"while both run, {count} {name} of the old pods are taken: new ones may wait for them" for name, count in sorted(devices.items())]
     return lines
 

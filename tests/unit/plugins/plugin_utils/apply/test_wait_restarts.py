@@ -22,6 +22,7 @@ class Cluster:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
+        self.pods: list[Any] = []
 
     def get(self, *_place: str) -> Any:
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -29,8 +30,8 @@ class Cluster:
             raise answer
         return answer
 
-    def list(self, *_place: str, **_chosen: str) -> list[Any]:
-        return []
+    def list(self, _version: str, kind: str, place: str, **_chosen: str) -> list[Any]:
+        return self.pods if (kind, place) == ("Pod", "n") else []
 
 
 def failures() -> list[ClusterError]:
@@ -55,3 +56,15 @@ def test_no_answer_until_the_end(error: ClusterError) -> None:
         waiter(0.5, error).until_ready([JOB])
     with pytest.raises(type(error), match="c: "):
         waiter(0.5, error).until_gone([JOB])
+
+
+@pytest.mark.parametrize("kind", ["Namespace", "PersistentVolumeClaim", "StatefulSet", "Secret"])
+def test_a_pod_on_a_lost_node_is_named_with_the_way_out(kind: str) -> None:
+    name, place = ("n", None) if kind == "Namespace" else ("s", "n")
+    live = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": place, "uid": "u"}, "spec": {"selector": {"matchLabels": {"app": "s"}}}}
+    one = waiter(0.1, live)
+    pods = [("s-0", {"deletionTimestamp": "2026-11-26T10:00:00Z"}), ("s-1", {})]
+    one.cluster.pods = [{"metadata": {"name": pod, **more}, "spec": {"nodeName": "gpu-7"}} for pod, more in pods]  # type: ignore[attr-defined]
+    (why,) = one.until_gone([live]).values()
+    assert ("pod s-0 on node gpu-7 should have ended" in why and "kubectl delete node gpu-7" in why) is (kind != "Secret")
+    assert "s-1" not in why
