@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import block
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import block, parent
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import HELD, LOST, RETURNED, Holding
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease, Lost
@@ -62,6 +62,7 @@ class ActionModule(ClusterAction):
         facts = run_facts(self.task_vars)
         if params["wait"] < 0:
             raise ClusterError(f"wait (flower_lease_wait): {params['wait']} is less than 0 seconds.")
+        parent.go_on(facts["pid"], "the playbook of this task")  # nothing would return the lease
         with self._hub(params) as hub:
             # Ansible names the folder after its process and random letters.
             lease = self._lease(hub, params, record.identity(facts, folder.name))

@@ -11,12 +11,14 @@ import os
 import pwd
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from ansible import context
+from ansible import constants, context
 
 from ..kube.api_errors import ApiError
 from ..kube.client import Cluster
+from ..lease import parent
 
 #: Options of ansible-playbook that limit a playbook. Never --extra-vars: they may contain secrets.
 _OPTIONS = {"subset": "limit", "tags": "tags", "skip_tags": "skip_tags"}
@@ -45,7 +47,7 @@ def run_facts(variables: Mapping[str, Any]) -> dict[str, Any]:
         if found:
             who[key] = found
     return {
-        "pid": os.getppid(),  # actions run in forks
+        "pid": parent.playbook(Path(constants.DEFAULT_LOCAL_TMP)),
         "playbook": " ".join(os.path.basename(str(playbook)) for playbook in playbooks),
         "options": {name: _listed(value) for name, value in options.items() if value and _listed(value) != "all"},
         "who": who,

@@ -11,19 +11,36 @@ so a task that works for long looks between two steps whether its playbook is st
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 from ..base.errors import ClusterError
+
+
+# Python's tempfile.mkdtemp adds eight characters.
+_FOLDER = re.compile(r"ansible-local-(\d+)\w{8}")
 
 
 class Abandoned(ClusterError):
     """The playbook has ended, and with it soon the lease; this process, a fork of it, is still there."""
 
 
+def playbook(folder: Path) -> int:
+    """The process of the playbook, also if it was killed before its fork could ask for its parent, which is another process then.
+
+    Args:
+        folder: the temporary folder of the run, whose name has it (ansible-core 2.18 to 2.21, C(config/manager.py): type C(tmppath)). With
+            another name, the parent of this process is taken.
+    """
+    found = _FOLDER.fullmatch(folder.name)
+    return int(found[1]) if found else os.getppid()
+
+
 def why_not(pid: int, what: str) -> str:
     """Why a task does not go on: a sentence; empty while the playbook is there.
 
     Args:
-        pid: its process, as C(os.getppid) returned it in the fork.
+        pid: see C(playbook).
         what: what it was.
     """
     return "" if os.getppid() == pid else f"{what} has ended, so nothing more is changed. Run it again"

@@ -8,9 +8,11 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import parent
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.process import Process
 
 
@@ -42,3 +44,9 @@ def test_one_that_was_gone_before_has_ended():
     started = subprocess.Popen([sys.executable, "-c", ""])
     started.wait()
     assert Process(started.pid).ends_within(0)
+
+
+@pytest.mark.parametrize(("name", "pid"), [("ansible-local-6759qnjcijaa", 6759), ("ansible-local-19a8b7c6d_", 19), ("ansible-local-12345678901", 123), ("mine", None)])
+def test_the_playbook_is_that_of_its_folder(name: str, pid: int | None) -> None:
+    """A fork whose playbook was killed a moment ago has another parent, such as process 1, which never ends."""
+    assert parent.playbook(Path("/tmp") / name) == (os.getppid() if pid is None else pid)
