@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unavailable, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import block, parent
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
@@ -68,7 +68,7 @@ class ActionModule(ClusterAction):
             lease = self._lease(hub, params, record.identity(facts, folder.name))
             try:
                 taken = lease.take(params["wait"], self.say)
-            except Unreachable as error:
+            except (Unreachable, Unavailable) as error:
                 if not params["claim"]:
                     raise ClusterError(
                         f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. If the hub is lost: "
@@ -110,7 +110,7 @@ class ActionModule(ClusterAction):
                 except Lost as error:
                     holding.note(LOST, msg=error.message)
                     raise
-                except Unreachable as error:
+                except (Unreachable, Unavailable) as error:
                     text = f"the lease could not be returned, so it ends by itself within {record.SECONDS + 2} s: {error.message}"
                     return _same(text, warnings=[text])
             holding.note(RETURNED)

@@ -64,7 +64,8 @@ class ActionModule(ClusterAction):
             absent_inputs = [one for one in gone_inputs if one not in wanted_inputs]
             refused: dict[str, str] = {}
             if (wanted or wanted_inputs) and not self.check:
-                refused = reader.delete(wanted, wanted_inputs, {one.run_id: one.used for one in stored})
+                used = {one.run_id: one.used for one in stored} | {one.name: one.used for one in sent}
+                refused = reader.delete(wanted, wanted_inputs, used)
                 room = reader.room()
         entries = {one["run_id"]: one for one in listed}
         deleted = [one for one in wanted if one not in refused]

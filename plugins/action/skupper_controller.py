@@ -14,6 +14,7 @@ from urllib.error import URLError
 from ansible.module_utils.urls import open_url
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -155,7 +156,7 @@ class ActionModule(SkupperAction):
         if self.is_served(cluster):
             left = [
                 f"{one['metadata']['namespace']}/{one['metadata']['name']}"
-                for one in cluster.list("skupper.io/v2alpha1", "Site", namespace if spec.scope == "namespace" else None)
+                for one in cluster.list("skupper.io/v2alpha1", "Site", None if controller.serves_all(spec) else namespace)
             ]
             if left:
                 self.warn(
@@ -166,7 +167,8 @@ class ActionModule(SkupperAction):
         own = spec.install == "manifests" and spec.scope == "cluster"
         # Before anything is deleted, since what belongs to the controller would be without its owner then.
         stays = self._why_stays(cluster, namespace) if own else ""
-        operator = self._installed_csv(cluster, namespace) if spec.install == "operator" else []
+        if spec.install == "operator":
+            self._remove_operator(cluster, namespace, seconds)
         self.apply(
             cluster,
             [],
@@ -176,27 +178,27 @@ class ActionModule(SkupperAction):
             wait=True,
             wait_timeout=seconds,
         )
-        self.remove(cluster, operator, seconds)
         if own and not stays:
             self.remove(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}], seconds)
         kept = f"; namespace {namespace} stays ({stays})" if stays else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
 
-    @staticmethod
-    def _installed_csv(cluster: Cluster, namespace: str) -> list[Object]:
-        """The operator that a Subscription of this collection has installed: it goes on without its Subscription (Operator Lifecycle Manager,
-        «Uninstall your operator»)."""
+    def _remove_operator(self, cluster: Cluster, namespace: str, seconds: float) -> None:
+        """Remove the operator that this collection had installed, before the record that it did: it goes on without its Subscription (Operator
+        Lifecycle Manager, «Uninstall your operator»), which would install it again. One that is older than the record is someone else's."""
+        record = cluster.get("v1", "ConfigMap", applyset.parent_name(controller.NAME), namespace)
+        if record is None:
+            return
         try:
             found = [one for one in installed.subscriptions(cluster, namespace) if controller.is_part(one, namespace)]
+            installs = cluster.list(controller.OPERATORS, "ClusterServiceVersion", namespace, labels=controller.operator_label(namespace))
         except NotServed:
-            return []
-        names = {str((one.get("status") or {}).get("installedCSV") or "") for one in found}
-        return [
-            {"apiVersion": controller.OPERATORS, "kind": "ClusterServiceVersion", "metadata": {"name": name, "namespace": namespace}}
-            for name in sorted(names)
-            if name and cluster.get(controller.OPERATORS, "ClusterServiceVersion", name, namespace) is not None
-        ]
+            return
+        kinds = {"Subscription": found, "ClusterServiceVersion": [one for one in installs if not controller.is_older(one, record)]}
+        for kind, objects in kinds.items():
+            names = [{"name": one["metadata"]["name"], "namespace": namespace} for one in objects]
+            self.remove(cluster, [{"apiVersion": controller.OPERATORS, "kind": kind, "metadata": name} for name in names], seconds)
 
     @staticmethod
     def _why_stays(cluster: Cluster, namespace: str) -> str:

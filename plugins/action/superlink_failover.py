@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.database import Volume
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, superlink_state
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unavailable, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
@@ -63,8 +65,7 @@ class ActionModule(StandbyAction):
             if params["state"] == "planned":
                 return self._plan(params, end)
             if params["state"] == "fenced":
-                changed = self.fence(end, params["plan"]["number"], params["hub"], params["wait_timeout"])
-                return {"changed": changed, "msg": f"{end.host} is fenced: none of its pods runs"}
+                return self._fence(params, end)
             return self._promote(params, end)
 
     # ---- planned -----------------------------------------------------------------------------------------------------
@@ -72,15 +73,15 @@ class ActionModule(StandbyAction):
     def _plan(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         begun = time.time()
         there = term_record.read(target.cluster, target.spec.namespace)
-        own, reached, lost = self._ask_hub(params)
-        plan = terms.failover_plan(params["hub"], target.host, own, there, reached=reached)
+        own, reached, runs_on, lost = self._ask_hub(params)
+        plan = terms.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
         if plan.promote and not plan.fence:
             lost = lost or f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
         words: list[str] = []
         wrong = [plan.fault] if plan.fault else self._faults(params, target, plan, own, there, words)
         if wrong:
             raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
-        lines = [*self._lines(params["hub"], target.host, plan, there, lost), *words]
+        lines = [*self._lines(params, target.host, plan, there, lost), *words]
         if not self.check and not params["confirmed"]:
             raise ClusterError(
                 "this is a failover, and nothing was changed. To confirm, add -e flower_failover=true. It would: " + "; ".join(lines)
@@ -92,19 +93,20 @@ class ActionModule(StandbyAction):
             "msg": "; ".join(lines),
         }
 
-    def _ask_hub(self, params: dict[str, Any]) -> tuple[Term | None, bool, str]:
-        """The record of the hub, whether there is a hub that answers, and why it is not asked, empty if it is."""
+    def _ask_hub(self, params: dict[str, Any]) -> tuple[Term | None, bool, bool, str]:
+        """The record of the hub, whether there is a hub that answers, whether it is not stopped, and why it is not asked, empty if it is."""
         if params["hub_lost"]:
-            return None, False, "flower_failover_hub_lost is true"
+            return None, False, False, "flower_failover_hub_lost is true"
         try:
             with self.connect(params["hub"], timeout=_SECONDS) as cluster:
                 self._site = self.inventory_host
                 cluster.request("GET", "/version")
                 source = self.described(params["hub"], cluster, params["hub_described"])
                 own = term_record.read(cluster, source.spec.namespace)
-                return own, own is not None or source.is_hub, ""
-        except Unreachable as error:
-            return None, False, error.message
+                runs_on = not fencing.is_stopped(cluster, source.spec.namespace, source.spec.federation)
+                return own, own is not None or source.is_hub, runs_on, ""
+        except (Unreachable, Unavailable) as error:
+            return None, False, False, error.message
         except ClusterError as error:
             raise ClusterError(
                 f"the hub {params['hub']} cannot be asked: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
@@ -123,11 +125,32 @@ class ActionModule(StandbyAction):
                     words += filter(None, [runs_of_hub.words])
                 wrong += self.copy_faults(params, source, target, own, there)[0]
                 wrong += fencing.restarters(source.cluster, source.spec.namespace, source.spec.federation)
+                wrong += filter(None, [self._room_fault(source)])
         elif plan.promote:
             wrong += self._claim_faults(target, there)
         if plan.promote and not wrong:
             self._look(target)
         return wrong
+
+    def _fence(self, params: dict[str, Any], end: End) -> dict[str, Any]:
+        """Stop the hub. What may have changed since the plan, while the lease was waited for, is judged once more before."""
+        spec = end.spec
+        if params["plan"]["copy"]:
+            own = term_record.read(end.cluster, spec.namespace)
+            judged = self._judge_runs(end, abandon=params["abandon_runs"]) if own is None or own.state == ACTIVE else Verdict()
+            if judged.fault:
+                raise ClusterError(f"{judged.fault}. Nothing was changed.")
+        changed = self.fence(end, params["plan"]["number"], params["hub"], params["wait_timeout"])
+        if not params["plan"]["copy"] and (again := fencing.restarters(end.cluster, spec.namespace, spec.federation)):
+            raise ClusterError(f"{end.host} is stopped. But {'; '.join(again)}. Then run the playbook again, which stops it if it was started.")
+        return {"changed": changed, "msg": f"{end.host} is fenced: none of its pods runs"}
+
+    @staticmethod
+    def _room_fault(source: End) -> str:
+        """Whether the hub's volume has the room for a copy of the database. Where its SuperLink is down, the copy finds out."""
+        if superlink_state(source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace)) is not None:
+            return ""
+        return copying.room_fault(source.host, Volume(source.cluster, source.spec.namespace, superlink.POD).ask("measure"))
 
     @staticmethod
     def _judge_runs(source: End, *, abandon: bool) -> Verdict:
@@ -158,7 +181,8 @@ class ActionModule(StandbyAction):
         ]
 
     @staticmethod
-    def _lines(hub: str, standby: str, plan: Failover, there: Term | None, lost: str) -> list[str]:
+    def _lines(params: Mapping[str, Any], standby: str, plan: Failover, there: Term | None, lost: str) -> list[str]:
+        hub = params["hub"]
         copied = there.copied if there else ""
         lines = []
         if plan.fence:
@@ -166,7 +190,8 @@ class ActionModule(StandbyAction):
         elif lost:
             lines.append(f"go on without {hub}, which is not fenced until this playbook or federated.flower.standby reaches it ({lost})")
         if plan.copy:
-            lines.append(f"copy {hub} to {standby} once more, so that nothing is lost")
+            without = "" if params["outputs"] else f". The outputs of runs are not copied (flower_standby_outputs is false): they stay on {hub}"
+            lines.append(f"copy {hub} to {standby} once more, so that nothing is lost{without}")
         elif plan.promote:
             lines.append(f"use the copy of {copied}: what {hub} did since is lost")
         lines.append(f"have {standby} serve in term {plan.number}" if plan.promote else f"{standby} serves in term {plan.number} already")
@@ -182,6 +207,8 @@ class ActionModule(StandbyAction):
                 return {"changed": False, "msg": f"{target.host} serves in term {there.number} already"}
             words, copied = self._prepare(params, target, there)
             volumes = hub_volumes.read(target.cluster, spec, Volumes(), with_outputs=True)
+            if spec.outputs_enabled and not (params["outputs"] and (plan["copy"] or (there is not None and there.hub_outputs))):
+                volumes = replace(volumes, outputs=hub_volumes.UNCOPIED)
         except ClusterError as error:
             if not (plan["fence"] and plan["promote"]):
                 raise

@@ -50,7 +50,7 @@ class ActionModule(StandbyAction):
         **DESCRIBED,
         "hub": {"type": "str", "required": True},
         "hub_described": {"type": "dict", "required": True},
-        "state": {"type": "str", "choices": ["present", "followed", "absent"], "default": "present"},
+        "state": {"type": "str", "choices": ["checked", "present", "followed", "absent"], "default": "present"},
         "seconds": {"type": "int", "default": 3600},
         "interval": {"type": "float", "default": 5.0},
     }
@@ -65,7 +65,20 @@ class ActionModule(StandbyAction):
             if params["state"] == "followed":
                 return self._follow(params, target)
             with self.other(params["hub"], params["hub_described"]) as source:
+                if params["state"] == "checked":
+                    return self._look(params, source, target, there)
                 return self._copy(params, source, target, there)
+
+    def _look(self, params: dict[str, Any], source: End, target: End, there: Term | None) -> dict[str, Any]:
+        """Whether the standby may be written to. Where a hub has to be fenced first, the copy does that, and says what is wrong then."""
+        own = term_record.read(source.cluster, source.spec.namespace)
+        plan = terms.copy_plan(source.host, target.host, own, there)
+        wrong = [plan.fault] if plan.fault else self.copy_faults(params, source, target, own, there)[0]
+        if wrong and not plan.fence:
+            raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
+        if not wrong:
+            look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
+        return {"changed": False, "ready": not wrong, "msg": "; ".join(wrong) or f"{target.host} can be the standby of {source.host}"}
 
     def _leave(self, params: dict[str, Any], target: End, there: Term | None) -> dict[str, Any]:
         """Whether this host may be removed; its hub forgets it."""
@@ -223,7 +236,10 @@ class ActionModule(StandbyAction):
             return ""
         (serves,) = set(ends) - {fenced}
         if not self.check:
-            self.fence(ends[fenced], number, serves, params["wait_timeout"])
+            end = ends[fenced]
+            self.fence(end, number, serves, params["wait_timeout"])
+            if again := fencing.restarters(end.cluster, end.spec.namespace, end.spec.federation):
+                raise ClusterError(f"{fenced} is stopped. But {'; '.join(again)}. Nothing was copied.")
         return f", after {fenced} {'would be' if self.check else 'was'} fenced"
 
     def _swap(self, end: End, former: Term | None, term: Term) -> None:

@@ -59,6 +59,7 @@ options:
   state:
     description:
       - The step.
+      - V(fenced) judges active runs once more. A hub that a GitOps controller would start again is stopped, and is an error.
     type: str
     choices: [planned, fenced, promoted]
     required: true

@@ -61,10 +61,11 @@ options:
     required: true
   state:
     description:
+      - V(checked) looks whether this host can be the standby, and changes nothing.
       - V(present) copies once. V(followed) copies whenever something has happened, for O(seconds), or until another hub serves.
       - V(absent) checks that this host can be removed, and has the hub forget it. A copy that was never completed can be removed as well.
     type: str
-    choices: [present, followed, absent]
+    choices: [checked, present, followed, absent]
     default: present
   seconds:
     description:
@@ -150,6 +151,10 @@ outputs:
   description: Numbers of files that were copied, removed, left out, and that changed while they were read.
   returned: success, when a copy was made
   type: dict
+ready:
+  description: Whether the standby can be written to at once. If not, the hub that is to be fenced first, or what is wrong, is in RV(msg).
+  returned: success, if O(state=checked)
+  type: bool
 removable:
   description: Whether there is a standby to remove.
   returned: success, if O(state=absent)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ _FIRST_PAUSE = 0.2  # seconds
 _LONGEST_PAUSE = 1.0
 _GROWTH = 1.4
 _LOOK = 3.0  # seconds between two looks at the pods of what is not ready
+_SLACK = 10.0  # seconds that a kubelet may take to report the end of a pod
 _EVENTS = 3
 _PODS = 3
 _MESSAGE = 600  # characters of what a container said last
@@ -241,6 +243,12 @@ class Waiter:
                 reported += f"; {one.get('message', '')}"
         return reported + "".join(f"; {words}" for words in self._ending_pods(obj))
 
+    def _is_late(self, pod: Mapping[str, Any]) -> bool:
+        """Whether a pod should have ended: its grace period is over, which C(deletionTimestamp) is the end of, by the clock of the API server."""
+        until = pod["metadata"].get("deletionTimestamp")
+        now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=(self.cluster.skew or 0) - _SLACK)
+        return bool(until) and datetime.datetime.fromisoformat(until.replace("Z", "+00:00")) < now
+
     def _ending_pods(self, obj: Mapping[str, Any]) -> list[str]:
         """The pods that were to end with an object, or that keep it, and have not ended: sentences."""
         labels = query(((obj.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}) if obj["kind"] in _SELECTOR_KINDS else ""
@@ -251,7 +259,7 @@ class Waiter:
             pods = self.cluster.list("v1", "Pod", place, labels=labels or None)
         except (ApiError, Unreachable):
             return []
-        ending = [pod for pod in pods if pod["metadata"].get("deletionTimestamp")]
+        ending = [pod for pod in pods if self._is_late(pod) and (obj["kind"] != "PersistentVolumeClaim" or _mounts(pod, obj))]
         return [
             f"pod {pod['metadata']['name']} on node {node} should have ended at {pod['metadata']['deletionTimestamp']}: does the node answer? If it is lost "
             f"for good, delete its Node (kubectl delete node {node}), and Kubernetes removes its pods"
@@ -290,6 +298,11 @@ def pod_faults(pod: dict[str, Any]) -> list[str]:
     if not faults and status.get("message"):
         faults.append(str(status["message"]))
     return faults
+
+
+def _mounts(pod: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
+    volumes = pod["spec"].get("volumes") or []
+    return any((one.get("persistentVolumeClaim") or {}).get("claimName") == claim["metadata"]["name"] for one in volumes)
 
 
 def _last_seen(event: dict[str, Any]) -> str:

@@ -137,8 +137,10 @@ def events(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure(request: dict[str, Any]) -> dict[str, Any]:
-    """Bytes of the database, about as many as a copy has."""
-    return {"size": size_of(DATABASE) + size_of(f"{DATABASE}-wal")}
+    """Bytes of the database, about as many as a copy has, and bytes that are free, with those of a copy that a killed run left."""
+    left = sum(size_of(path) for path in COPIES.values())
+    there = os.statvfs(os.path.dirname(DATABASE))
+    return {"size": size_of(DATABASE) + size_of(f"{DATABASE}-wal"), "free": there.f_bavail * there.f_frsize + left}
 
 
 def send(request: dict[str, Any]) -> dict[str, Any]:

@@ -95,6 +95,14 @@ def parted(path: str) -> list[str]:
     return parts
 
 
+def loosen(folder: int) -> None:
+    """Have a folder writable for its owner, which is this program's user: inputs are locked, and apps lock what they like."""
+    mode = stat.S_IMODE(os.fstat(folder).st_mode)
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        with contextlib.suppress(OSError):  # of someone else: what is done in it says so
+            os.chmod(folder, mode | stat.S_IRWXU)
+
+
 def opened_folder(root: int, folders: list[str], *, make: bool) -> int:
     """A folder, none of whose parents is a link. With C(make) it is made, in place of anything else of that name."""
     at = os.dup(root)
@@ -105,6 +113,7 @@ def opened_folder(root: int, folders: list[str], *, make: bool) -> int:
             if not make:
                 os.close(at)
                 raise
+            loosen(at)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=at)
             os.mkdir(name, dir_fd=at)
@@ -182,6 +191,7 @@ def unpack(root: int, request: Request) -> dict[str, Any]:
             os.utime(staged, ns=(changed, changed), dir_fd=staging, follow_symlinks=False)
             folder = opened_folder(root, folders, make=True)
             try:
+                loosen(folder)
                 with contextlib.suppress(OSError):
                     os.rmdir(name, dir_fd=folder)  # an empty folder of a file that was below it
                 os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=folder)
@@ -195,16 +205,22 @@ def unpack(root: int, request: Request) -> dict[str, Any]:
 
 
 def remove(root: int, request: Request) -> dict[str, Any]:
-    """Remove files, and the folders that are empty then."""
+    """Remove files, and the folders that are empty then. The answer has how many are still there."""
+    kept = 0
     for path in request["paths"]:
         folders = parted(path)
         name = folders.pop()
-        with contextlib.suppress(OSError):
+        try:
             folder = opened_folder(root, folders, make=False)
             try:
+                loosen(folder)
                 os.unlink(name, dir_fd=folder)
             finally:
                 os.close(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # it is gone
+        except OSError:
+            kept += 1
         while folders:
             name = folders.pop()
             try:
@@ -212,12 +228,13 @@ def remove(root: int, request: Request) -> dict[str, Any]:
             except OSError:
                 continue
             try:
+                loosen(folder)
                 os.rmdir(name, dir_fd=folder)
             except OSError:
                 break
             finally:
                 os.close(folder)
-    return {}
+    return {"kept": kept}
 
 
 def tidy(root: int, request: Request) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..kube.api_errors import Unreachable
+from ..kube.api_errors import Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..manifests.superlink import POD
 from . import in_pod, pod_program
@@ -181,7 +181,7 @@ class FlowerCLI:
             step = {"wait_online": list(wait_for), "connection": CONNECTION, "seconds": part}
             try:
                 (answer,) = self.do([step], seconds=part + 60)
-            except Unreachable:  # it only reads, so it can be repeated
+            except (Unreachable, Unavailable):  # it only reads, so it can be repeated
                 if time.monotonic() >= min(deadline, heard + _UNANSWERED):
                     raise
                 time.sleep(1)  # one that refuses connections does so at once

@@ -447,6 +447,15 @@ def inputs(root: int) -> Iterator[dict[str, Any]]:
         os.close(home)
 
 
+def inputs_used(root: int, digest: str) -> float:
+    """When inputs were last handed to a run; 0 if they are not there."""
+    found = [0.0]
+    for name in (digest, _part(digest)):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            found.append(os.stat(f"{INPUTS}/{name}", dir_fd=root, follow_symlinks=False).st_mtime)
+    return max(found)
+
+
 def _part(digest: str) -> str:
     return f".{digest}.part"
 
@@ -720,7 +729,9 @@ def serve(request: dict[str, Any], root: int) -> None:
             why = "it was handed to another run meanwhile" if is_handed else fault(delete, root, run)
             print(json.dumps({"run": run, "fault": why}))
         for name in request.get("inputs", []):
-            print(json.dumps({"inputs": name, "fault": fault(discard_from, root, name)}))
+            is_handed = inputs_used(root, name) > request["used"].get(name, _EVER)
+            why = "they were handed to another run meanwhile" if is_handed else fault(discard_from, root, name)
+            print(json.dumps({"inputs": name, "fault": why}))
     else:
         print(json.dumps({"room": room(root)}))
 

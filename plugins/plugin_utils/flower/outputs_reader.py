@@ -294,7 +294,7 @@ class Reader:
         Args:
             run_ids: of the runs.
             inputs: names of inputs.
-            used: run id -> C(Stored.used) when it was decided to delete them. What was handed to another run since then stays.
+            used: run id, or name of inputs -> C(used) when it was decided to delete them. What was handed to another run since then stays.
 
         Returns:
             Run id or name of inputs -> why some could not be deleted.

@@ -14,7 +14,12 @@ from ..base.errors import ClusterError
 
 
 class Unreachable(ClusterError):
-    """No answer from the API server: name, route, port, TLS or time."""
+    """No answer from the API server: name, route, port, TLS or time.
+
+    C(unsure): it was a write that is not repeated, and may have been carried out.
+    """
+
+    unsure = False
 
 
 class AuthError(ClusterError):
@@ -44,7 +49,9 @@ class ExecBroken(ApiError):
 
 
 class Unavailable(ApiError):
-    """500, 502, 503 or 504: the API server, or what is before it, cannot answer now."""
+    """500, 502, 503 or 504: the API server, or what is before it, cannot answer now. C(unsure): see C(Unreachable)."""
+
+    unsure = False
 
 
 class NotFound(ApiError):

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from ..base import kinds
 from .access_fields import with_credentials
-from .api_errors import ERRORS, ApiError, AuthError, NotFound, NotServed, Unauthorized, Unreachable, status_of
+from .api_errors import ERRORS, ApiError, AuthError, NotFound, NotServed, Unauthorized, Unavailable, Unreachable, status_of
 from .auth import Access, resolve
 from .exec import PROTOCOLS, Exec, ExecResult
 from .explain import explain, nothing_sent, one_line, worth_repeating
@@ -45,6 +45,7 @@ APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML; API servers before
 # Cluster has a method named list; inside the class the builtin is reached by these names.
 Objects = list[dict[str, Any]]
 Answers = list[bool]
+Lost = TypeVar("Lost", Unreachable, Unavailable)
 
 _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
@@ -212,7 +213,7 @@ class Cluster:
             except (HTTPError, OSError) as error:
                 if worth_repeating(error) and (repeatable or nothing_sent(error)) and self._pauses(attempt, deadline):
                     continue
-                raise self._unreachable(error) from error
+                raise self._lost(self._unreachable(error), repeatable) from error
             status = response.status
             self._note_clock(sent, response.headers.get("Date"))
             if "Warning" in response.headers:
@@ -234,7 +235,13 @@ class Cluster:
                     deadline += time.monotonic() - before  # plugins have their own limit
                     continue
                 raise self._unauthorized()
-            raise self._api_error(method, path, status, response.data)
+            failed = self._api_error(method, path, status, response.data)
+            raise self._lost(failed, repeatable) if isinstance(failed, Unavailable) else failed
+
+    def _lost(self, error: Lost, repeatable: bool) -> Lost:
+        """An API server that did not answer for as long as it was tried is not tried that long again until it does."""
+        self._answered, error.unsure = False, not repeatable
+        return error
 
     def _pauses(self, attempt: int, deadline: float, retry_after: str | None = None) -> bool:
         """Wait before the next attempt; False, at once, if there is none or it would be too late."""
@@ -619,7 +626,9 @@ def _write_query(dry_run: bool) -> dict[str, str]:
 
 
 def _retry_after(header: str | None, default: float) -> float:
+    """Seconds before the next attempt. What an API server asks for may be less than what is waited anyway, or no number."""
     try:
-        return max(float(header or default), 0.0)
+        asked = float(header or 0)
     except ValueError:
         return default
+    return asked if asked > default else default

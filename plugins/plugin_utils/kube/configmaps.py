@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
 from ..marks.proof import holder, is_managed, may_delete
-from .api_errors import Conflict, NotFound
+from .api_errors import Conflict, NotFound, Unavailable, Unreachable
 from .client import Cluster
 
 # A controller that loses a race waits and tries again; this many losses in a row mean that something else is wrong.
 ATTEMPTS = 20
+_AGAIN = 1.0  # seconds
 
 Outcome = TypeVar("Outcome")
 
@@ -84,15 +85,16 @@ def remove(cluster: Cluster, namespace: str, name: str, federation: str) -> bool
     return True
 
 
-def retry_on_conflict(what: str, attempt: Callable[[], Outcome]) -> Outcome:
+def retry_on_conflict(what: str, attempt: Callable[[], Outcome], *, unsure: bool = True) -> Outcome:
     """Call C(attempt), which reads, changes and writes, until no other write is in between.
 
     Args:
         what: what is written, for the error.
-        attempt: raises Conflict when someone else was faster.
+        attempt: raises Conflict when someone else was faster. It has the same effect when its last write was carried out, which it sees.
+        unsure: whether it is called again if the API server did not answer to a write. Reads are repeated by the connection.
 
     Raises:
-        ClusterError: when that happened C(ATTEMPTS) times.
+        ClusterError: when that happened C(ATTEMPTS) times, or the API server does not answer.
     """
     for number in range(ATTEMPTS):
         try:
@@ -100,6 +102,10 @@ def retry_on_conflict(what: str, attempt: Callable[[], Outcome]) -> Outcome:
         except Conflict:
             # Read again after a moment that differs between the contenders.
             time.sleep(random.uniform(0, 0.05) * (number + 1))
+        except (Unreachable, Unavailable) as error:
+            if not (unsure and error.unsure) or number == ATTEMPTS - 1:
+                raise
+            time.sleep(_AGAIN)  # until the next attempt, which waits for an answer
     raise ClusterError(
         f"{what} changed {ATTEMPTS} times while it was being written; "
         "is another run active? Run again when it is complete"

@@ -120,7 +120,7 @@ class Lease:
         Raises:
             Lost: someone else holds it.
         """
-        return retry_on_conflict(self.what, self._renew)
+        return retry_on_conflict(self.what, self._renew, unsure=False)
 
     def give_back(self) -> bool:
         """Delete it; False when it was gone.
@@ -129,7 +129,7 @@ class Lease:
             Lost: someone else holds it.
         """
         try:
-            return retry_on_conflict(self.what, self._give_back)
+            return retry_on_conflict(self.what, self._give_back, unsure=False)
         except Forbidden:
             if has_projects(self.cluster):
                 return False  # it went with its project

@@ -116,6 +116,21 @@ def is_part(obj: Mapping[str, Any], namespace: str) -> bool:
     return sets.set_id(NAME, namespace) in (labels.get(sets.PART_OF), labels.get(sets.ID_LABEL))
 
 
+def serves_all(spec: NetworkSiteSpec) -> bool:
+    """Whether the controller serves the Sites of all namespaces, as an operator's always does."""
+    return spec.install == "operator" or spec.scope == "cluster"
+
+
+def operator_label(namespace: str) -> str:
+    """A selector of what Operator Lifecycle Manager has installed for the operator in a namespace (operator-framework/api, «OperatorKey»)."""
+    return f"operators.coreos.com/{PACKAGE}.{namespace}"
+
+
+def is_older(obj: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    """Whether an object was there before the record of this collection's."""
+    return text(obj["metadata"].get("creationTimestamp")) < text(record["metadata"].get("creationTimestamp"))
+
+
 def why_stays(live: Mapping[str, Any] | None, left: Iterable[Mapping[str, Any]], unseen: str = "") -> str:
     """Why the namespace of a removed controller stays; empty when it is deleted.
 
@@ -152,7 +167,7 @@ def strange(
     others = [
         one for one in deployments if one["metadata"]["namespace"] != home(spec) and not _serves_one_namespace(one)
     ]
-    whole = spec.install == "operator" or spec.scope == "cluster"
+    whole = serves_all(spec)
     written = spec.install == "manifests" and definition is not None and not proof.has_written(definition)
     if not written and not (whole and others):
         return ""

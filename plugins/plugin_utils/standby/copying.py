@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..apply.engine import apply_objects
-from ..backup import database, hub_objects, volume_pod
+from ..backup import database, database_program, hub_objects, volume_pod
 from ..backup.database import Copy, Volume
 from ..backup.volume_files import Place
 from ..base.errors import ClusterError
@@ -197,6 +197,22 @@ def copy(
     return done
 
 
+def room_fault(hub: str, measured: Mapping[str, Any]) -> str:
+    """Why the database cannot be copied for lack of room on the hub's volume: a sentence; empty if it can. Pure.
+
+    Args:
+        hub: inventory name of the hub.
+        measured: bytes of its database, and those that are free there (C(database_program.measure)).
+    """
+    needed = int(measured["size"]) + database_program.SPARE
+    if measured["free"] >= needed:
+        return ""
+    return (
+        f"{hub}: a copy of its database needs {readable(needed)} on the SuperLink's volume, and {readable(measured['free'])} are free: enlarge the claim "
+        f"{superlink.CLAIM}, and set superlink_storage_size"
+    )
+
+
 def moment() -> str:
     """Now, as a record has it."""
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -285,6 +301,8 @@ def _objects(source: End, target: End) -> list[dict[str, str]]:
 
 def _is_issued(target: End) -> bool:
     """Whether the standby has served before, with a certificate that cert-manager in its cluster keeps."""
+    if target.cluster.get("v1", "Secret", certificate.SECRET, target.spec.namespace) is None:
+        return False
     try:
         return target.cluster.get(certificate.API, certificate.KIND, certificate.NAME, target.spec.namespace) is not None
     except NotServed:

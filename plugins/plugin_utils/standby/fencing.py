@@ -38,6 +38,11 @@ def serves(hub: Cluster, namespace: str) -> bool:
     return item is not None and item["spec"].get("replicas", 1) > 0
 
 
+def is_stopped(hub: Cluster, namespace: str, federation: str) -> bool:
+    """Whether none of its workloads is to have a pod."""
+    return not any(item["spec"].get("replicas", 1) for item in workloads(hub, namespace, federation))
+
+
 def restarters(hub: Cluster, namespace: str, federation: str) -> list[str]:
     """Why a hub would not stay stopped: a sentence for each workload that a GitOps controller applies as well."""
     return [

@@ -18,6 +18,8 @@ from ..spec.hub_spec import HubSpec
 from .terms import STANDBY, Term
 
 _CLAIM = "PersistentVolumeClaim"
+#: In the record of a hub that began to serve without the outputs of runs which the former hub has.
+UNCOPIED = "not copied"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ def fault(hub: str, standby: str, known: Volumes, live: Volumes, there: Term | N
     changed = [what for what, (before, now) in pairs.items() if before and before != now]
     if not changed:
         return ""
+    if changed == ["outputs of runs"] and known.outputs == UNCOPIED:
+        return (
+            f"{hub} began to serve without the outputs of runs that {standby} has, and a copy would delete these. Fetch from {standby} what you need, or "
+            "copy without outputs: -e flower_standby_outputs=false. To have them deleted: -e flower_standby_accept_volumes=true"
+        )
     way = ""
     if there is not None and there.state == STANDBY and there.copied:
         way = f"If the copy of {there.copied} on {standby} is right, use it: fail over with -e flower_failover_hub_lost=true. "

@@ -26,7 +26,8 @@ class Copied:
     Attributes:
         files: how many were sent.
         size: bytes that were sent.
-        removed: how many were removed.
+        removed: how many were to be removed.
+        kept: how many of them could not be.
         left: how many cannot be copied, since they are links or cannot be read.
         changing: how many changed while they were read; the next copy has them.
     """
@@ -34,19 +35,21 @@ class Copied:
     files: int = 0
     size: int = 0
     removed: int = 0
+    kept: int = 0
     left: int = 0
     changing: int = 0
 
     @property
     def changed(self) -> bool:
         """Whether anything was."""
-        return bool(self.files or self.removed)
+        return bool(self.files or self.removed > self.kept)
 
     @property
     def words(self) -> str:
         """For people."""
         said = f"{self.files} files of outputs, {readable(self.size)}"
-        said += f", {self.removed} removed" if self.removed else ""
+        said += f", {self.removed - self.kept} removed" if self.removed else ""
+        said += f", {self.kept} that cannot be removed" if self.kept else ""
         said += f", {self.changing} that are being written follow with the next copy" if self.changing else ""
         return said + (f", {self.left} left out, which are links or cannot be read" if self.left else "")
 
@@ -68,16 +71,32 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
     target.ask("tidy")
     send, gone = wanted(there, target.files())
     done = Copied(left=len(there.others))
-    for start in range(0, len(gone), MOST):
-        target.ask("remove", paths=gone[start : start + MOST])
-    done.removed = len(gone)
+    (room,) = target.ask("room")
+    first = gone if sum(there.known[path][0] for path in send) > room["free"] else in_the_way(send, gone)
+    _remove(target, first, done)
     broken = _send(source, target, send, there.known, done, say)
     if broken:  # once more, from what they are now: one that an app appends to all the time would never be copied
         known = source.files().known
         broken = _send(source, target, [path for path in broken if path in known], known, done, say)
     done.changing = len(broken)
+    # Afterwards: what replaces them, such as the next checkpoint of a run, is there now.
+    kept = {*first}
+    _remove(target, [path for path in gone if path not in kept], done)
     target.ask("tidy")
     return done
+
+
+def in_the_way(send: Sequence[str], gone: Sequence[str]) -> list[str]:
+    """Of what is gone: files in folders whose place a file takes. Pure."""
+    files = {*send}
+    return [path for path in gone if any(path[:at] in files for at, letter in enumerate(path) if letter == "/")]
+
+
+def _remove(target: Place, paths: Sequence[str], done: Copied) -> None:
+    for start in range(0, len(paths), MOST):
+        (answer,) = target.ask("remove", paths=paths[start : start + MOST])
+        done.kept += answer["kept"]
+    done.removed += len(paths)
 
 
 def _send(

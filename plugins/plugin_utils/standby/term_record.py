@@ -64,6 +64,8 @@ def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None,
         item = cluster.get("v1", "ConfigMap", TERM, namespace)
         where = f"{cluster.name}: ConfigMap {namespace}/{TERM}"
         found = terms.parse((item.get("data") or {}).get(_KEY, ""), where) if item else None
+        if found == term:
+            return  # an attempt before, whose answer was lost
         if found != former:
             shown = f"{found.state} in term {found.number}" if found else "gone"
             raise ClusterError(f"{where} was changed while the hub was copied, and is {shown}: it is not replaced. Does a failover run?")

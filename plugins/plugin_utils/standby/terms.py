@@ -167,7 +167,7 @@ class Failover:
     fault: str = ""
 
 
-def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, *, reached: bool) -> Failover:
+def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, *, reached: bool, runs: bool = False) -> Failover:
     """What a failover has to do.
 
     Args:
@@ -176,6 +176,7 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         own: the record of the hub; None for none, or one that cannot be read.
         other: the record of the standby.
         reached: whether the hub's cluster answers.
+        runs: whether a hub whose record says that it is fenced is not stopped: the fence was interrupted, or someone started it again.
     """
     before, there = own.number if own else 0, other.number if other else 0
     if other is not None and other.state == ACTIVE:
@@ -184,7 +185,7 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         if own is not None and own.state == ACTIVE and before > there:
             return Failover(there, fault=f"{standby} says that it serves in term {there}, and {hub} serves in a newer one, {before}. Run "
                                          "federated.flower.standby first: it fences and copies")
-        return Failover(there, fence=reached and (own is None or own.state == ACTIVE))
+        return Failover(there, fence=reached and (own is None or own.state == ACTIVE or (own.state == FENCED and runs)))
     if reached:
         if own is not None and own.state == STANDBY:
             return Failover(there, fault=f"{hub} is a standby itself, of {own.serves}: it cannot hand over. Check the groups of the inventory")

@@ -20,6 +20,8 @@ DONE = {**JOB, "status": {"conditions": [{"type": "Complete", "status": "True"}]
 class Cluster:
     """It answers what it is given, one after the other, the last one for ever."""
 
+    skew = None
+
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
         self.pods: list[Any] = []
@@ -63,8 +65,12 @@ def test_a_pod_on_a_lost_node_is_named_with_the_way_out(kind: str) -> None:
     name, place = ("n", None) if kind == "Namespace" else ("s", "n")
     live = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": place, "uid": "u"}, "spec": {"selector": {"matchLabels": {"app": "s"}}}}
     one = waiter(0.1, live)
-    pods = [("s-0", {"deletionTimestamp": "2026-11-26T10:00:00Z"}), ("s-1", {})]
-    one.cluster.pods = [{"metadata": {"name": pod, **more}, "spec": {"nodeName": "gpu-7"}} for pod, more in pods]  # type: ignore[attr-defined]
+    late, early = ({"deletionTimestamp": when} for when in ("2026-11-26T10:00:00Z", "2999-01-01T00:00:00Z"))  # the end of the grace period
+    mounts, other = ([{"persistentVolumeClaim": {"claimName": claim}}] for claim in ("s", "other"))
+    pods = [("s-0", late, mounts), ("s-1", {}, mounts), ("s-2", early, mounts), ("x", late, other)]
+    one.cluster.pods = [  # type: ignore[attr-defined]
+        {"metadata": {"name": pod, **more}, "spec": {"nodeName": "gpu-7", "volumes": volumes}} for pod, more, volumes in pods
+    ]
     (why,) = one.until_gone([live]).values()
     assert ("pod s-0 on node gpu-7 should have ended" in why and "kubectl delete node gpu-7" in why) is (kind != "Secret")
-    assert "s-1" not in why
+    assert "s-1" not in why and "s-2" not in why and ("pod x" in why) is (kind in ("Namespace", "StatefulSet"))

@@ -109,6 +109,13 @@ def test_no_room_and_no_database(volume, monkeypatch):
     assert "in memory" in database_program.copy({})["fault"]
 
 
+def test_the_room_is_measured(volume, monkeypatch):
+    monkeypatch.setattr(database_program.os, "statvfs", lambda path: types.SimpleNamespace(f_bavail=10, f_frsize=100))
+    (volume / "state.db.backup").write_bytes(bytes(50))  # of a run that was killed; the next copy overwrites it
+    found = database_program.measure({})
+    assert found["free"] == 1050 and found["size"] >= (volume / "state.db").stat().st_size
+
+
 @pytest.mark.parametrize(("arrived", "free", "fault"), [(0, 3000, True), (0, 4000, False), (4000, 0, False), (3000, 500, True), (9000, 0, False)])
 def test_what_a_killed_run_left_behind_takes_no_room(volume, monkeypatch, arrived, free, fault):
     monkeypatch.setattr(database_program, "SPARE", 0)

@@ -329,6 +329,17 @@ def test_inputs_are_no_run_and_can_be_deleted(root, folder):
     assert reader_of(root / "7").delete([], [found.name]) == {}, "without the folder there is nothing to delete"
 
 
+def test_inputs_that_were_handed_to_a_run_since_the_list_was_made_stay(root, folder):
+    work = sending(root, folder)
+    work.send()
+    reader = reader_of(root)
+    (found,) = reader.inputs()
+    os.utime(root / "inputs" / found.name, (found.used + 1, found.used + 1))  # as the offer for a run does
+    refused = {found.name: "they were handed to another run meanwhile"}
+    assert reader.delete([], [found.name], {found.name: found.used}) == refused and len(reader.inputs()) == 1
+    assert reader.delete([], [found.name], {found.name: found.used + 1}) == {} and reader.inputs() == []
+
+
 @pytest.mark.parametrize("name", ["..", "", "A" * 64, "1" * 63])
 def test_inputs_have_a_name_that_is_a_hash(root, name):
     with pytest.raises(FlowerError, match="ended with code 1"):

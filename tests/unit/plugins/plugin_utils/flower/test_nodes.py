@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import cli
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ERRORS, Unreachable
 
 IDLE = 30  # seconds after which a connection without data is closed
 LOCKED = cli.Answer(False, {}, "database is locked")
@@ -23,9 +23,9 @@ def listed(status: str) -> cli.Answer:
 
 
 class Hub(cli.FlowerCLI):
-    """Its answers, each at the end of what was asked for; C(None): the connection is lost after a second."""
+    """Its answers, each at the end of what was asked for; C(None): the connection is lost after a second; a status: that of a load balancer, at once."""
 
-    def __init__(self, answers: Iterator[cli.Answer | None]) -> None:
+    def __init__(self, answers: Iterator[cli.Answer | int | None]) -> None:
         super().__init__(SimpleNamespace(name="hub"), "flower")
         self.answers, self.now = answers, 0.0
         self.waits: list[float] = []
@@ -35,6 +35,8 @@ class Hub(cli.FlowerCLI):
         self.waits.append(wait)
         assert seconds == wait + 60
         answer = next(self.answers)
+        if isinstance(answer, int):
+            raise ERRORS[answer]("hub", "exec python", answer, {})
         self.sleep(1 if answer is None else wait)
         if answer is None or wait > IDLE:
             raise Unreachable("hub: exec python: the connection was closed before the command ended.")
@@ -49,7 +51,7 @@ class Hub(cli.FlowerCLI):
 
 @pytest.fixture
 def hub(monkeypatch):
-    def made(*answers: cli.Answer | None, forever: bool = False) -> Hub:
+    def made(*answers: cli.Answer | int | None, forever: bool = False) -> Hub:
         found = Hub(iter(lambda: answers[0], object()) if forever else iter(answers))
         monkeypatch.setattr(cli, "time", found)
         return found
@@ -58,9 +60,9 @@ def hub(monkeypatch):
 
 
 def test_a_long_wait_is_never_silent_for_long(hub):
-    cli_ = hub(listed("offline"), LOCKED, None, listed("offline"), listed("online"))
+    cli_ = hub(listed("offline"), LOCKED, None, 502, 503, 500, listed("offline"), listed("online"))
     assert cli_.nodes(["1"], 300) == {"1": {"node-id": 1, "status": "online"}}
-    assert max(cli_.waits) <= 20 and len(cli_.waits) == 5
+    assert max(cli_.waits) <= 20 and len(cli_.waits) == 8
 
 
 def test_a_node_that_stays_away_is_returned_when_the_time_is_over(hub):

@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
     ApiError,
     AuthError,
     Unauthorized,
+    Unavailable,
     Unreachable,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import resolve
@@ -258,6 +259,36 @@ def test_the_time_limit_holds_for_all_attempts_together() -> None:
             with pytest.raises((Unreachable, ApiError), match="c: "):
                 cluster.request("GET", "/version")
             assert time.monotonic() - began < 5  # 6 s is one answer that is waited for, 8 s are ten attempts
+
+
+@pytest.mark.parametrize(("header", "pause"), [(None, 2.0), ("0", 2.0), ("nan", 2.0), ("1", 2.0), ("5", 5.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 2.0)])
+def test_a_pause_is_never_shorter_than_ones_own(header: str | None, pause: float) -> None:
+    assert client._retry_after(header, 2.0) == pause
+
+
+def test_one_that_is_lost_is_tried_three_times_until_it_answers_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each site of a thousand would wait for it otherwise."""
+    pauses: list[float] = []
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(client.time, "sleep", sleep)
+    monkeypatch.setattr(client.time, "monotonic", lambda: now[0])
+    left = iter([200])
+    with serving(lambda handler: sending(next(left, 503), "application/json", b"{}")(handler)) as url:
+        cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)})
+        cluster.request("GET", "/version")
+        for expected in (range(8, 12), range(2, 3)):
+            pauses.clear()
+            with pytest.raises(Unavailable) as raised:
+                cluster.request("GET", "/version")
+            assert len(pauses) in expected and not raised.value.unsure
+        with pytest.raises(Unavailable) as raised:
+            cluster.request("POST", "/version", body={})
+        assert raised.value.unsure, "it may have been carried out"
 
 
 @pytest.mark.parametrize(

@@ -16,19 +16,23 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
 
 CSV = "skupper-operator.v2.1.1"
+HOME = "openshift-operators"
+SITE = {"metadata": {"name": "prod", "namespace": "someone-elses"}}
 
 
 class OpenShift(Cluster):
-    """A cluster with a Subscription, and what it has installed."""
+    """A cluster with a Subscription, and what it has installed; C(csv) is when it did."""
 
-    def __init__(self, *, ours: bool, csv: str, there: bool = True) -> None:
+    def __init__(self, *, ours: bool = True, record: bool = True, subscribed: bool = True, csv: str = "2026-11-01T10:00:09Z", sites: bool = False) -> None:
         self.name = "cluster"
-        labels = {applyset.PART_OF: applyset.set_id(controller.NAME, "openshift-operators")} if ours else {}
-        self.subscription = {
-            "metadata": {"name": "x", "namespace": "openshift-operators", "labels": labels}, "spec": {"name": controller.PACKAGE},
-            "status": {"installedCSV": csv} if csv else {},
-        }  # fmt: skip
-        self.there = there
+        labels = {applyset.PART_OF: applyset.set_id(controller.NAME, HOME)} if ours else {}
+        named = {"metadata": {"name": controller.PACKAGE, "namespace": HOME, "labels": labels}, "spec": {"name": controller.PACKAGE}}
+        self.record = {"metadata": {"creationTimestamp": "2026-11-01T10:00:00Z"}} if record else None
+        self.found = {
+            "Subscription": [named] if subscribed else [],
+            "ClusterServiceVersion": [{"metadata": {"name": CSV, "creationTimestamp": csv}}] if csv else [],
+            "Site": [SITE] if sites else [],
+        }
 
     def __enter__(self) -> OpenShift:
         return self
@@ -37,32 +41,50 @@ class OpenShift(Cluster):
         return None
 
     def get(self, _version: str, kind: str, name: str, _namespace: str | None = None) -> Any:
-        return {"metadata": {"name": name}} if kind == "Namespace" or (kind == "ClusterServiceVersion" and self.there) else None
+        return self.record if kind == "ConfigMap" else {"metadata": {"name": name}}
 
-    def list(self, _version: str, kind: str, namespace: str | None = None, **_chosen: Any) -> Any:
-        return [self.subscription] if kind == "Subscription" and namespace == "openshift-operators" else []
+    def list(self, _version: str, kind: str, namespace: str | None = None, *, labels: str | None = None, fields: str | None = None) -> Any:
+        assert labels == (f"operators.coreos.com/{controller.PACKAGE}.{HOME}" if kind == "ClusterServiceVersion" else None)
+        return [one for one in self.found[kind] if namespace in (None, one["metadata"].get("namespace", HOME))]
+
+
+def absent(site_spec: Any, cluster: OpenShift, **spec: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """Remove it: what was deleted, in order, and the warnings."""
+    action: Any = object.__new__(skupper_controller.ActionModule)
+    action.inventory_host = "site-x"
+    action._task = SimpleNamespace(check_mode=False, diff=False)
+    action.connect = lambda _host=None: cluster
+    action.is_served = lambda _cluster: True
+    asked: list[tuple[str, str]] = []
+
+    def apply(_cluster: Any, objects: list[Any], **how: Any) -> None:
+        asked.extend((one["kind"], one["metadata"]["name"]) for one in objects)
+        asked.extend([("set", how["applyset"])] if "applyset" in how else [])
+
+    action.apply = apply
+    given = {"spec": {**site_spec(cluster="site-x"), "install": "operator", **spec}, "state": "absent"}
+    result = action.execute(action._checked(action.ARGS, {}, given, ""), {})
+    return asked, result.get("warnings", [])
+
+
+SET, WHOLE = ("set", controller.NAME), [("Subscription", controller.PACKAGE), ("ClusterServiceVersion", CSV), ("set", controller.NAME)]
 
 
 @pytest.mark.parametrize(
     ("cluster", "removed"),
     [
-        (OpenShift(ours=True, csv=CSV), [CSV]),
-        (OpenShift(ours=True, csv=CSV, there=False), []),  # an administrator has deleted it
-        (OpenShift(ours=True, csv=""), []),  # it was never approved
-        (OpenShift(ours=False, csv=CSV), []),
+        (OpenShift(), WHOLE),  # the Subscription first, or it would be installed again; the record last, or a second run would not know of it
+        (OpenShift(subscribed=False), WHOLE[1:]),  # the second run
+        (OpenShift(csv=""), [WHOLE[0], SET]),  # an administrator has deleted it, or never approved it
+        (OpenShift(csv="2026-10-01T10:00:00Z"), [WHOLE[0], SET]),  # it was there before
+        (OpenShift(ours=False, record=False), [SET]),  # someone else's
     ],
 )
-def test_the_operator_goes_with_its_subscription(site_spec: Any, cluster: OpenShift, removed: list[str]) -> None:
-    action: Any = object.__new__(skupper_controller.ActionModule)
-    action.inventory_host = "site-x"
-    action._task = SimpleNamespace(check_mode=False, diff=False)
-    action.connect = lambda _host=None: cluster
-    action.is_served = lambda _cluster: False
-    asked: list[Any] = []
-    action.apply = lambda _cluster, objects, **how: asked.append((how.get("applyset"), objects))
-    spec = {**site_spec(cluster="site-x"), "install": "operator"}
-    action.execute(action._checked(action.ARGS, {}, {"spec": spec, "state": "absent"}, ""), {})
-    assert asked[0] == (controller.NAME, []), "the Subscription goes first, or it would be installed again"
-    assert [(one["kind"], one["metadata"]) for _set, objects in asked[1:] for one in objects] == [
-        ("ClusterServiceVersion", {"name": name, "namespace": "openshift-operators"}) for name in removed
-    ]
+def test_the_operator_goes_with_its_subscription(site_spec: Any, cluster: OpenShift, removed: list[Any]) -> None:
+    assert absent(site_spec, cluster) == (removed, [])
+
+
+@pytest.mark.parametrize("scope", ["cluster", "namespace"])
+def test_an_operator_serves_the_sites_of_all_namespaces(site_spec: Any, scope: str) -> None:
+    asked, warnings = absent(site_spec, OpenShift(sites=True), scope=scope)
+    assert asked == [] and "because there still are Sites: someone-elses/prod" in warnings[0]

@@ -104,6 +104,52 @@ def test_two_versions_of_a_file_are_never_mixed(volumes, monkeypatch, times, the
     assert content(standby) == {"1/model": there} and done.changing == changing
 
 
+@pytest.mark.parametrize("free", [2**40, 0])
+def test_what_replaces_a_checkpoint_is_there_before_it_is_removed(volumes, monkeypatch, free):
+    hub, standby = volumes
+    for place, number in ((hub, 6), (standby, 5)):
+        written(place, f"1/round-{number}.npz", b"weights")
+    seen, ask = [], Place.ask
+
+    def watched(self, action, data=b"", **request):
+        if action == "room":
+            return [{"free": free}]
+        if self is standby and action == "unpack":
+            seen.append(sorted(content(standby)))
+        return ask(self, action, data, **request)
+
+    monkeypatch.setattr(Place, "ask", watched)
+    done = copied(volumes)
+    assert seen == [["1/round-5.npz"] if free else []], "only where there is no room for both, it goes first"
+    assert content(standby) == {"1/round-6.npz": b"weights"} and (done.removed, done.kept) == (1, 0)
+
+
+def test_locked_folders_are_opened(volumes):
+    """Inputs are locked by the collection, and apps lock what they like. The programs' user owns both; root would not notice."""
+    hub, standby = volumes
+    for path in ("inputs/a/x", "inputs/a/y", "inputs/b/z"):
+        written(standby, path, b"old")
+    written(hub, "inputs/a/x", b"new", when=1_700_000_001_000_000_000)
+    for path in ("inputs/a/x", "inputs/a/y", "inputs/b/z", "inputs/a", "inputs/b", "inputs"):
+        (standby.folder / path).chmod(0o555)
+    done = copied(volumes)
+    assert content(standby) == {"inputs/a/x": b"new"} and (done.removed, done.kept) == (2, 0)
+    assert (standby.folder / "inputs/a").stat().st_mode & 0o700 == 0o700
+
+
+def test_what_cannot_be_removed_is_said(volumes, monkeypatch):
+    _hub, standby = volumes
+    written(standby, "1/a", b"x")
+
+    def refuse(*_arguments, **_more):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files_program.os, "unlink", refuse)
+        done = copied(volumes)
+    assert (done.removed, done.kept, done.changed) == (1, 1, False) and "1 that cannot be removed" in done.words
+
+
 def test_a_request_that_is_repeated_has_the_same_effect(volumes):
     _hub, standby = volumes
     first, last = b"x" * 10, b"y" * 5

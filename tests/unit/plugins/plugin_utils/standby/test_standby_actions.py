@@ -6,17 +6,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import superlink_failover, superlink_standby
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import held
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.database import Volume
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import record_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying, fencing
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.hub_volumes import UNCOPIED
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, FENCED, STANDBY, Term
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import SPACE, Kept, act
 
@@ -36,6 +41,7 @@ class Pair:
         self.spare.put("ConfigMap", "flower-ledger", data=self.hub.objects["ConfigMap", "flower-ledger"]["data"])
         self.spare.put("PersistentVolumeClaim", "data-superlink-0", metadata={"annotations": {volume_pod.RESTORED: "the hub hub"}})
         self.spare.put_term(COPY)
+        self.measured = {"size": 1, "free": 2**40}
 
     def act(self, module, **given):
         """For the standby."""
@@ -53,7 +59,9 @@ class Pair:
 @pytest.fixture
 def pair(parsed_hub, monkeypatch):
     monkeypatch.setattr(runs, "read_all", lambda _cli: [])
-    return Pair(parsed_hub)
+    made = Pair(parsed_hub)
+    monkeypatch.setattr(Volume, "ask", lambda _self, action: made.measured)
+    return made
 
 
 @pytest.fixture
@@ -138,7 +146,7 @@ def test_so_is_one_into_a_namespace_of_someone_else(pair):
     ({"manager": "kustomize-controller", "operation": "Apply"}, {held.TAKE_FROM: "kustomize-controller"}, False),
 ])  # fmt: skip
 def test_a_hub_that_someone_would_start_again_is_not_stopped(pair, monkeypatch, manager, notes, refused):
-    workload = {"kind": "StatefulSet", "metadata": {"name": "superlink", "managedFields": [manager], "annotations": notes}}
+    workload = {"kind": "StatefulSet", "metadata": {"name": "superlink", "managedFields": [manager], "annotations": notes}, "spec": {}}
     monkeypatch.setattr(fencing, "workloads", lambda *_place: [workload])
     if not refused:
         assert pair.plan()["plan"]["fence"]
@@ -146,6 +154,92 @@ def test_a_hub_that_someone_would_start_again_is_not_stopped(pair, monkeypatch, 
     with pytest.raises(ClusterError, match=r"StatefulSet flower/superlink as well, .*take-fields-from=.*controller\. Nothing was changed"):
         pair.plan()
     assert pair.plan(hub_lost=True)["plan"]["promote"]
+
+
+@pytest.mark.parametrize("notes", [{}, {held.TAKE_FROM: "argocd-controller"}])
+def test_one_that_comes_back_is_stopped_again(pair, monkeypatch, notes):
+    """Also if its record says already that it is fenced; whoever would start it again is named after it was stopped."""
+    stopped = []
+    manager = {"manager": "argocd-controller", "operation": "Apply"}
+    workload = {"kind": "StatefulSet", "metadata": {"name": "superlink", "managedFields": [manager], "annotations": notes}, "spec": {"replicas": 1}}
+    monkeypatch.setattr(fencing, "workloads", lambda *_place: [workload])
+    monkeypatch.setattr(Kept, "patch", lambda _self, *place: stopped.append(place), raising=False)
+    pair.hub.put_term(Term(FENCED, 2, "spare"))
+    pair.spare.put_term(Term(ACTIVE, 2, "spare", "hub"))
+    plan = pair.plan()["plan"]
+    assert plan["fence"] and not (plan["copy"] or plan["promote"])
+    fence = partial(act, superlink_failover, "hub", pair.clusters, pair.specs, hub="spare", state="fenced", plan=plan)
+    if notes:
+        assert fence()["changed"]
+    else:
+        with pytest.raises(ClusterError, match="hub is stopped. But hub: argocd-controller applies StatefulSet flower/superlink as well"):
+            fence()
+    assert len(stopped) == 1
+    workload["spec"]["replicas"] = 0
+    assert not pair.plan()["plan"]["fence"]
+
+
+def test_runs_that_begin_while_the_lease_is_waited_for_forbid_it_as_well(pair, monkeypatch):
+    plan = pair.plan()["plan"]
+    monkeypatch.setattr(runs, "read_all", lambda _cli: [{"run-id": 7, "status": "running"}])
+    monkeypatch.setattr(fencing, "workloads", lambda *_place: [])
+    fence = partial(act, superlink_failover, "hub", pair.clusters, pair.specs, hub="spare", state="fenced", plan=plan)
+    with pytest.raises(ClusterError, match=r"active runs .7.*Nothing was changed"):
+        fence()
+    assert pair.hub.term() == SERVES
+    assert fence(abandon_runs=True)["changed"] and pair.hub.term() == Term(FENCED, 2, "spare")
+
+
+@pytest.mark.parametrize(("outputs", "copy", "known", "kept"), [
+    (True, True, "", "spare-superlink-outputs"),
+    (False, True, "hub-superlink-outputs", UNCOPIED),  # flower_standby_outputs is false
+    (True, False, "hub-superlink-outputs", "spare-superlink-outputs"),
+    (True, False, "", UNCOPIED),  # it was false at each copy
+])  # fmt: skip
+def test_outputs_that_were_left_behind_are_not_deleted_by_the_next_copy(pair, copied, monkeypatch, outputs, copy, known, kept):
+    monkeypatch.setattr(volume_pod, "remove", lambda *_arguments: None)
+    pair.spare.put_term(replace(COPY, hub_outputs=known))
+    pair.spare.put("PersistentVolumeClaim", "superlink-outputs")
+    plan = pair.plan(outputs=outputs, hub_lost=not copy)
+    assert ("The outputs of runs are not copied" in plan["msg"]) is (copy and not outputs)
+    pair.hub.put_term(Term(FENCED, 2, "spare")) if copy else None
+    pair.act(superlink_failover, state="promoted", plan=plan["plan"], outputs=outputs)
+    assert pair.spare.term().hub_outputs == kept
+    # The groups are exchanged, and outputs are wanted.
+    pair.spare.put("ConfigMap", "flower-federation", data={"version": "1.41.0"})
+    back = partial(act, superlink_standby, "hub", pair.clusters, pair.specs, hub="spare")
+    pair.hub.put_term(Term(FENCED, 2, "spare"))
+    if kept == UNCOPIED:
+        with pytest.raises(ClusterError, match="spare began to serve without the outputs of runs that hub has"):
+            back()
+        back(outputs=False)
+        assert pair.spare.term().hub_outputs == UNCOPIED
+        back(accept_volumes=True)
+        assert pair.spare.term().hub_outputs == "spare-superlink-outputs"
+    else:
+        back()
+
+
+def test_room_for_the_copy_is_measured_before_the_hub_is_stopped(pair):
+    measured = {"size": 6 * 2**30, "free": 4 * 2**30}
+    assert "hub: a copy of its database needs 6.0 GiB" in copying.room_fault("hub", measured) and "superlink_storage_size" in copying.room_fault("hub", measured)
+    assert copying.room_fault("hub", {**measured, "free": 7 * 2**30}) == ""
+    pair.measured = measured
+    with pytest.raises(ClusterError, match="superlink_storage_size. Nothing was changed"):
+        pair.plan()
+
+
+@pytest.mark.parametrize(("other", "ready"), [
+    (Term(STANDBY, 1, "hub", "spare"), True),
+    (Term(ACTIVE, 2, "spare"), False),  # the hub is to be fenced first, which the copy does
+])  # fmt: skip
+def test_nothing_is_written_before_it_is_known_whose_cluster_it_is(pair, other, ready):
+    pair.spare.put_term(other)
+    assert pair.act(superlink_standby, state="checked")["ready"] is ready
+    pair.spare.put("ConfigMap", "flower-ledger", data={"ledger.json": '{"id": "another"}'})
+    pair.spare.put_term(Term(STANDBY, 1, "hub", "spare"))
+    with pytest.raises(ClusterError, match="has another hub of a federation flower, which is not replaced.*Nothing was changed"):
+        pair.act(superlink_standby, state="checked")
 
 
 def test_a_standby_that_does_not_answer_is_not_taken_for_a_lost_hub(pair):

@@ -87,6 +87,12 @@ def test_failover_plan(own, other, reached, wanted):
     assert terms.failover_plan("a", "b", own, other, reached=reached) == wanted
 
 
+def test_a_fence_that_was_interrupted_is_completed():
+    """Its record comes before the stop."""
+    assert terms.failover_plan("a", "b", FENCED_A2, ACTIVE_B2, reached=True, runs=True) == Failover(2, fence=True)
+    assert terms.failover_plan("a", "b", B1, ACTIVE_B2, reached=True, runs=True) == Failover(2), "a standby has a copy, and is not fenced"
+
+
 @pytest.mark.parametrize(("own", "other", "reached", "fault"), [
     (None, None, False, "no complete copy"),
     (None, EMPTY, False, "no complete copy"),
