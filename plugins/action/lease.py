@@ -16,7 +16,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unavailable, Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
+    Forbidden,
+    Unavailable,
+    Unreachable,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import block, parent
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record

@@ -27,9 +27,9 @@ _PARAMETER = {
     "partition": "first_partition",
     "partitions": "partitions",
 }
+# Not for a DaemonSet, whose pods have no number.
 _NUMBERS = frozenset({"index", "replicas", "partition", "partitions"})
 POOL_COUNT = frozenset({"index", "replicas"})
-_NOT_IN_DAEMONSET = frozenset({"index", "replicas", "partition"})
 
 # Braces around an identifier, or around "dataset:NAME". Blanks inside are treated as a mistake ("{ index }"), not for text.
 # The lookbehind keeps it linear: a lazy repetition before blanks would be quadratic in their number.
@@ -53,7 +53,7 @@ class Reader:
         self.datasets = dict(datasets) if isinstance(datasets, Mapping) else {}
         self.known |= {f"{DATASET}{name}" for name in self.datasets}
         if self.daemonset:
-            self.known -= _NOT_IN_DAEMONSET
+            self.known -= _NUMBERS
         else:
             # Without replicas there is a separate fault, not one of the placeholder.
             self.known |= POOL_COUNT
@@ -190,7 +190,7 @@ class Reader:
             self.used.add(name)
             return True
         listed = ", ".join(f"{{{known}}}" for known in sorted(self.known))
-        if self.daemonset and name in _NOT_IN_DAEMONSET and written == f"{{{name}}}":
+        if self.daemonset and name in _NUMBERS and written == f"{{{name}}}":
             reason = f"{written} is not for a DaemonSet, whose pods have no number; use {{node}} to distinguish them"
             self._fault(
                 "placeholder-not-allowed-in-daemonset",

@@ -24,8 +24,8 @@ description:
     Other braces are text, for example V({}), V({a-b}), V({0}) or a single one. There is no escape for braces around
     an identifier.
   - A pool counts either inside itself (V({index}), V({replicas})) or across the fleet (V({partition}),
-    V({partitions})). Mixing both in one pool is rejected. A DaemonSet has no V({index}), V({replicas}) or
-    V({partition}), because its pods have no number; V({partitions}) is a fixed number and allowed there.
+    V({partitions})). Mixing both in one pool is rejected. A DaemonSet has none of the four, because its pods have no
+    number.
   - "B(Types.) Integers, floats and booleans of YAML keep their type. Of the strings, one that is exactly V({index}),
     V({replicas}), V({partition}) or V({partitions}) becomes an integer; any other with a placeholder stays a string,
     even if it looks like a number after the expansion; V(true) and V(false) become booleans; a decimal integer within

@@ -21,7 +21,17 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from ..base import kinds
 from .access_fields import with_credentials
-from .api_errors import ERRORS, ApiError, AuthError, NotFound, NotServed, Unauthorized, Unavailable, Unreachable, status_of
+from .api_errors import (
+    ERRORS,
+    ApiError,
+    AuthError,
+    NotFound,
+    NotServed,
+    Unauthorized,
+    Unavailable,
+    Unreachable,
+    status_of,
+)
 from .auth import Access, resolve
 from .exec import PROTOCOLS, Exec, ExecResult
 from .explain import explain, nothing_sent, one_line, worth_repeating

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from ..base.errors import ClusterError
 
-
 # Python's tempfile.mkdtemp adds eight characters.
 _FOLDER = re.compile(r"ansible-local-(\d+)\w{8}")
 

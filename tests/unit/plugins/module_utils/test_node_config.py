@@ -162,8 +162,17 @@ def test_partition_beyond_the_number_of_partitions_is_a_warning() -> None:
 
 
 def test_partitions_alone_is_a_fixed_number() -> None:
-    got = expand({"n": "{partitions}"}, mode="DaemonSet", pool="p", partitions=5, nodes=["a"])
+    got = pool({"n": "{partitions}"}, partitions=5)
     assert (got.argument, got.env, got.counts) == ("n=5", [], None)
+
+
+@pytest.mark.parametrize("name", ["index", "replicas", "partition", "partitions"])
+def test_no_number_is_for_a_daemonset(name: str) -> None:
+    """Also where its value is known: what is missing is not the value."""
+    error = refused({"n": f"{{{name}}}"}, mode="DaemonSet", replicas=None, first_partition=0, partitions=5)
+    assert error.code == "placeholder-not-allowed-in-daemonset"
+    assert f"{{{name}}} is not for a DaemonSet, whose pods have no number; use {{node}}" in str(error)
+    assert str(error).endswith("Known here: {node}, {pool}")
 
 
 def test_env_holds_only_what_is_referred_to() -> None:

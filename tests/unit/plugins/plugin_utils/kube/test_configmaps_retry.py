@@ -11,7 +11,12 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import configmaps
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ERRORS, Conflict, Unavailable, Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
+    ERRORS,
+    Conflict,
+    Unavailable,
+    Unreachable,
+)
 
 
 def failed(error: Any, *, unsure: bool) -> Any:

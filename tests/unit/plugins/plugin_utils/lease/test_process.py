@@ -46,7 +46,9 @@ def test_one_that_was_gone_before_has_ended():
     assert Process(started.pid).ends_within(0)
 
 
-@pytest.mark.parametrize(("name", "pid"), [("ansible-local-6759qnjcijaa", 6759), ("ansible-local-19a8b7c6d_", 19), ("ansible-local-12345678901", 123), ("mine", None)])
+@pytest.mark.parametrize(
+    ("name", "pid"), [("ansible-local-6759qnjcijaa", 6759), ("ansible-local-19a8b7c6d_", 19), ("ansible-local-12345678901", 123), ("mine", None)]
+)
 def test_the_playbook_is_that_of_its_folder(name: str, pid: int | None) -> None:
     """A fork whose playbook was killed a moment ago has another parent, such as process 1, which never ends."""
     assert parent.playbook(Path("/tmp") / name) == (os.getppid() if pid is None else pid)

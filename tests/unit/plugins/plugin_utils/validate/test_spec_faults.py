@@ -178,6 +178,10 @@ SUPERNODE = [
     (pools({"name": "a", "node_config": {"x": "{indx}"}}), "{indx}"),
     (pools({"name": "a", "node_config": {"x": "{region}"}}), "region"),
     (pools({"name": "a", "node_config": {"x": "{index}", "y": "{partition}"}}), "site-a"),
+    (
+        {**pools({"name": "a", "mode": "DaemonSet", "node_config": {"x": "{partitions}"}}), "allocation": {"a": {"offset": 0, "partitions": 16}}},
+        "{partitions} is not for a DaemonSet, whose pods have no number",
+    ),
     (pools({"name": "a", "env": [{"name": "FLOWER_INDEX", "value": "1"}]}), "is set by this collection"),
     (pools({"name": "a", "env": ["x"]}), "has no name"),
     (pools({"name": "a", "extra_args": ["--node-config", "x=1"]}), "use node_config of the pool"),
