@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -34,6 +35,7 @@ class ActionModule(ClusterAction):
         "namespace": {"type": "str", "default": "flower"},
         "sites": {"type": "list", "elements": "str"},
         "forget": {"type": "raw"},
+        "former": {"type": "raw"},
         "max": {"type": "int"},
     }
 
@@ -42,10 +44,13 @@ class ActionModule(ClusterAction):
         labels = query(addon_labels(params["federation"]))
         try:
             forget = forgetting.names(params["forget"])
+            self._former = forgetting.former_clusters(params["former"])
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
         warnings: list[str] = []
         self._labels: list[Result] = []
+        known: dict[str, Any] = {}
+        unreadable: dict[str, str] = {}
         with self.connect() as hub:
             if forget:
                 ledger = Ledger(hub, params["namespace"], params["federation"])
@@ -58,9 +63,12 @@ class ActionModule(ClusterAction):
             except NotServed:
                 return {"changed": False, "msg": f"{hub.name} is not an Open Cluster Management hub"}
             except Forbidden as error:
-                if any(self.way_of(site).delivery == OCM for site in params["sites"]):
+                if self._former or any(self.way_of(site).delivery == OCM for site in params["sites"]):
                     raise
-                # The rights that this fleet needs do not have it: nothing of it is delivered so.
+                doubtful = leaving.doubtful(forget, known, unreadable)
+                if doubtful:
+                    raise ClusterError(f"{leaving.doubt(doubtful, error.message)}.") from error
+                # The rights that this fleet needs do not have it: nothing of it is delivered so, nor was what is forgotten.
                 words = f"whether Open Cluster Management still delivers anything to {', '.join(forget)} is not known: {error.message}"
                 return {"changed": False, "msg": "no site is behind Open Cluster Management", "warnings": [words] if forget else []}
             removed = apply_objects(hub, left, state="absent", check=self.check, show_diff=self.show_diff)
@@ -110,11 +118,9 @@ class ActionModule(ClusterAction):
             warnings.append(one.sentence)
             if one.remove:
                 found += [item for item in items if leaving.site_of(item) == site]
-                if cluster is not None:
-                    spec = SiteSpec(cluster=site, ocm_cluster=name, federation=params["federation"])
-                    apps = Apps(hub, spec, [], check=self.check, show_diff=self.show_diff)
-                    apps.remove(None)
-                    self._labels += apps.results
+                self._remove_apps(hub, cluster, SiteSpec(cluster=site, ocm_cluster=name, federation=params["federation"]))
+        if self._former:
+            found += self._left_behind(hub, params, items, warnings, manual=manual)
         return [
             {
                 "apiVersion": item["apiVersion"],
@@ -123,3 +129,26 @@ class ActionModule(ClusterAction):
             }
             for item in found
         ]
+
+    def _remove_apps(self, hub: Cluster, cluster: dict[str, Any] | None, spec: SiteSpec) -> None:
+        if cluster is not None:
+            apps = Apps(hub, spec, [], check=self.check, show_diff=self.show_diff)
+            apps.remove(None)
+            self._labels += apps.results
+
+    def _left_behind(
+        self, hub: Cluster, params: dict[str, Any], items: list[dict[str, Any]], warnings: list[str], *, manual: bool
+    ) -> list[dict[str, Any]]:
+        """What is left in the former clusters of sites that have moved, of these sites alone."""
+        found: list[dict[str, Any]] = []
+        there = [item for item in items if item["metadata"]["namespace"] in self._former]
+        moved = leaving.moved(there, places(self, sorted({leaving.site_of(item) for item in there} & set(params["sites"]))))
+        for site, name in moved:
+            cluster = hub.get(api.CLUSTERS, "ManagedCluster", name)
+            found += [item for item in there if (leaving.site_of(item), item["metadata"]["namespace"]) == (site, name)]
+            self._remove_apps(hub, cluster, SiteSpec(cluster=site, ocm_cluster=name, federation=params["federation"]))
+            still = "" if manual else f"; a Placement still selects {name} unless its label was removed"
+            warnings.append(f"what is left of {site} in its former cluster {name} is removed{still}")
+        for name in sorted(set(self._former) - {cluster for _site, cluster in moved}):
+            warnings.append(f"{forgetting.FORMER}: {name} is not the former cluster of a site of the inventory, so nothing is deleted there")
+        return found

@@ -9,21 +9,31 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, hub_reader, leaving
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 
 
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    ARGS = {"spec": {"type": "dict", "required": True}, "claim": {"type": "bool", "default": False}}
+    ARGS = {
+        "spec": {"type": "dict", "required": True},
+        "claim": {"type": "bool", "default": False},
+        "sites": {"type": "list", "elements": "str", "default": []},
+    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read everything, then report all faults at once."""
+        spec = AddonSpec.parse(params["spec"])
         with self.connect() as hub:
-            found = hub_reader.at_addon(hub, AddonSpec.parse(params["spec"]), claim=params["claim"])
+            found = hub_reader.at_addon(hub, spec, claim=params["claim"])
+            addons = hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={spec.name}") if params["sites"] else []
+        where = places(self, sorted({leaving.site_of(item) for item in addons} & set(params["sites"])))
+        left = [leaving.moved_sentence(site, cluster, where[site]) for site, cluster in leaving.moved(addons, where)]
         return {
             **found,
+            "warnings": [*found["warnings"], *left],
             "changed": False,
             "msg": f"{hub.name} is an Open Cluster Management hub that can deliver SuperNodes",
         }

@@ -47,6 +47,7 @@ class ActionModule(ClusterAction):
         "namespace": {"type": "str"},
         "federation": {"type": "str"},
         "forget": {"type": "raw"},
+        "former": {"type": "raw"},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -164,12 +165,15 @@ class ActionModule(ClusterAction):
     def _refuse_forgetting(self) -> None:
         try:
             chosen = forgetting.names(self.params["forget"])
+            former = forgetting.former_clusters(self.params["former"])
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
         if chosen:
             raise ClusterError(
                 f"{forgetting.VARIABLE} cannot be applied with a plan: sites are forgotten for good. Run federated.flower.site without a plan for it."
             )
+        if former:
+            raise ClusterError(f"{forgetting.FORMER} cannot be applied with a plan. Run federated.flower.site without a plan for it.")
 
     def _compare(self) -> dict[str, Any]:
         """Compare the plan with what would be done now, and put it in force."""

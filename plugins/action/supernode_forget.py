@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
     access,
     dataset_index,
@@ -23,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
     site_index,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import forgotten
 
 SUPERLINK = "superlink"  # its StatefulSet
 
@@ -38,6 +40,8 @@ class ActionModule(ClusterAction):
         "inventory": {"type": "list", "elements": "str"},
         "max": {"type": "int"},
         "validate": {"type": "bool", "default": False},
+        "hub_left_out": {"type": "bool", "default": False},
+        "removed": {"type": "list", "elements": "str"},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
@@ -47,11 +51,13 @@ class ActionModule(ClusterAction):
             chosen = forgetting.names(params["sites"])
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
-        if not chosen:
+        if not chosen and params["removed"] is None:
             return {"changed": False, "nodes": [], "sites": [], "warnings": [], "msg": "0 sites to forget"}
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             found, unreadable = ledger.read_sites()
+            if params["removed"] is not None:
+                return self._others({*chosen, *params["removed"]}, found, unreadable)
             refused = forgetting.refusal(chosen, {*found, *unreadable}, params["inventory"], params["max"])
             if refused:
                 raise ClusterError(f"{refused}.")
@@ -60,11 +66,14 @@ class ActionModule(ClusterAction):
             if unknown and params["inventory"] is not None:  # a teardown names its hosts, deployed or not
                 words = f"{forgetting.VARIABLE}: the ledger has nothing of {', '.join(map(repr, unknown))}, so there is nothing to forget"
                 warnings.append(f"{words}. It has: {', '.join(sorted({*found, *unreadable})) or 'no site'}")
+            served = self._served(hub, params, [site for site in chosen if site not in unknown], found, unreadable)
+            if params["validate"] and served:
+                raise ClusterError("; ".join(f"{site} cannot be forgotten: {words}" for site, words in served.items()) + ".")
             if params["validate"]:
                 listed = [site for site in chosen if site not in unknown]
                 return {"changed": False, "nodes": [], "sites": listed, "warnings": warnings, "msg": f"{len(listed)} sites to forget"}
-            faults = {site: unreadable[site] for site in chosen if site in unreadable}
-            known = {site: found[site] for site in chosen if site in found}
+            faults = served | {site: unreadable[site] for site in chosen if site in unreadable}
+            known = {site: found[site] for site in chosen if site in found and site not in served}
             nodes = {
                 site: [key["node_id"] for key in record["keys"].values() if key["node_id"]]
                 for site, record in known.items()
@@ -120,3 +129,19 @@ class ActionModule(ClusterAction):
                 ]
             ),
         }
+
+    def _served(
+        self, hub: Cluster, params: dict[str, Any], sites: list[str], found: dict[str, records.Record], unreadable: dict[str, str]
+    ) -> dict[str, str]:
+        """Site -> why Open Cluster Management must end its delivery first. A run with the hub has tried that; in check mode it only would."""
+        if not sites or params["inventory"] is None or ((self.check or params["validate"]) and not params["hub_left_out"]):
+            return {}
+        return forgotten.faults(hub, params["federation"], sites, found, unreadable)
+
+    @staticmethod
+    def _others(gone: set[str], found: dict[str, records.Record], unreadable: dict[str, str]) -> dict[str, Any]:
+        """The result with the sites that would lose their hub, as far as can be known."""
+        known = {*found, *unreadable} - gone
+        others = sorted(site for site in known if site in unreadable or records.serving_ids(found[site]))
+        words = f"{len(others)} other sites have registered SuperNodes"
+        return {"changed": False, "nodes": [], "sites": [], "others": others, "msg": words}

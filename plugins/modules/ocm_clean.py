@@ -42,6 +42,13 @@ options:
   forget:
     description:
       - Names of sites that are not in O(sites). Deletes what is delivered to them. A list, or a comma-separated string.
+      - Where the identity may not read what the hub delivers, it fails, unless the ledger says that these sites were delivered in another
+        way.
+    type: raw
+  former:
+    description:
+      - Names of managed clusters from which sites of O(sites) have moved to other ones. Deletes what is delivered there for these sites, and
+        nothing else. A list, or a comma-separated string.
     type: raw
   max:
     description:

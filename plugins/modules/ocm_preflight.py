@@ -29,6 +29,12 @@ options:
       - Whether an add-on of a federation of this name in another namespace may be taken over.
     type: bool
     default: false
+  sites:
+    description:
+      - Sites of the inventory. A warning names those to which the hub still delivers in a former cluster.
+    type: list
+    elements: str
+    default: []
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

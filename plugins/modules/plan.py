@@ -61,6 +61,10 @@ options:
     description:
       - The value of C(flower_forget_sites). With O(state=opened), a plan is refused if it names sites, which are forgotten for good.
     type: raw
+  former:
+    description:
+      - The value of C(flower_forget_clusters). With O(state=opened), a plan is refused if it names clusters.
+    type: raw
 extends_documentation_fragment:
   - federated.flower.attributes
   - federated.flower.attributes.action

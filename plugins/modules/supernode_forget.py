@@ -20,6 +20,9 @@ description:
     again.
   - Flower never accepts the keys of unregistered SuperNodes again. A site that is added again gets new keys.
   - >-
+    If O(inventory) is given, a site to which the hub still delivers through Open Cluster Management is not forgotten, and neither is one
+    of which this cannot be determined.
+  - >-
     A site whose SuperNodes cannot be unregistered keeps its record, and so does one whose record another run changed meanwhile or this
     federation did not create. The task then fails after all other sites.
   - >-
@@ -48,6 +51,17 @@ options:
       - Say what would be refused, and change nothing.
     type: bool
     default: false
+  hub_left_out:
+    description:
+      - Whether the run leaves out the host of the hub, so that nothing in it ends what Open Cluster Management delivers.
+    type: bool
+    default: false
+  removed:
+    description:
+      - Sites that a teardown removes together with the hub. If it is set, nothing is changed, and the result has RV(others). O(sites) are then
+        those that may lose their hub.
+    type: list
+    elements: str
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -81,6 +95,11 @@ msg:
 nodes:
   description: Node ids that were unregistered; none where the SuperLink is removed already.
   returned: success
+  type: list
+  elements: str
+others:
+  description: Sites with registered SuperNodes that are neither in O(sites) nor in O(removed).
+  returned: when O(removed) is set
   type: list
   elements: str
 sites:

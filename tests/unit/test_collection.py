@@ -133,7 +133,8 @@ def test_playbooks_that_record_changes_take_the_lease_before_them(playbook: str)
     takes = "take_lease.yml" in imported
     assert takes == (records and playbook not in WITHOUT_LEASE)
     assert takes == (imported[-1] == "return_lease.yml")
-    before = found[: imported.index("take_lease.yml")] if takes else []
+    before = [task for play in found[: imported.index("take_lease.yml")] for task in play.get("tasks", [])] if takes else []
+    before = [task for task in before if "removed" not in task.get("federated.flower.supernode_forget", {})]  # with it, the module only looks
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(before))) & {*MODULES, *ROLES}
     assert not used, "it changes something before it has the lease"
 

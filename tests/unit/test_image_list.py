@@ -15,11 +15,9 @@ GUIDES = ROOT / "docs" / "docsite" / "rst"
 
 def upstream() -> set[str]:
     """Images below the registry, of the release that the roles deploy by default."""
-    versions = {yaml_file("roles", role, "defaults", "main.yml")[f"{role}_version"] for role in ("superlink", "supernode")}
-    (version,) = versions
-    release = re.search(r"default\('(.+?)'\)", version)
-    assert release
-    return {image.format(version=release[1]) for image in UPSTREAM_IMAGES.values()}
+    versions = [yaml_file("roles", role, "defaults", "main.yml")[f"{role}_version"] for role in ("superlink", "supernode")]
+    (release,) = {found for version in versions for found in re.findall(r"default\('(.+?)'(?:, true)?\)", version)}
+    return {image.format(version=release) for image in UPSTREAM_IMAGES.values()}
 
 
 def test_the_list_for_mirrors_is_complete() -> None:

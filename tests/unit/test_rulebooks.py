@@ -47,6 +47,13 @@ def test_every_action_of_the_source_has_a_rule() -> None:
     assert sorted(found[1] for found in conditions if found) == sorted([*ASKED, DEPLOY])
 
 
+def test_the_groups_are_those_that_playbooks_know() -> None:
+    """An action gives a playbook no other names: it would have no hosts, and the event would do nothing."""
+    for ruleset in (PLAYBOOKS, JOBS):
+        assert not {"hub_group", "sites_group"} & set(ruleset["sources"][0]["federated.flower.fleet_events"])
+        assert ruleset["hosts"] == "flower_hub:flower_sites"
+
+
 def test_secrets_come_from_the_environment() -> None:
     source = PLAYBOOKS["sources"][0]["federated.flower.fleet_events"]
     assert source["token"] == "{{ FLOWER_EVENT_TOKEN | default('') }}"

@@ -60,7 +60,13 @@ def test_delivery_to_a_site_ends_before_it_is_forgotten_and_nothing_else_stops_w
 
 @pytest.mark.parametrize(
     ("hub", "sites", "runs"),
-    [({}, {}, False), ({"flower_forget_sites": "site-x"}, {}, True), ({"flower_forget_sites": True}, {}, True), ({}, {"flower_delivery": "ocm"}, True)],
+    [
+        ({}, {}, False),
+        ({"flower_forget_sites": "site-x"}, {}, True),
+        ({"flower_forget_clusters": "c1"}, {}, True),
+        ({"flower_forget_sites": True}, {}, True),
+        ({}, {"flower_delivery": "ocm"}, True),
+    ],
 )
 def test_leftovers_are_looked_for_wherever_the_variable_stands(hub: dict[str, Any], sites: dict[str, Any], runs: bool) -> None:
     """Variables of groups and hosts are not in those with which the hosts of a play are found, but in C(hostvars)."""
@@ -71,6 +77,38 @@ def test_leftovers_are_looked_for_wherever_the_variable_stands(hub: dict[str, An
     assert templar.template(trusted(play["hosts"])) == (["hub"] if runs else [])
 
 
+@pytest.mark.parametrize(
+    ("given", "runs"),
+    [
+        ({"ansible_run_tags": ["all"]}, True),
+        ({"ansible_run_tags": ["ocm", "verify"]}, True),
+        ({"ansible_run_tags": ["verify"]}, False),
+        ({"ansible_run_tags": ["all"], "ansible_limit": "flower_hub"}, False),
+        ({"ansible_run_tags": ["all"], "ansible_limit": "flower_hub", "flower_forget_sites": ""}, False),
+        ({"ansible_run_tags": ["all"], "ansible_limit": "flower_hub", "flower_forget_sites": "site-b"}, True),
+        ({"ansible_run_tags": ["verify"], "flower_forget_sites": ["site-b"]}, True),
+        ({"ansible_run_tags": ["verify"], "flower_forget_sites": True}, True),
+        ({"ansible_run_tags": ["all"], "ansible_limit": "flower_hub", "flower_forget_clusters": "c1"}, True),
+        ({"ansible_run_tags": ["all"], "flower_forget_sites": "site-b", "flower_plan": "p.json"}, False),
+    ],
+)
+def test_the_delivery_to_what_is_forgotten_ends_with_any_limit_and_tags(given: dict[str, Any], runs: bool) -> None:
+    play = plays("site_whole.yml")[0]
+    (forget,) = [task for one in plays("site_whole.yml") for task in tasks_of(one) if "federated.flower.supernode_forget" in task]
+    assert set(forget["tags"]) <= set(play["tags"])
+    templar = Templar(loader=DataLoader(), variables=trusted(play["vars"]) | given)
+    whens = play["tasks"][0]["block"][0]["when"]
+    assert all(templar.template(trusted(f"{{{{ ({one}) | bool }}}}")) for one in whens) == runs
+
+
+@pytest.mark.parametrize("playbook", ["site_whole.yml", "site_check.yml"])
+@pytest.mark.parametrize(("hosts", "left_out"), [(["hub", "site-a"], False), (["site-a"], True)])
+def test_what_ends_no_delivery_because_the_limit_leaves_out_the_hub_says_so(playbook: str, hosts: list[str], left_out: bool) -> None:
+    (forget,) = [task for play in plays(playbook) for task in tasks_of(play) if "federated.flower.supernode_forget" in task]
+    templar = Templar(loader=DataLoader(), variables={"groups": {"flower_hub": ["hub"]}, "ansible_play_hosts_all": hosts})
+    assert templar.template(trusted(forget["federated.flower.supernode_forget"]["hub_left_out"])) is left_out
+
+
 def test_what_is_to_be_forgotten_is_checked_with_any_limit() -> None:
     (check,) = [play for play in plays("site_check.yml") if "federated.flower.supernode_forget" in json.dumps(play)]
     # Not decided in `hosts`, which do not see what the inventory says of hosts and groups.
@@ -79,6 +117,21 @@ def test_what_is_to_be_forgotten_is_checked_with_any_limit() -> None:
 
 DENIED = {"__join_site": "site-a", "since": "2026-11-26T10:00:00+00:00"}
 REFUSED = {"__join_site": "site-b", "failed": False, "msg": "site-a: site-b has no client certificate"}
+
+
+@pytest.mark.parametrize(
+    ("hub", "own", "denies"),
+    [
+        ({}, {}, False),
+        ({"flower_join_deny": True}, {}, True),
+        ({}, {"flower_join_deny": "true"}, True),
+        ({"flower_join_deny": True}, {"flower_join_deny": False}, False),
+    ],
+)
+def test_the_hub_can_say_that_a_site_is_denied(hub: dict[str, Any], own: dict[str, Any], denies: bool) -> None:
+    (play,) = plays("site_join.yml")
+    given = {"groups": {"flower_hub": ["hub"]}, "hostvars": {"hub": hub, "site-a": own}, **own}
+    assert Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **given}).template(trusted("{{ __join_denies | bool }}")) is denies
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,12 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
     hub_group = str(action.variable("flower_hub_group", "flower_hub"))
     sites_group = str(action.variable("flower_sites_group", "flower_sites"))
     groups = action.task_vars.get("groups") or {}
+    name, group, usual = ("flower_sites_group", sites_group, inventory.SITES) if is_site else ("flower_hub_group", hub_group, inventory.HUB)
+    if group != usual and host not in (groups.get(group) or []):
+        found.append(
+            f"{host}: {name} is {group}, and this host of the play is not in that group: in the inventory the variable has no effect on the hosts "
+            f"of plays. Remove it from the inventory, and give it with -e {name}={group}, or name the group {usual}"
+        )
     if is_site:
         found += inventory.group_faults(groups, hub_group, sites_group)
     elif len(groups.get(hub_group) or [host]) > 1:

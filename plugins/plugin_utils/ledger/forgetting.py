@@ -10,33 +10,49 @@ parse.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 #: Without a bound, at most half of the known sites can be forgotten in one run, and no more than this.
 MOST = 10
 VARIABLE, BOUND = "flower_forget_sites", "flower_forget_max"
+#: Former managed clusters of sites that have moved, from which what is left is deleted.
+FORMER = "flower_forget_clusters"
 _TRUE = ("true", "yes", "on", "y", "t", "1", "all", "*")
 _FALSE = ("", "false", "no", "off", "n", "f", "0", "none")
 
 
-def names(given: Any) -> list[str]:
+def names(given: Any, no_names: Callable[[Any], str] | None = None) -> list[str]:
     """The names in a list, or in a text with commas between them; each once.
+
+    Args:
+        given: the value of a variable.
+        no_names: what to say of one that names nothing; by default, of C(VARIABLE).
 
     Raises:
         ValueError: the value is a boolean instead of names.
     """
+    refused = no_names or _no_names
     if given is None or given is False:
         return []
     if given is True or not isinstance(given, (str, list, tuple)):
-        raise ValueError(_no_names(given))
+        raise ValueError(refused(given))
     parts = given.split(",") if isinstance(given, str) else list(given)
     found = [str(part).strip() for part in parts]
     if len(found) == 1 and found[0].lower() in _FALSE:
         return []
     if any(part.lower() in _TRUE for part in found) or not all(isinstance(part, str) for part in parts):
-        raise ValueError(_no_names(given))
+        raise ValueError(refused(given))
     return [name for name in dict.fromkeys(found) if name]
+
+
+def former_clusters(given: Any) -> list[str]:
+    """The value of C(FORMER): names of managed clusters, as C(names).
+
+    Raises:
+        ValueError: it names none.
+    """
+    return names(given, lambda value: f"{FORMER} is {value!r}, and must be names of managed clusters: -e {FORMER}=c1,c2")
 
 
 def _no_names(given: Any) -> str:

@@ -10,7 +10,8 @@ Shape of a record::
      "keys": {"SHA256:…": {"pool": "default", "name": "0", "public_key": "ecdsa-…", "node_id": "123…", "dead": false}},
      "retired": {"SHA256:…": {"pool": "default", "name": "1", "node_id": "456…", "since": "2026-11-21T10:00:00+00:00"}}}
 
-C("without_range": ["default"]) names pools that do not count across the fleet; records of earlier releases do not have it.
+C("without_range": ["default"]) names pools that do not count across the fleet, and C("delivery": "direct") is how the site's objects were
+delivered last; records of earlier releases do not have them.
 C(access) describes further content of a record. C(name) is the key's entry in the site's Secret: the pod index, or the
 node's name in a DaemonSet pool.
 """
@@ -41,6 +42,7 @@ def merge_keys(
     keys: Sequence[Mapping[str, str]],
     region: str | None,
     without_range: Sequence[str] = (),
+    delivery: str = "",
 ) -> Record:
     """Update a record to the keys that the site has now.
 
@@ -49,6 +51,7 @@ def merge_keys(
         keys: dicts with C(pool), C(name), C(fingerprint) and C(public_key), the wanted ones.
         region: the site's region, for reports.
         without_range: its pools that do not count across the fleet.
+        delivery: how its objects are delivered; empty where it is not known.
 
     Returns:
         The new record. Keys that the site no longer has are marked C(leaving); they stay known until Flower has
@@ -58,6 +61,8 @@ def merge_keys(
     new["region"] = region
     if without_range or "without_range" in new:
         new["without_range"] = sorted(without_range)
+    if delivery:
+        new["delivery"] = delivery
     held = {key["fingerprint"]: key for key in keys}
     for fingerprint, known in new["keys"].items():
         if fingerprint not in held:

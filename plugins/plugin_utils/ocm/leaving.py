@@ -8,16 +8,20 @@
     it is detached                       its ManifestWorks are deleted with its namespace on the hub. Its partitions are kept.
     it does not report                   nothing: SuperNodes may be training, and the Placement tolerates it
     it is not in the inventory           its add-on and works are deleted, and it is forgotten, if requested
+    it has moved to another cluster      what is left in the former one is deleted, if requested
 
 Only forgotten sites release their partitions (C(supernode_forget)): all others keep them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ..ledger import forgetting
 from . import addon_objects, clusters
+
+_OCM = "ocm"  # value of flower_delivery
 
 STAYS = "stays"
 LEFT = "left"  # OCM deletes it
@@ -98,3 +102,58 @@ def unlisted(items: Iterable[Mapping[str, Any]], sites: Iterable[str]) -> dict[s
     return {
         site_of(item): item["metadata"]["namespace"] for item in items if site_of(item) and site_of(item) not in known
     }
+
+
+def moved(items: Iterable[Mapping[str, Any]], places: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Sites of the inventory and clusters to which the hub still delivers for them, although they are in another cluster now.
+
+    Args:
+        items: ManagedClusterAddOns and ManifestWorks of this add-on.
+        places: site -> its ManagedCluster, by the inventory; empty for one that is not behind the hub any more.
+    """
+    found = {(site_of(item), str(item["metadata"]["namespace"])) for item in items if not item["metadata"].get("deletionTimestamp")}
+    return sorted((site, cluster) for site, cluster in found if site in places and places[site] != cluster)
+
+
+def moved_sentence(site: str, cluster: str, place: str) -> str:
+    """Warning about what is left of a site in its former cluster."""
+    now = f"in the cluster {place} now" if place else "not delivered through Open Cluster Management any more"
+    return (
+        f"{site} is {now}, but the hub still delivers to its former cluster {cluster}. When the site serves in its new place: "
+        f"federated.flower.site -e {forgetting.FORMER}={cluster} deletes what is left there. If it has not moved, correct ocm_name or "
+        "flower_delivery of the host"
+    )
+
+
+def delivered(items: Iterable[Mapping[str, Any]], sites: Collection[str]) -> dict[str, list[str]]:
+    """Those of some sites to which the hub delivers, with their clusters. What is being deleted does not count.
+
+    Args:
+        items: ManifestWorks of this federation.
+    """
+    found: dict[str, set[str]] = {}
+    for item in items:
+        if site_of(item) in sites and not item["metadata"].get("deletionTimestamp"):
+            found.setdefault(site_of(item), set()).add(str(item["metadata"]["namespace"]))
+    return {site: sorted(names) for site, names in found.items()}
+
+
+def doubtful(sites: Iterable[str], known: Mapping[str, Mapping[str, Any]], unreadable: Collection[str]) -> list[str]:
+    """Those of some sites to which the hub may deliver, as far as the ledger knows: where ManifestWorks cannot be read, that decides.
+
+    A site that was delivered in another way has that in its record. One without a record has no keys that could be retired too early.
+
+    Args:
+        known: records of the ledger, by site.
+        unreadable: sites whose record cannot be read.
+    """
+    return [site for site in sites if site in unreadable or (site in known and known[site].get("delivery") in (None, "", _OCM))]
+
+
+def doubt(sites: Iterable[str], why: str) -> str:
+    """The fault of C(doubtful) sites, with the remedy."""
+    return (
+        f"whether Open Cluster Management still delivers to {', '.join(sites)} is not known, so nothing is forgotten: {why}. Forget with an identity "
+        "that may read and delete ManifestWorks and ManagedClusterAddOns on the hub: federated.flower.rbac writes these rights only while a "
+        "site of the inventory is behind Open Cluster Management"
+    )

@@ -12,23 +12,27 @@ from typing import Any
 
 _SHOWN = 5
 _INTERVAL = r"(?!0+(\.0*)?$)[0-9]{1,4}(\.[0-9]+)?"
-HUB, STANDBY = "flower_hub", "flower_standby"
+HUB, SITES, STANDBY = "flower_hub", "flower_sites", "flower_standby"
 
 
 def group_faults(
-    groups: Mapping[str, Sequence[str]], hub_group: str = "flower_hub", sites_group: str = "flower_sites"
+    groups: Mapping[str, Sequence[str]], hub_group: str = HUB, sites_group: str = SITES, limited: bool = False
 ) -> list[str]:
     """Sentences on groups that are no fleet: there is one hub, and at least one site.
 
     Args:
         groups: name -> hosts, as Ansible's C(groups).
+        hub_group: name of the group with the hub.
+        sites_group: name of the group with the sites.
+        limited: whether the run has a limit; the hub alone may be deployed then.
     """
     hubs, sites = list(groups.get(hub_group) or []), list(groups.get(sites_group) or [])
     found = []
     if not hubs:
         found.append(
             f"the inventory group {hub_group} has no host: add the hub's cluster to it. Was the inventory set (-i), and did Ansible "
-            "read all of it?"
+            "read all of it? If the group has another name, -e flower_hub_group=NAME gives it, and -e flower_sites_group=NAME that of the sites; in "
+            "the inventory these two have no effect"
         )
     if len(hubs) > 1:
         more = f" and {len(hubs) - _SHOWN} more" if len(hubs) > _SHOWN else ""
@@ -36,7 +40,7 @@ def group_faults(
             f"the inventory group {hub_group} has {len(hubs)} hosts ({', '.join(hubs[:_SHOWN])}{more}): a federation has one hub. "
             "Create an inventory for each federation"
         )
-    if not sites:
+    if not sites and not limited:
         found.append(
             f"the inventory group {sites_group} has no host: put a cluster into it for each site. To deploy the hub alone, add "
             f"--limit {hub_group}"

@@ -49,7 +49,7 @@ SHARED = frozenset((
     "flower_event_repairs", "flower_event_sites", "flower_event_watch",
     "flower_failover", "flower_failover_abandon_runs", "flower_failover_hub_lost", "flower_failover_result",
     "flower_gpu_products", "flower_gpus", "flower_node_labels",
-    "flower_federation", "flower_forget_cas", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
+    "flower_federation", "flower_forget_cas", "flower_forget_clusters", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
     "flower_hub_group", "flower_image_pull_policy", "flower_image_pull_secrets", "flower_image_registry",
     "flower_insecure", "flower_join_deny", "flower_join_verify",
     "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_wait", "flower_log_level",

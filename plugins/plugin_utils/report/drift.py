@@ -35,19 +35,17 @@ def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str])
     return found
 
 
-def drifting(hostvars: Mapping[str, Mapping[str, Any]], hosts: Sequence[str], wanted: str) -> list[str]:
-    """Those of some hosts that are deployed again.
+def drifting(hostvars: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> list[str]:
+    """Those of some hosts that are deployed again, if reconcile.yml is to repair.
 
     Args:
-        hostvars: the variables of all hosts; empty where playbooks are only listed.
+        hostvars: the variables of all hosts, with what the plays before have kept; empty where playbooks are only listed.
         hosts: inventory names.
-        wanted: value of C(flower_reconcile); only C(repair) deploys.
     """
-    if wanted != "repair":
+    kept = next((own for one in hostvars if (own := hostvars.get(one) or {}).get("__reconcile_drift")), None)
+    if kept is None or kept.get("__reconcile_chosen") != "repair":
         return []
-    known: Sequence[Mapping[str, Any]] = next(
-        (drift for one in hostvars for drift in [(hostvars.get(one) or {}).get("__reconcile_drift")] if drift), ()
-    )
+    known: Sequence[Mapping[str, Any]] = kept["__reconcile_drift"]
     names = {str(entry["host"]) for entry in known}
     return [str(host) for host in hosts if str(host) in names]
 

@@ -73,6 +73,7 @@ class Registry:
         regions: Mapping[str, str | None],
         without_range: Mapping[str, Sequence[str]],
         claiming: Collection[str] = (),
+        deliveries: Mapping[str, str] | None = None,
     ) -> Registered:
         """Update ledger and SuperLink to the keys that the sites have.
 
@@ -82,6 +83,7 @@ class Registry:
             without_range: site -> its pools that do not count across the fleet.
             claiming: sites that take over what another one deployed. Where they have its keys, they need new ones: these are dead, and
                 nothing is done for the site.
+            deliveries: site -> how its objects are delivered, for the day on which it is forgotten.
 
         Raises:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
@@ -94,7 +96,11 @@ class Registry:
         self._faults = {name: unreadable[name] for name in sites if name in unreadable} | claims.refused(claimed, known)
         merged = {
             name: records.merge_keys(
-                known.get(name) or records.empty_record(name), site.keys, regions.get(name), without_range.get(name, ())
+                known.get(name) or records.empty_record(name),
+                site.keys,
+                regions.get(name),
+                without_range.get(name, ()),
+                (deliveries or {}).get(name, ""),
             )
             for name, site in sites.items()
             if name not in self._faults

@@ -208,6 +208,7 @@ class Rollout:
             {name: spec.region or None for name, spec in specs.items()},
             {name: numbers.without_range(spec.pools) for name, spec in specs.items()},
             [name for name in keys if self.sites[name].claim],
+            deliveries={name: self.sites[name].way.delivery for name in keys},
         )
         for name in keys:
             site = self.sites[name]

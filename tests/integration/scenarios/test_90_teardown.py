@@ -8,6 +8,8 @@ import json
 
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
+# Both sites stay where they are without their hub, which is deployed again.
+HUB_ALONE = ("--limit", "hub", "-e", "flower_teardown=true", "-e", "flower_forget_sites=site-a,site-b")
 PODS = ("superlink", "serverapp", "supernode")
 OPEN = {
     "v1": ["ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Service", "ServiceAccount"],
@@ -46,8 +48,22 @@ def test_check_mode_of_teardown(fed):
     fed.wait_online(*known)
 
 
+def test_teardown_keeps_a_hub_that_others_need(fed):
+    """Sites outside of the limit, or of another inventory; also in check mode, and before it is confirmed."""
+    lives = fed.lives("hub", name="superlink")
+    alone = {name: host for name, host in fed.base().items() if name != "site-b"}
+    for arguments in (("--limit", "hub,site-a"), ("--limit", "hub,site-a", "--check")):
+        run = fed.play("teardown", *arguments, "-e", "flower_teardown=true", rc=2)
+        assert "does not remove: site-b." in run.messages(failed=True), run.details()
+        assert not any(run.changed.values()), run.changed
+    run = fed.play("teardown", hosts=alone, rc=2)
+    assert "not removed and need it: site-b." in run.messages(failed=True), run.details()
+    assert fed.lives("hub", name="superlink") == lives
+    fed.settled = True
+
+
 def test_teardown_keeps_the_volume_unless_told(fed):
-    fed.play("teardown", "--limit", "hub", "-e", "flower_teardown=true")
+    fed.play("teardown", *HUB_ALONE)
     claims = {one["metadata"]["name"] for one in fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace)}
     assert claims == {"data-superlink-0", "superlink-outputs"}
     assert fed.pods("hub", name="superlink") == {}
@@ -67,7 +83,8 @@ def test_teardown_keeps_the_hub_while_a_site_is_left(fed):
     lives = {context: fed.lives(context) for context in ("site-a", "site-b")} | {
         "hub": fed.lives("hub", name="superlink")
     }
-    run = fed.play("teardown", "--limit", "hub,site-b", "-e", "flower_teardown=true", hosts=hosts, rc=2)
+    named = ("-e", "flower_forget_sites=site-a")
+    run = fed.play("teardown", "--limit", "hub,site-b", "-e", "flower_teardown=true", *named, hosts=hosts, rc=2)
     assert "The hub is kept" in run.messages() and "the SuperNodes of site-b" in run.messages(), run.details()
     assert {c: fed.lives(c) for c in ("site-a", "site-b")} | {"hub": fed.lives("hub", name="superlink")} == lives
     assert not any(run.changed.values()), run.changed
@@ -76,7 +93,7 @@ def test_teardown_keeps_the_hub_while_a_site_is_left(fed):
 
 def test_teardown(fed):
     """The SuperLink is gone already, so no SuperNode is unregistered; and one of the namespaces holds something of someone else."""
-    fed.play("teardown", "--limit", "hub", "-e", "flower_teardown=true")
+    fed.play("teardown", *HUB_ALONE)
     site = fed.cluster("site-a")
     theirs = {
         "apiVersion": "v1",

@@ -31,7 +31,7 @@ ROLE = ROOT / "roles" / "awx"
 #: Playbooks that are no job template: this one, those that others import, and those that read or write files on the control node, which a job
 #: does not keep.
 PARTS = {
-    "awx", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
+    "awx", "batch_check", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
     "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check", "site_hub", "site_join", "site_plan_compare",
     "site_plan_open", "site_plan_settle", "site_sites", "site_whole", "skupper_rotate_network", "standby_check", "take_lease", "takeover_check",
 }  # fmt: skip

@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import ocm_clean
+from ansible_collections.federated.flower.plugins.action import ocm_clean, ocm_preflight
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+
+PLACES = {"site-a": "c2", "site-b": "c3"}
 
 
 class Hub(Cluster):
@@ -27,13 +31,14 @@ class Hub(Cluster):
         raise Forbidden("hub", f"GET {kind}", 403, {"message": "jane cannot get clustermanagementaddons"})
 
 
-def clean(monkeypatch: pytest.MonkeyPatch, delivery: str, **given: Any) -> dict[str, Any]:
-    monkeypatch.setattr(ocm_clean.Ledger, "read_sites", lambda _ledger: ({}, {}))
+def clean(monkeypatch: pytest.MonkeyPatch, delivery: str, *, hub: Any = None, records: Any = None, **given: Any) -> dict[str, Any]:
+    monkeypatch.setattr(ocm_clean.Ledger, "read_sites", lambda _ledger: (records or {}, {}))
     monkeypatch.setattr(ocm_clean.Ledger, "read_book", lambda _ledger: ranges.empty_book())
     action: Any = object.__new__(ocm_clean.ActionModule)
     action._task = SimpleNamespace(check_mode=False, diff=False)
-    action.connect = lambda: contextlib.nullcontext(Hub())
+    action.connect = lambda: contextlib.nullcontext(hub or Hub())
     action.way_of = lambda _site: SimpleNamespace(delivery=delivery)
+    action.variables_of = lambda site: {"flower_delivery": delivery, "ocm_name": PLACES.get(site)}
     result: dict[str, Any] = action.execute(action._checked(action.ARGS, {}, {"addon": "flower-supernode", **given}, ""), {})
     return result
 
@@ -48,3 +53,73 @@ def test_a_site_is_forgotten_without_rights_that_its_fleet_does_not_need(monkeyp
 def test_where_sites_are_behind_it_a_missing_right_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Forbidden):
         clean(monkeypatch, "ocm", sites=["site-a"])
+
+
+@pytest.mark.parametrize(("record", "known"), [({"delivery": "direct"}, True), ({"delivery": "ocm"}, False), ({}, False)])
+def test_a_missing_right_is_an_error_if_a_site_may_have_been_behind_it(
+    monkeypatch: pytest.MonkeyPatch, record: dict[str, Any], known: bool
+) -> None:
+    """The last such site has left the inventory, and with it the rights. The record says how its objects were delivered."""
+    given: dict[str, Any] = {"sites": ["site-a"], "forget": "site-b", "records": {"site-a": {}, "site-b": record}}
+    if known:
+        assert clean(monkeypatch, "direct", **given)["warnings"]
+        return
+    with pytest.raises(ClusterError, match=r"site-b is not known, so nothing is forgotten: .*jane cannot get"):
+        clean(monkeypatch, "direct", **given)
+
+
+class Moved(Cluster):
+    """site-a was in c1 and is in c2. In c1 there is also what someone else made, and c9 has another site of this inventory."""
+
+    def __init__(self) -> None:
+        self.name = "hub"
+        self.items = [self._one("ManifestWork", "c1", "site-a"), self._one("ManifestWork", "c2", "site-a"), self._one("ManifestWork", "c1", "")]
+        self.items += [self._one("ManagedClusterAddOn", "c1", "site-a"), self._one("ManifestWork", "c1", "site-b"), self._one("ManifestWork", "c9", "site-b")]
+
+    @staticmethod
+    def _one(kind: str, cluster: str, site: str) -> dict[str, Any]:
+        meta = {"name": f"flower-{site}", "namespace": cluster, "annotations": {"federated.flower/site": site}}
+        return {"apiVersion": "v1", "kind": kind, "metadata": meta}
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
+        return None
+
+    def list(self, api_version: str, kind: str, namespace: str | None = None, **_chosen: Any) -> Any:
+        return [item for item in self.items if item["kind"] == kind]
+
+
+def test_what_is_left_in_a_former_cluster_goes_on_request_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    deleted: list[list[tuple[str, str, str]]] = []
+
+    def apply(_hub: Any, objects: Any, **_options: Any) -> Result:
+        deleted.append([(one["kind"], one["metadata"]["namespace"], one["metadata"]["name"]) for one in objects])
+        return Result()
+
+    monkeypatch.setattr(ocm_clean, "apply_objects", apply)
+    given: dict[str, Any] = {"sites": ["site-a", "site-c"], "hub": Moved()}
+    clean(monkeypatch, "ocm", **given)
+    assert deleted[0] == []
+    result = clean(monkeypatch, "ocm", **given, former="c1,c2")
+    assert deleted[2] == [("ManifestWork", "c1", "flower-site-a"), ("ManagedClusterAddOn", "c1", "flower-site-a")]
+    assert [words for words in result["warnings"] if "site-b" not in words] == [
+        "what is left of site-a in its former cluster c1 is removed",
+        "flower_forget_clusters: c2 is not the former cluster of a site of the inventory, so nothing is deleted there",
+    ]
+    with pytest.raises(ClusterError, match="flower_forget_clusters is True, and must be names of managed clusters"):
+        clean(monkeypatch, "ocm", **given, former=True)
+
+
+def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the check that site.yml and plan.yml begin with."""
+    monkeypatch.setattr(ocm_preflight.hub_reader, "at_addon", lambda *_given, **_more: {"warnings": []})
+    action: Any = object.__new__(ocm_preflight.ActionModule)
+    action.connect = lambda: contextlib.nullcontext(Moved())
+    action.variables_of = lambda site: {"flower_delivery": "ocm", "ocm_name": PLACES.get(site)}
+    params = {"spec": {"cluster": "hub", "version": "1.41.0"}, "claim": False, "sites": ["site-a", "site-c"]}
+    (words,) = action.execute(params, {})["warnings"]
+    assert words.startswith("site-a is in the cluster c2 now, but the hub still delivers to its former cluster c1")
+    assert "federated.flower.site -e flower_forget_clusters=c1" in words
+    action.variables_of = lambda site: {"flower_delivery": "direct"}
+    assert "not delivered through Open Cluster Management any more" in action.execute(params, {})["warnings"][0]
+    action.variables_of = lambda site: {"flower_delivery": "ocm", "supernode_ocm_cluster": "c1", "ocm_name": "c2"}
+    assert action.execute(params, {})["warnings"] == []

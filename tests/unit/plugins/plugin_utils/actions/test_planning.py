@@ -116,9 +116,12 @@ def test_who_watches(tmp_path: Path) -> None:
 )
 def test_a_plan_forgets_no_site(value: Any, words: str) -> None:
     action: Any = object.__new__(plan_action.ActionModule)
-    action.params = {"forget": value, "sha256": "a" * 64, "path": None}
+    action.params = {"forget": value, "former": None, "sha256": "a" * 64, "path": None}
     if words:
         with pytest.raises(ClusterError, match=f"^flower_forget_sites .*{words}"):
             action._open()
     else:
         assert action._open()["msg"].endswith("is compared with a new one")
+        action.params["former"] = "c1"
+        with pytest.raises(ClusterError, match="^flower_forget_clusters cannot be applied with a plan"):
+            action._open()

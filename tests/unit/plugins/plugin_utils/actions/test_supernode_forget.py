@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_forget
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
@@ -21,7 +23,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.report.summary im
 
 
 class Hub(Cluster):
-    """The ConfigMaps of a ledger; those of some sites were written by other hands."""
+    """The ConfigMaps of a ledger; those of some sites were written by other hands. C(works): its ManifestWorks, or why they cannot be read."""
+
+    works: Any = NotServed("hub", "GET", 404, {})
 
     def __init__(self, **managers: str) -> None:
         self.name = "hub"
@@ -39,7 +43,14 @@ class Hub(Cluster):
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
         return self.items.get(name)
 
+    def keep(self, site: str, **record: Any) -> None:
+        self._add(f"flower-site-{site}", {**empty_record(site), **record}, "federated.flower", {SITE_LABEL: site})
+
     def list(self, api_version: str, kind: str, namespace: str | None = None, **_chosen: Any) -> Any:
+        if kind == "ManifestWork":
+            if isinstance(self.works, Exception):
+                raise self.works
+            return self.works
         return [item for item in self.items.values() if SITE_LABEL in item["metadata"]["labels"]]
 
     def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "") -> Any:
@@ -50,12 +61,12 @@ class Hub(Cluster):
         return {}
 
 
-def forget(monkeypatch: pytest.MonkeyPatch, hub: Hub, noted: list[str], **given: Any) -> dict[str, Any]:
+def forget(monkeypatch: pytest.MonkeyPatch, hub: Hub, noted: list[str], *, check: bool = False, **given: Any) -> dict[str, Any]:
     """What the action returns."""
     store = SimpleNamespace(bring=lambda: False, diff=[])
     monkeypatch.setattr(supernode_forget, "ClientStore", lambda *_place, **_more: store)
     action: Any = object.__new__(supernode_forget.ActionModule)
-    action._task = SimpleNamespace(check_mode=False)
+    action._task = SimpleNamespace(check_mode=check)
     action.connect = lambda _hub: contextlib.nullcontext(hub)
     action.note = lambda site, **_facts: noted.append(site)
     place = {"hub": "hub", "hub_namespace": "flower", "federation": "demo"}
@@ -88,3 +99,58 @@ def test_a_name_that_the_ledger_does_not_have_is_not_forgotten(monkeypatch: pyte
     assert result["warnings"] == ["flower_forget_sites: the ledger has nothing of 'bb', so there is nothing to forget. It has: a, b"]
     assert fleet_summary({"sites": {}}, ["b"], result["sites"]).endswith(" a is forgotten.")
     assert forget(monkeypatch, Hub(), [], sites=["c"])["warnings"] == [], "a teardown names its hosts, deployed or not"
+
+
+def work(site: str, cluster: str, **meta: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "flower-nodes", "namespace": cluster, "annotations": {"federated.flower/site": site}, **meta}}
+
+
+def test_keys_are_not_retired_while_the_hub_delivers_to_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever kept the clean-up from it: a limit without the hub, or --skip-tags."""
+    hub = Hub(a="federated.flower", b="federated.flower", c="federated.flower", d="federated.flower")
+    hub.works = [work("a", "c1"), work("b", "c2", deletionTimestamp="2026-11-26T10:00:00Z"), work("d", "c4")]
+    result = forget(monkeypatch, hub, [], sites=["a", "b", "c"], inventory=["d"], max=3)
+    assert result["failed"] and result["sites"] == ["b", "c"] and "a is not forgotten: the hub still delivers to its cluster c1" in result["msg"]
+    assert "flower-site-a" in hub.items and "flower-site-b" not in hub.items
+    # A teardown has just deleted it, or its site is not behind the hub.
+    assert not forget(monkeypatch, hub, [], sites=["a"])["failed"]
+
+
+def test_that_the_clean_up_cannot_run_is_said_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub(a="federated.flower", b="federated.flower")
+    hub.works = [work("a", "c1")]
+    given: dict[str, Any] = {"sites": ["a"], "inventory": ["b"]}
+    for options in ({"validate": True}, {"check": True}):
+        with pytest.raises(ClusterError, match="c1") if "validate" in options else contextlib.nullcontext():
+            assert forget(monkeypatch, hub, [], **given, **options, hub_left_out=True)["failed"]
+        # With the hub in the run, the clean-up comes first: in check mode it only would.
+        assert not forget(monkeypatch, hub, [], **given, **options).get("failed")
+
+
+@pytest.mark.parametrize(
+    ("record", "forgotten"), [({"delivery": "direct"}, True), ({"delivery": "bundle"}, True), ({"delivery": "ocm"}, False), ({}, False)]
+)
+def test_without_the_right_to_look_the_record_of_the_site_decides(
+    monkeypatch: pytest.MonkeyPatch, record: dict[str, Any], forgotten: bool
+) -> None:
+    """Every deployment notes in it how the site is delivered. Fleets that never had Open Cluster Management need no rights to it, also where
+    their hub has it; one without this note was deployed by an earlier release, so nothing is known of it."""
+    hub = Hub(b="federated.flower")
+    hub.keep("a", **record)
+    hub.works = Forbidden("hub", "GET", 403, {"message": "jane cannot list manifestworks"})
+    result = forget(monkeypatch, hub, [], sites=["a"], inventory=["b"])
+    assert (result["sites"] == ["a"], not result["failed"]) == (forgotten, forgotten)
+    assert forgotten or "jane cannot list manifestworks" in result["msg"]
+
+
+def test_a_teardown_hears_of_sites_that_would_lose_their_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the ledger with registered SuperNodes that it neither removes nor is to leave without one."""
+    hub = Hub(joining="federated.flower", here="federated.flower")
+    key = {"pool": "default", "name": "0", "public_key": "k", "node_id": "7"}
+    for site in ("beyond", "here", "named"):
+        hub.keep(site, keys={"SHA256:a": key})
+    hub.keep("broken", keys="none")
+    before = dict(hub.items)
+    result = forget(monkeypatch, hub, [], sites="named", removed=["hub", "here"])
+    assert result["others"] == ["beyond", "broken"] and not result["changed"] and hub.items == before
+    assert forget(monkeypatch, hub, [], sites=[], removed=["hub", "here", "beyond", "broken"])["others"] == ["named"]

@@ -226,3 +226,9 @@ def test_keys_that_leave_serve_until_their_pods_are_restarted():
     assert records.stand_ins(keys, {"12": {"status": "online"}}) == set()
     record["keys"]["SHA256:a"]["dead"] = True
     assert set(records.serving_ids(record)) == {"11", "12"}
+
+
+def test_a_record_has_how_its_site_is_delivered() -> None:
+    record = records.merge_keys(registered(KEY), [KEY], "eu", (), "ocm")
+    assert record["delivery"] == "ocm" and records.merge_keys(record, [KEY], "eu") == record
+    assert records.merge_keys(record, [KEY], "eu", (), "direct")["delivery"] == "direct"

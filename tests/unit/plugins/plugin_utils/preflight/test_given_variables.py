@@ -96,5 +96,7 @@ def test_groups():
     assert inventory.group_faults({"h": ["h"], "s": ["a", "b"]}, "h", "s") == []
     hub, sites = inventory.group_faults({})
     assert "flower_hub has no host" in hub and "flower_sites has no host" in sites
+    assert [one for one in inventory.group_faults({}, limited=True) if "flower_sites has no host" in one] == []
+    assert "-e flower_hub_group=NAME" in hub
     (two,) = inventory.group_faults({"flower_hub": [f"h{n}" for n in range(7)], "flower_sites": ["a"]})
     assert "flower_hub has 7 hosts (h0, h1, h2, h3, h4 and 2 more)" in two

@@ -38,6 +38,6 @@ def test_objects_by_host() -> None:
 
 @pytest.mark.parametrize(("wanted", "chosen"), [("repair", ["b"]), ("report", []), ("heal", [])])
 def test_only_repair_deploys(wanted: str, chosen: list[str]) -> None:
-    hostvars = {"a": {}, "b": {"__reconcile_drift": [{"host": "b"}]}}
-    assert drifting(hostvars, ["a", "b"], wanted) == chosen
-    assert drifting({}, ["a", "b"], wanted) == []
+    hostvars = {"a": {}, "b": {"__reconcile_drift": [{"host": "b"}], "__reconcile_chosen": wanted}}
+    assert drifting(hostvars, ["a", "b"]) == chosen
+    assert drifting({}, ["a", "b"]) == []

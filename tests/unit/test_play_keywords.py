@@ -1,0 +1,224 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keywords of plays (hosts, serial, …) are evaluated without a host: of the inventory's variables they see only what they read in hostvars."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import group_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.play_keywords import (
+    batch_faults,
+    fleet_variable,
+    sites_where,
+)
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
+
+ROOT = Path(__file__).parents[2]
+PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
+# They are evaluated for each task and host.
+PER_TASK = {"name", "tasks", "pre_tasks", "post_tasks", "handlers", "roles", "vars", "tags", "module_defaults", "environment", "import_playbook", "when"}
+# Only the command line can give them, and the inventory is refused if it has them: check_inventory.yml and the preflight of each host find the
+# names of groups; what would change something refuses to, with a plan that was not opened.
+COMMAND_LINE = {"flower_hub_group", "flower_sites_group", "flower_plan", "flower_plan_hash"}
+# The first plays of standby.yml and failover.yml check them before there are variables of hosts; the options of modules check them again.
+CHECKED_AGAIN = {"flower_standby_follow", "flower_standby_interval"}
+GROUPS = {"flower_hub", "flower_sites", "flower_standby"}
+NAME = r"\bflower_[a-z0-9_]+\b"
+
+
+def imports(of: str) -> Iterator[dict[str, Any]]:
+    """The variables that playbooks give to one that they import."""
+    for name in PLAYBOOKS:
+        for play in yaml_file("playbooks", name):
+            if play.get("import_playbook") == of:
+                yield {**{key: value for above in imports(name) for key, value in above.items()}, **play.get("vars", {})}
+
+
+def keywords() -> Iterator[tuple[str, str, str]]:
+    """Playbook and play, keyword, and its text with those of the variables that it names."""
+    for name in PLAYBOOKS:
+        for play in yaml_file("playbooks", name):
+            for given in [{}, *imports(name)]:
+                known = {key: str(value) for key, value in {**given, **play.get("vars", {})}.items()}
+                for keyword in sorted(set(play) - PER_TASK):
+                    text, seen = str(play[keyword]), set()
+                    while more := [one for one in known if one not in seen and re.search(rf"\b{one}\b", text)]:
+                        seen.update(more)
+                        text += "".join("\n" + known[one] for one in more)
+                    yield f"{name}: {play.get('name')}", keyword, text
+
+
+def unread(text: str) -> set[str]:
+    """Variables that an expression names and does not read with one of the two filters, which get the name in quotes."""
+    read = set(re.findall(rf"'({NAME})'", text)) if re.search(r"federated\.flower\.(fleet_variable|sites_where)\(", text) else set()
+    read |= set(re.findall(rf"hostvars[^\n]*\)\.({NAME})", text))
+    return set(re.findall(NAME, re.sub(r"'[^']*'|federated\.flower\.\w+", "", text))) - read - GROUPS
+
+
+def test_keywords_read_variables_of_the_inventory_where_they_see_them() -> None:
+    found = {(where, keyword, name) for where, keyword, text in keywords() for name in unread(text) - COMMAND_LINE - CHECKED_AGAIN}
+    assert found == set()
+
+
+def test_a_keyword_that_does_not_would_be_found() -> None:
+    assert unread("{{ flower_serial | default('100%') }}") == {"flower_serial"}
+    assert unread("{{ (flower_sites_group | default('x')) if flower_join_verify | default(false) | bool else [] }}") - COMMAND_LINE == {"flower_join_verify"}
+    named = {name for _where, _keyword, text in keywords() for name in re.findall(NAME, text)}
+    assert {"flower_serial", "flower_max_fail_percentage", "flower_join_verify", "flower_site", "flower_rotate", "flower_plan"} <= named
+
+
+HOSTVARS: dict[str, dict[str, Any]] = {"hub": {}, "site-a": {}, "site-b": {}}
+SITES = ["site-a", "site-b"]
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "given", "made"),
+    [
+        ("hub", 1, "", 1),
+        ("site-a", "25%", "", "25%"),  # of the group of the sites
+        ("hub", [1, "50%"], "", [1, "50%"]),
+        ("hub", 1, "10", "10"),  # the command line
+        ("hub", "", "", "100%"),  # a question without an answer
+        ("hub", None, None, "100%"),
+        ("hub", 0, "", 0),
+    ],
+)
+def test_a_variable_of_the_fleet(where: str, value: Any, given: Any, made: Any) -> None:
+    hostvars = {**HOSTVARS, where: {"flower_serial": value}}
+    assert fleet_variable(hostvars, ["hub", "site-a"], "flower_serial", given, "100%") == made
+    assert fleet_variable({}, ["hub", "site-a"], "flower_serial", given or "", "100%") in (given, "100%")
+
+
+@pytest.mark.parametrize(
+    ("hub", "site", "found"),
+    [({}, {}, []), ({"x": True}, {}, SITES), ({"x": "true"}, {"x": False}, ["site-b"]), ({}, {"x": "yes"}, ["site-a"]), ({"x": "false"}, {"x": ""}, [])],
+)
+def test_sites_where_a_variable_is_true(hub: dict[str, Any], site: dict[str, Any], found: list[str]) -> None:
+    assert sites_where({**HOSTVARS, "hub": hub, "site-a": site}, SITES, "x", "hub") == found
+    assert sites_where({}, SITES, "x", "hub") == []
+
+
+@pytest.mark.parametrize("serial", [1, "10", "25%", ["1", 5, "30%"], "100%"])
+@pytest.mark.parametrize("max_failed", [0, "30", "30%", 100, 12.5])
+def test_sizes_of_batches(serial: Any, max_failed: Any) -> None:
+    assert batch_faults(serial, max_failed) == []
+
+
+@pytest.mark.parametrize("serial", ["10 sites", "ten", 0, -1, True, ["1", "x"], "1,5", 2.5])
+def test_no_size_of_a_batch(serial: Any) -> None:
+    (fault,) = batch_faults(serial, 100)
+    assert "flower_serial: " in fault and "such as 10, to 25%" in fault
+    assert repr(serial[-1] if isinstance(serial, list) else serial) in fault
+
+
+@pytest.mark.parametrize("max_failed", ["few", 101, -1, "", None])
+def test_no_percentage(max_failed: Any) -> None:
+    (fault,) = batch_faults(1, max_failed)
+    assert "flower_max_fail_percentage: " in fault
+
+
+@pytest.mark.parametrize("playbook", ["site.yml", "clientapp.yml", "reconcile.yml", "render.yml", "failover.yml"])
+def test_the_size_is_checked_before_the_lease_is_taken(playbook: str) -> None:
+    imported = [play.get("import_playbook") for play in yaml_file("playbooks", playbook)]
+    checked = imported.index("batch_check.yml")
+    assert all(at > checked for at, name in enumerate(imported) if name in ("take_lease.yml", "site_hub.yml", "site_sites.yml", "site.yml"))
+
+
+def evaluated(play: dict[str, Any], keyword: str, **given: Any) -> Any:
+    """A keyword as Ansible evaluates it. Filters of this collection get plain text instead: their names are not known to the templar alone."""
+    return Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **given}).template(trusted(play[keyword]))
+
+
+@pytest.mark.parametrize("playbook", ["check_inventory.yml", "standby_check.yml"])
+def test_an_inventory_is_refused_with_a_limit_as_well(playbook: str) -> None:
+    (play,) = yaml_file("playbooks", playbook)
+    (faults,) = play["vars"]
+    assert evaluated(play, "hosts", **{faults: []}) == [] == evaluated(play, "hosts", **{faults: []}, ansible_limit="hub")
+    assert evaluated(play, "hosts", **{faults: ["x"]}) == ["localhost"]
+    assert evaluated(play, "hosts", **{faults: ["x"]}, ansible_limit="hub") == ["all"]  # of the limit, in which localhost is not
+    (task,) = play["tasks"]
+    assert play["any_errors_fatal"] and task["run_once"]
+
+
+def test_with_a_limit_only_the_sites_may_be_missing() -> None:
+    (play,) = yaml_file("playbooks", "check_inventory.yml")
+    assert "ansible_limit is defined" in play["vars"]["__check_faults"]
+    assert group_faults({"flower_hub": ["hub"]}, limited=True) == []
+    assert len(group_faults({"flower_hub": ["hub"]})) == len(group_faults({}, limited=True)) == len(group_faults({"flower_hub": ["a", "b"]}, limited=True)) == 1
+
+
+def test_names_of_groups_that_only_tasks_see_are_refused() -> None:
+    (play,) = yaml_file("playbooks", "check_inventory.yml")
+    message = play["tasks"][0]["ansible.builtin.fail"]["msg"]
+    found = Templar(loader=DataLoader(), variables={"__check_faults": []}).template(trusted(message))
+    assert "flower_hub_group and flower_sites_group are set in the inventory" in found and "give them with -e" in found
+
+
+@pytest.mark.parametrize(
+    ("host", "is_site", "name", "group", "refused"),
+    [
+        ("hub", False, "flower_hub_group", "hubs", True),
+        ("hub", False, "flower_hub_group", "mine", False),
+        ("site-a", True, "flower_sites_group", "clinics", True),
+        ("site-a", True, "flower_sites_group", "flower_sites", False),
+    ],
+)
+def test_a_host_that_is_not_in_the_group_that_its_variable_names(host: str, is_site: bool, name: str, group: str, refused: bool) -> None:
+    class Action:
+        task_vars: ClassVar[dict[str, Any]] = {
+            "groups": {"flower_hub": ["hub"], "flower_sites": ["site-a"], "mine": ["hub"], "hubs": ["other"], "clinics": ["site-b"]}
+        }
+
+        @staticmethod
+        def variable(asked: str, default: str) -> str:
+            return group if asked == name else default
+
+    found = inventory_faults(Action, host, [], [], is_site=is_site)  # type: ignore[arg-type]
+    assert [f"{name} is {group}" in one and f"-e {name}={group}" in one for one in found] == [True] * refused
+
+
+SITES_PLAYS = [play for play in yaml_file("playbooks", "site_sites.yml") if "supernode" in play["tags"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "hosts"),
+    [
+        ({}, ["flower_sites", []]),
+        ({"__site_chosen": ["b"]}, [["b"], []]),
+        ({"__site_kept": ["hub"]}, [[], ["a", "b", "hub"]]),
+        ({"__site_kept": ["hub"], "__site_chosen": ["b"]}, [[], ["b", "hub"]]),
+        ({"__site_kept": ["hub"], "__site_chosen": []}, [[], []]),  # nothing drifts
+    ],
+)
+def test_a_playbook_that_keeps_the_hub_goes_on_although_every_site_fails(given: dict[str, Any], hosts: list[Any]) -> None:
+    groups = {"flower_hub": ["hub"], "flower_sites": ["a", "b"]}
+    assert [evaluated(play, "hosts", groups=groups, **given) for play in SITES_PLAYS] == hosts
+    plain, keeping = SITES_PLAYS
+    assert keeping["tasks"][1:] == plain["tasks"]
+    assert keeping["tasks"][0] == {"name": "Leave the hub out", "ansible.builtin.meta": "end_host", "when": "inventory_hostname in __site_kept"}
+
+
+@pytest.mark.parametrize("playbook", ["failover.yml", "plan.yml", "reconcile.yml", "render.yml"])
+def test_playbooks_with_more_to_do_keep_the_hub(playbook: str) -> None:
+    found = [play for play in yaml_file("playbooks", playbook) if play.get("import_playbook") in ("site_sites.yml", "site.yml")]
+    assert found and all("__site_kept" in play["vars"] for play in found)
+
+
+def test_the_drift_is_published_before_it_is_repaired() -> None:
+    found = yaml_file("playbooks", "reconcile.yml")
+    names = [play["name"] for play in found]
+    tasks = found[names.index("Show the drift")]["tasks"]
+    (published,) = [task for task in tasks if "ansible.builtin.set_stats" in task]
+    assert "__reconcile_drift" in published["ansible.builtin.set_stats"]["data"]["flower_reconcile_result"]["drift"]
+    assert names.index("Show the drift") < names.index("Repair the hub") < names.index("Repair the sites")
