@@ -76,7 +76,7 @@ class ActionModule(CertificateAction):
             made, plan = credentials.plan(wanted, seen), source.plan(wanted, seen)
             own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
             self.refuse_faults(hub, plan, wanted)
-            outcomes = [self._apply_members(hub, spec, plan, wanted)] if plan.members else []
+            outcomes = [self._apply_members(hub, plan, wanted)] if plan.members else []
             if plan.lacks and not self.check:
                 seen, plan = self._wait(hub, source, wanted, plan, params["wait_timeout"])
                 self.refuse_faults(hub, plan, wanted)
@@ -148,7 +148,7 @@ class ActionModule(CertificateAction):
             read(hub, seen, secret_ref(wanted.namespace, mounted))
         return seen
 
-    def _apply_members(self, hub: Cluster, spec: HubSpec, plan: Plan, wanted: Wanted) -> Any:
+    def _apply_members(self, hub: Cluster, plan: Plan, wanted: Wanted) -> Any:
         """Further objects of the release, and what must exist before the rest of it."""
         return apply_objects(
             hub,

@@ -6,23 +6,21 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Attributes of plugins."""
+    """Attributes of the modules that are actions. A module states what differs."""
 
     DOCUMENTATION = r"""
 options: {}
 attributes:
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
   diff_mode:
     description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+    support: none
   idempotent:
     description:
       - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
-"""
-
-    ACTION = r"""
-options: {}
-attributes:
+    support: full
   action:
     support: full
     description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
@@ -33,14 +31,4 @@ attributes:
     description: Supports being used with the C(async) keyword.
     details:
       - The action runs completely on the controller.
-"""
-
-    ACTIONGROUP_FLOWER = r"""
-options: {}
-attributes:
-  action_group:
-    description: Use C(group/federated.flower.flower) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership:
-      - federated.flower.flower
 """

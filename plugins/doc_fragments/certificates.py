@@ -44,3 +44,12 @@ options:
     elements: str
     default: []
 """
+
+    CA = r"""
+options:
+  ca_namespace:
+    description:
+      - Namespace of the CA keys.
+    type: str
+    required: true
+"""

@@ -10,6 +10,12 @@ class ModuleDocFragment:
 
     DOCUMENTATION = r"""
 options: {}
+attributes:
+  action_group:
+    description: Use C(group/federated.flower.flower) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - federated.flower.flower
 requirements:
   - kubernetes >= 29.0.0 (Python package, on the controller)
 notes:

@@ -34,3 +34,53 @@ options:
     type: int
     default: 300
 """
+
+    NAME = r"""
+options:
+  hub:
+    description:
+      - Inventory name of the hub.
+    type: str
+    required: true
+"""
+
+    NAMESPACE = r"""
+options:
+  namespace:
+    description:
+      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
+    type: str
+"""
+
+    FEDERATION = r"""
+options:
+  federation:
+    description:
+      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
+    type: str
+"""
+
+    COPIED = r"""
+options:
+  spec:
+    description:
+      - The specification of this host's SuperLink, as assembled by the role C(federated.flower.superlink).
+    type: dict
+    required: true
+  outputs:
+    description:
+      - Whether the outputs of runs are copied.
+    type: bool
+    default: true
+  accept_volumes:
+    description:
+      - Whether a hub may have other volume claims than those that were noted with the last copy, or when it began to serve. Without it, such a hub
+        is not copied, since its volumes may be empty.
+    type: bool
+    default: false
+  wait_timeout:
+    description:
+      - Seconds to wait for the start and the end of pods.
+    type: int
+    default: 300
+"""

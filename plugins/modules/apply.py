@@ -144,11 +144,8 @@ extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
-    support: full
     details:
       - Uses a server-side dry run, so schema, quota, admission and rights are checked.
       - Objects whose Namespace or CustomResourceDefinition does not exist yet are reported as created without a request. If the
@@ -158,7 +155,6 @@ attributes:
     details:
       - One entry per object that differs. Values of Secrets are replaced by markers that only show whether a value changed.
   idempotent:
-    support: full
     details:
       - Only the content of the objects counts. Differences in C(managedFields) or C(resourceVersion) are ignored.
 notes:

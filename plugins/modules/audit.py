@@ -38,10 +38,6 @@ options:
     description:
       - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
     type: str
-  federation:
-    description:
-      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
-    type: str
   required:
     description:
       - Whether the task fails if the entry cannot be added. Otherwise it shows a warning, for identities that may not write the audit
@@ -49,18 +45,10 @@ options:
     type: bool
     default: true
 extends_documentation_fragment:
+  - federated.flower.hub.federation
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 notes:
   - Needs the rights to get, create and update C(configmaps) in the hub's namespace, and to create C(selfsubjectreviews) of the group
     C(authentication.k8s.io), which Kubernetes grants to every user. Without the latter, or before Kubernetes 1.28, the entry states that

@@ -20,18 +20,9 @@ description:
     M(federated.flower.supernode) then registers the keys, signs the client certificate, and writes the next version of the bundle.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  hub:
-    description:
-      - Inventory name of the hub.
-    type: str
-    required: true
   hub_namespace:
     description:
       - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
-  federation:
-    description:
-      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
     type: str
   file:
     description:
@@ -52,18 +43,11 @@ options:
     elements: str
     required: true
 extends_documentation_fragment:
+  - federated.flower.hub.federation
+  - federated.flower.hub.name
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 seealso:
   - module: federated.flower.supernode
 """

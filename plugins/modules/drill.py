@@ -31,11 +31,6 @@ options:
       - The specification of the SuperLink, as assembled by the role C(federated.flower.superlink).
     type: dict
     required: true
-  ca_namespace:
-    description:
-      - Namespace of the CA keys.
-    type: str
-    required: true
   drills:
     description:
       - Names of drills, a list or a text with commas. For the step V(conduct) a single one.
@@ -99,16 +94,13 @@ options:
     elements: dict
     default: []
 extends_documentation_fragment:
+  - federated.flower.certificates.ca
   - federated.flower.fleet
   - federated.flower.attributes
-  - federated.flower.attributes.action
 attributes:
   check_mode:
-    support: full
     details:
       - Shows what would be broken, and what would refuse it.
-  diff_mode:
-    support: none
   idempotent:
     support: none
     details:

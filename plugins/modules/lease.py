@@ -39,10 +39,6 @@ options:
       - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub,
         else V(flower).
     type: str
-  federation:
-    description:
-      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
-    type: str
   state:
     description:
       - V(taken) waits until the lease is free, and takes it. If nothing is deployed yet, there is no place for it, see RV(missing).
@@ -68,18 +64,10 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
+  - federated.flower.hub.federation
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 notes:
   - Needs the rights to get, create, update and delete C(leases) of the group C(coordination.k8s.io) in the hub's namespace.
 seealso:

@@ -48,15 +48,6 @@ extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 notes:
   - Needs the right to get C(configmaps) in the hub's namespace, and the Secret of the CA of the client certificates.
 seealso:

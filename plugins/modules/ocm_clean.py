@@ -58,14 +58,8 @@ extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 """
 

@@ -31,16 +31,9 @@ extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
-    support: full
     details: A run in check mode logs in as well, so its token is revoked as well.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

@@ -44,19 +44,6 @@ options:
       - Hours in which a plan that is made can be applied.
     type: int
     default: 24
-  hub:
-    description:
-      - Inventory name of the hub.
-    type: str
-    required: true
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
-  federation:
-    description:
-      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
-    type: str
   forget:
     description:
       - The value of C(flower_forget_sites). With O(state=opened), a plan is refused if it names sites, which are forgotten for good.
@@ -66,15 +53,10 @@ options:
       - The value of C(flower_forget_clusters). With O(state=opened), a plan is refused if it names clusters.
     type: raw
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
+  - federated.flower.hub.federation
+  - federated.flower.hub.name
   - federated.flower.attributes
-  - federated.flower.attributes.action
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

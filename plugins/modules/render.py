@@ -33,11 +33,6 @@ options:
     type: list
     elements: str
     required: true
-  hub:
-    description:
-      - Inventory name of the hub.
-    type: str
-    required: true
   federation:
     description:
       - Name of the federation. It is noted in the files.
@@ -57,14 +52,10 @@ options:
     elements: str
     default: []
 extends_documentation_fragment:
+  - federated.flower.hub.name
   - federated.flower.attributes
-  - federated.flower.attributes.action
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 """
 

@@ -96,10 +96,6 @@ options:
       - Of links to files the content is sent. Links to folders are an error, and so are hidden files in a folder, because every app of the
         federation can read inputs.
     type: path
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   wait:
     description:
       - Wait until the run ends. If V(false), the task ends when the SuperLink has accepted the app, or with O(run_id) returns the status.
@@ -138,20 +134,16 @@ options:
         deployed with (C(superlink_outputs_min_free) of the role superlink).
     type: str
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
-    support: full
     details:
       - The app and the run config are checked on the control node. The cluster is contacted only with O(resume) and O(inputs), to see
         whether the outputs are there and what would be sent, and with O(run_id), to see the state of the run and what would be fetched. A run is
         neither waited for nor stopped.
-  diff_mode:
-    support: none
   idempotent:
     support: none
     details:

@@ -22,10 +22,6 @@ description:
   - Symbolic links, devices and files with names that are not fit for every file system are left out with a warning.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   run_ids:
     description:
       - Ids of the runs. Runs that are not finished are an error.
@@ -38,18 +34,10 @@ options:
     type: path
     required: true
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 seealso:
   - module: federated.flower.run
   - module: federated.flower.run_outputs_info

@@ -17,10 +17,6 @@ description:
   - The outputs are read by a container that has the volume and nothing else. It executes nothing of them, and follows no links.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   run_ids:
     description:
       - Ids of runs. Only their outputs are listed. A run without outputs is an error.
@@ -33,18 +29,10 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 seealso:
   - module: federated.flower.run_outputs_fetch
   - module: federated.flower.run_outputs_remove

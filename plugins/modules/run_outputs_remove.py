@@ -21,10 +21,6 @@ description:
   - What was deleted cannot be restored.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   run_ids:
     description:
       - Ids of the runs.
@@ -46,20 +42,14 @@ options:
         C(d) or C(w).
     type: str
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
-    support: full
     details:
       - Reports what would be deleted.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 seealso:
   - module: federated.flower.run_outputs_fetch
   - module: federated.flower.run_outputs_info

@@ -17,10 +17,6 @@ description:
   - A stopped run cannot be continued.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   run_ids:
     description:
       - Ids of the runs.
@@ -28,18 +24,10 @@ options:
     elements: str
     required: true
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 seealso:
   - module: federated.flower.run
   - module: federated.flower.runs_info

@@ -17,10 +17,6 @@ description:
     Uses Flower's command line in the SuperLink pod, so the control node does not need Flower.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   run_ids:
     description:
       - Ids of runs. Only these are returned, and O(status), O(app), O(since) and O(limit) are ignored. An unknown id is an error.
@@ -60,18 +56,10 @@ options:
     type: int
     default: 50
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 seealso:
   - module: federated.flower.run
   - module: federated.flower.run_stop

@@ -26,13 +26,8 @@ options:
     required: true
 extends_documentation_fragment:
   - federated.flower.attributes
-  - federated.flower.attributes.action
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 """
 

@@ -56,14 +56,8 @@ extends_documentation_fragment:
   - federated.flower.cluster
   - federated.flower.skupper
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 """
 

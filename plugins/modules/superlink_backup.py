@@ -21,19 +21,6 @@ description:
   - Needs the Python package C(pyrage) on the control node.
   - This module is a step of the playbook C(federated.flower.backup). Its options may change in any release.
 options:
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
-  ca_namespace:
-    description:
-      - Namespace of the CA keys.
-    type: str
-    required: true
-  federation:
-    description:
-      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
-    type: str
   directory:
     description:
       - An existing folder on the control node.
@@ -68,18 +55,16 @@ options:
     elements: str
     default: []
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
+  - federated.flower.hub.federation
+  - federated.flower.certificates.ca
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
-    support: full
     details:
       - Reports the archive that would be written, and what would be in it.
-  diff_mode:
-    support: none
   idempotent:
     support: none
     details:

@@ -20,32 +20,6 @@ description:
     playbook C(federated.flower.site) then starts its SuperLink.
   - This module is a step of the playbook C(federated.flower.failover). Its options may change in any release.
 options:
-  spec:
-    description:
-      - The specification of this host's SuperLink, as assembled by the role C(federated.flower.superlink).
-    type: dict
-    required: true
-  ca_namespace:
-    description:
-      - Namespace of the CA keys.
-    type: str
-    required: true
-  outputs:
-    description:
-      - Whether the outputs of runs are copied.
-    type: bool
-    default: true
-  accept_volumes:
-    description:
-      - Whether a hub may have other volume claims than those that were noted with the last copy, or when it began to serve. Without it, such a hub
-        is not copied, since its volumes may be empty.
-    type: bool
-    default: false
-  wait_timeout:
-    description:
-      - Seconds to wait for the start and the end of pods.
-    type: int
-    default: 300
   hub:
     description:
       - Inventory name of the other one of the two hosts.
@@ -84,20 +58,15 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
+  - federated.flower.hub.copied
+  - federated.flower.certificates.ca
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
-    support: full
     details:
       - O(state=planned) shows the plan. The playbook skips the other steps.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 seealso:
   - module: federated.flower.superlink_standby
 """

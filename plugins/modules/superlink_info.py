@@ -20,14 +20,6 @@ options:
     description:
       - Inventory name of the hub. Defaults to the host of the task.
     type: str
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
-  federation:
-    description:
-      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
-    type: str
   timeout:
     description:
       - Seconds to wait for a response of the API server.
@@ -60,18 +52,11 @@ options:
     default: false
     version_added: 0.1.0
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
+  - federated.flower.hub.federation
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

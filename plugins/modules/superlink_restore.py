@@ -29,11 +29,6 @@ options:
       - The specification of the SuperLink, as assembled by the role C(federated.flower.superlink).
     type: dict
     required: true
-  ca_namespace:
-    description:
-      - Namespace of the CA keys.
-    type: str
-    required: true
   archive:
     description:
       - The archive on the control node.
@@ -55,20 +50,14 @@ options:
     type: int
     default: 300
 extends_documentation_fragment:
+  - federated.flower.certificates.ca
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
-    support: full
     details:
       - Opens the archive, looks at the hub, and reports what would be restored.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 seealso:
   - module: federated.flower.superlink_backup
 """

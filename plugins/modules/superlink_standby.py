@@ -22,38 +22,11 @@ description:
     and copies what is behind. It takes the lease of the standby for each copy, so that a failover need not wait longer than for one.
   - This module is a step of the playbook C(federated.flower.standby). Its options may change in any release.
 options:
-  spec:
-    description:
-      - The specification of this host's SuperLink, as assembled by the role C(federated.flower.superlink).
-    type: dict
-    required: true
-  ca_namespace:
-    description:
-      - Namespace of the CA keys.
-    type: str
-    required: true
-  outputs:
-    description:
-      - Whether the outputs of runs are copied.
-    type: bool
-    default: true
   accept_volumes:
     description:
       - Whether a hub may have other volume claims than those that were noted with the last copy, or when it began to serve. Without it, such a hub
         is not copied, since its volumes may be empty.
       - Ignored with O(state=followed), which may find other volumes later.
-    type: bool
-    default: false
-  wait_timeout:
-    description:
-      - Seconds to wait for the start and the end of pods.
-    type: int
-    default: 300
-  hub:
-    description:
-      - Inventory name of the hub.
-    type: str
-    required: true
   hub_described:
     description:
       - The variable C(superlink_described) of the hub.
@@ -78,18 +51,16 @@ options:
     type: float
     default: 5.0
 extends_documentation_fragment:
+  - federated.flower.hub.copied
+  - federated.flower.hub.name
+  - federated.flower.certificates.ca
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
-    support: full
     details:
       - Looks at both hubs and reports that a copy would be made.
-  diff_mode:
-    support: none
   idempotent:
     support: partial
     details:

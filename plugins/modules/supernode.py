@@ -69,13 +69,8 @@ options:
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
-  - federated.flower.attributes.action
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 """
 

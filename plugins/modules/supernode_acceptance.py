@@ -51,15 +51,9 @@ options:
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
-  - federated.flower.attributes.action
 attributes:
   check_mode:
-    support: full
     details: It measures, and keeps no result on the hub.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

@@ -27,19 +27,6 @@ description:
   - >-
     This module is a step of the playbook C(federated.flower.reconcile). Its options may change in any release.
 options:
-  hub:
-    description:
-      - Inventory name of the hub.
-    type: str
-    required: true
-  namespace:
-    description:
-      - Namespace of the SuperLink. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
-  federation:
-    description:
-      - Name of the federation. Defaults to the variable C(superlink_federation) or C(flower_federation) of the hub, else V(flower).
-    type: str
   restart:
     description:
       - Restart them; otherwise show what would be restarted.
@@ -61,16 +48,11 @@ options:
     type: int
     default: 180
 extends_documentation_fragment:
+  - federated.flower.hub.namespace
+  - federated.flower.hub.federation
+  - federated.flower.hub.name
   - federated.flower.fleet
   - federated.flower.attributes
-  - federated.flower.attributes.action
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

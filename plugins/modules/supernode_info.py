@@ -28,14 +28,6 @@ options:
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
-  - federated.flower.attributes.action
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

@@ -28,15 +28,9 @@ description:
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
-  - federated.flower.attributes.action
 attributes:
   check_mode:
-    support: full
     details: It says which images would be pulled on which nodes, and checks the rights that are needed.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

@@ -129,15 +129,6 @@ extends_documentation_fragment:
   - federated.flower.cluster
   - federated.flower.hub
   - federated.flower.attributes
-  - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

@@ -26,7 +26,21 @@ FOLDER = Path(__file__).parent / "golden"
 HEAD = "# SPDX-License-Identifier: Apache-2.0\n"
 _BASE = "# base: "
 # Bases that do not follow from the name: "superlink-rich" differs from "superlink-default", "a-b-c" from "a-b".
-_OTHER = {"ocm-site": "supernode-default", "skupper-site": "skupper-hub"}
+_OTHER = {
+    "ocm-site": "ocm-addon-default",
+    "rights-superlink-clientapps": "rights-superlink-ocm",
+    "rights-supernode-default": "rights-superlink-default",
+    "skupper-site": "skupper-hub",
+    "superlink-outputs-claim": "superlink-subprocess",
+    "superlink-tracking-subprocess": "superlink-subprocess",
+    "supernode-datasets": "supernode-datasets-workload",
+    "supernode-datasets-workload": "supernode-clientapp",
+    "supernode-insecure": "supernode-no-sidecar",
+    "supernode-own-pods": "supernode-pools",
+    "supernode-pools": "supernode-gpus",
+    "supernode-rich": "supernode-pools",
+    "supernode-subprocess": "supernode-gpus",
+}
 
 Parts = dict[str, list[str]]
 
@@ -54,23 +68,33 @@ def _stored(name: str) -> str:
 
 def write(name: str, text: str) -> None:
     """Store a variant's text: as differences where it has a base and that is shorter. Variants of a base stay as they were."""
-    others = {one: read(one) for one in names() if one != name and _split(_stored(one))[0] == name}
-    base = None if others else _base_of(name)
+    texts = {name: text} | {one: read(one) for one in _variants(name)}
+    for one, whole in texts.items():
+        _store(one, whole)
+    assert read(name) == text
+
+
+def _variants(name: str) -> Iterator[str]:
+    """What is stored as differences from this one, and from those, each after its base."""
+    for one in names():
+        if _split(_stored(one))[0] == name:
+            yield one
+            yield from _variants(one)
+
+
+def _store(name: str, text: str) -> None:
+    base = _base_of(name)
     short = f"{HEAD}{_BASE}{base}\n" + "".join(_differences(_parts(read(base)), _parts(text))) if base else text
     if short.count("\n") >= text.count("\n"):
         short = text
     path_of(name).write_text(short, encoding="utf-8")
-    for one, whole in others.items():
-        write(one, whole)
-    assert read(name) == text
 
 
 def _base_of(name: str) -> str | None:
     words = name.split("-")
     before = ["-".join(words[:count]) for count in range(len(words) - 1, 0, -1)]
     likely = [_OTHER.get(name, ""), *(one + end for one in before for end in ("-default", ""))]
-    found = [one for one in likely if one and one != name and path_of(one).exists()]
-    return next((one for one in found if not _split(_stored(one))[0]), None)
+    return next((one for one in likely if one and one != name and path_of(one).exists()), None)
 
 
 def _split(text: str) -> tuple[str | None, str]:

@@ -32,6 +32,19 @@ def yaml_file(*parts: str) -> Any:
     return copy.deepcopy(_parsed(ROOT.joinpath(*parts)))
 
 
+def trusted(value: Any) -> Any:
+    """The value with its strings marked as templates; ansible-core before 2.19 trusts all strings."""
+    try:
+        from ansible.template import trust_as_template
+    except ImportError:
+        return value
+    if isinstance(value, dict):
+        return {key: trusted(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [trusted(item) for item in value]
+    return trust_as_template(value) if isinstance(value, str) else value
+
+
 def role_options(role: str) -> dict[str, Any]:
     """Options of a role's main entry point; shared by all callers, who change nothing in it."""
     specs = _parsed(ROOT / "roles" / role / "meta" / "argument_specs.yml")

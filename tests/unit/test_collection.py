@@ -18,7 +18,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
-from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
 
 ROOT = Path(__file__).parents[2]
 ROLES = sorted(path.parent.name for path in ROOT.glob("roles/*/meta"))
@@ -43,19 +43,6 @@ def documentation(modules: list[str]) -> dict[str, Any]:
     )
     assert run.returncode == 0, run.stderr
     return {name.rsplit(".", 1)[-1]: entry["doc"] for name, entry in json.loads(run.stdout).items()}
-
-
-def trusted(value: Any) -> Any:
-    """The value with its strings marked as templates; ansible-core before 2.19 trusts all strings."""
-    try:
-        from ansible.template import trust_as_template
-    except ImportError:
-        return value
-    if isinstance(value, dict):
-        return {key: trusted(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [trusted(item) for item in value]
-    return trust_as_template(value) if isinstance(value, str) else value
 
 
 def test_action_groups_hold_the_modules_that_say_so() -> None:

@@ -26,7 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.pool_spec im
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
-from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
 
 ROOT = Path(__file__).parents[2]
 INVENTORY = ROOT / "inventories" / "example"
@@ -76,19 +76,6 @@ def known_variables() -> set[str]:
     for path in [*ROOT.glob("roles/*/defaults/main.yml"), *ROOT.glob("playbooks/*.yml")]:
         known |= set(re.findall(r"\bflower_[a-z_]+", path.read_text(encoding="utf-8")))
     return known
-
-
-def trusted(value: Any) -> Any:
-    """The value with its strings marked as templates; ansible-core before 2.19 trusts all strings."""
-    try:
-        from ansible.template import trust_as_template
-    except ImportError:
-        return value
-    if isinstance(value, dict):
-        return {key: trusted(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [trusted(item) for item in value]
-    return trust_as_template(value) if isinstance(value, str) else value
 
 
 def spec_of(host: str, name: str) -> dict[str, Any]:

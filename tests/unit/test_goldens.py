@@ -47,9 +47,12 @@ def test_a_variant_comes_back_byte_by_byte(name: str) -> None:
 def test_a_base_changes_and_its_variants_do_not() -> None:
     goldens.write("some-default", BASE)
     goldens.write("some-variant", VARIANTS["changed"])
+    goldens.write("some-variant-more", VARIANTS["twice"])
+    assert goldens.path_of("some-variant-more").read_text().startswith(f"{goldens.HEAD}# base: some-variant\n")
     goldens.write("some-default", VARIANTS["removed lines at both ends"])
     assert goldens.read("some-default") == VARIANTS["removed lines at both ends"]
     assert goldens.read("some-variant") == VARIANTS["changed"]
+    assert goldens.read("some-variant-more") == VARIANTS["twice"]
 
 
 def test_differences_that_do_not_fit_their_base_are_an_error(folder: Path) -> None:

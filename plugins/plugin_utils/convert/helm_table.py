@@ -13,7 +13,6 @@ from typing import Any
 
 SUPERLINK = "superlink"
 SUPERNODE = "supernode"
-CHARTS = (SUPERLINK, SUPERNODE)
 
 VARIABLE = "variable"
 PATCH = "patch"

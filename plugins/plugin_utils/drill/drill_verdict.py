@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-MET, MISSED, FAILED, NO_EFFECT, PLANNED = "met", "missed", "failed", "no effect", "planned"
+MET, MISSED, FAILED, NO_EFFECT = "met", "missed", "failed", "no effect"
 _COMPLETED = "finished:completed"
 _COLUMNS = ("drill", "at", "SuperNodes", "recovered", "target", "result", "note")
 

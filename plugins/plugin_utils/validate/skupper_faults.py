@@ -19,7 +19,6 @@ from ..spec.network_spec import ListenerSpec, NetworkSiteSpec
 from .faults import Faults, Spec
 from .policy_faults import peer_faults, policy_faults
 
-CONNECTIVITIES = ("direct", "skupper")
 MODES = ("direct", "token")
 INSTALLS = ("none", "manifests", "operator")
 SCOPES = ("cluster", "namespace")

@@ -405,6 +405,15 @@ class Federation:
             lives[pod] = (found["metadata"]["uid"], sum(container["restartCount"] for container in containers))
         return lives
 
+    def everything(self) -> dict[tuple[str, str], str]:
+        """(Cluster, pod) -> its uid, of all pods of the federation that stay."""
+        return {
+            (context, pod["metadata"]["name"]): pod["metadata"]["uid"]
+            for context in ("hub", "site-a", "site-b")
+            for pod in self.cluster(context).list("v1", "Pod", self.namespace)
+            if not pod["metadata"].get("deletionTimestamp")
+        }
+
     def python(
         self, context: str, pod: str, container: str, program: str, *arguments: str, namespace: str = NAMESPACE
     ) -> str:

@@ -58,16 +58,6 @@ def kept(fed, before, *names):
     return [lives.get(name) for name in names] == [before[name] for name in names]
 
 
-def everything(fed):
-    """(Cluster, pod) -> its uid, of all pods of the federation that stay."""
-    return {
-        (context, pod["metadata"]["name"]): pod["metadata"]["uid"]
-        for context in ("hub", "site-a", "site-b")
-        for pod in fed.cluster(context).list("v1", "Pod", fed.namespace)
-        if not pod["metadata"].get("deletionTimestamp")
-    }
-
-
 def test_pools_come_grow_shrink_are_renamed_and_go(fed, pools):
     neighbour = fed.lives("site-a"), fed.pools("site-a"), fed.keys("site-a")
     gpu = fed.lives("site-b")
@@ -88,9 +78,9 @@ def test_pools_come_grow_shrink_are_renamed_and_go(fed, pools):
     assert {nodes[keys[name]] for name in gone} == {"unregistered"}
 
     # Of the whole fleet, hub included, a change of one pool restarts that pool.
-    fleet = everything(fed)
+    fleet = fed.everything()
     pools({**OTHER, "replicas": 1, "env": [{"name": "SCENARIO", "value": "one pool"}]}, {**EXTRA, "replicas": 4}, again=False, limit=())
-    now = everything(fed)
+    now = fed.everything()
     assert {pod for pod in fleet if fleet[pod] != now.get(pod)} == {("site-b", f"supernode-other-{first['other']}")}
     assert len(now) == len(fleet)
 

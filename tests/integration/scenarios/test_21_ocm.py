@@ -31,7 +31,6 @@ from ansible_collections.federated.flower.tests.integration.scenarios.lane impor
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
 NAME = f"{NAMESPACE}-ocm"
-ADDON = f"{NAME}-supernode"
 OUTAGE = 600  # seconds for which an agent is silent
 COMMON = {
     "flower_federation": NAME,

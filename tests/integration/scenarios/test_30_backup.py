@@ -109,9 +109,9 @@ def refused(fed: Any, archive: Path, private: str, words: str) -> None:
     assert state(fed) == before
 
 
-def serves_since(fed: Any, context: str = "hub", space: str = NAMESPACE) -> float:
+def serves_since(fed: Any) -> float:
     """When the SuperLink's pod became ready, in seconds since 1970."""
-    pod = fed.cluster(context).get("v1", "Pod", "superlink-0", space)
+    pod = fed.cluster("hub").get("v1", "Pod", "superlink-0", NAMESPACE)
     (ready,) = (one for one in pod["status"]["conditions"] if one["type"] == "Ready")
     assert ready["status"] == "True", ready
     return datetime.datetime.fromisoformat(ready["lastTransitionTime"]).timestamp()

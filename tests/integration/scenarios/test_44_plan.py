@@ -33,16 +33,6 @@ def noted(fed, value):
     return hosts
 
 
-def everything(fed):
-    """(Cluster, pod) -> its uid, of all pods of the federation."""
-    return {
-        (context, pod["metadata"]["name"]): pod["metadata"]["uid"]
-        for context in ("hub", "site-a", "site-b")
-        for pod in fed.cluster(context).list("v1", "Pod", fed.namespace)
-        if not pod["metadata"].get("deletionTimestamp")
-    }
-
-
 def published(run):
     """The hash that a workflow of AWX hands on."""
     return next(one["result"]["ansible_stats"]["data"]["flower_plan_hash"] for one in run.results if "ansible_stats" in one.get("result", {}))
@@ -55,23 +45,23 @@ def applied(run):
 
 def refused(fed, words, file, hosts, *arguments, playbook="site"):
     """A plan is refused with some words, and nothing is changed."""
-    before, entries = everything(fed), len(fed.trail())
+    before, entries = fed.everything(), len(fed.trail())
     run = fed.play(playbook, "-e", f"flower_plan={file}", *arguments, hosts=hosts, rc=2)
     assert words in run.messages(failed=True), run.messages(failed=True)
-    assert everything(fed) == before and len(fed.trail()) == entries
+    assert fed.everything() == before and len(fed.trail()) == entries
     # Of a playbook that fails, another process returns it.
     fed.wait("the lease's return", lambda: fed.hub.get("coordination.k8s.io/v1", "Lease", "flower-lease", fed.namespace) is None, 15)
 
 
 def test_a_plan_is_applied_as_it_was_shown(fed, place):
     hosts, file, site = noted(fed, "first"), place / "plan.yml", fed.cluster("site-b")
-    before = everything(fed)
+    before = fed.everything()
     run = fed.play("plan", "-e", f"flower_plan={file}", hosts=hosts)
     text = file.read_text()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and not fed.shown(place)
     name = f"StatefulSet {fed.namespace}/{POD}"
     assert f"#   ~ {name} (restarts 1 pod)" in text and "# site-a: nothing to do" in text and "note=first" in text.replace('"', "")
-    assert everything(fed) == before
+    assert fed.everything() == before
     assert [one["object"] for host in yaml.safe_load(text)["plan"]["clusters"].values() for one in host["objects"]] == [name]
     # The same plan is not written twice, and a changed one, or what is not a plan, is no plan.
     again = fed.play("plan", "-e", f"flower_plan={file}", hosts=hosts)
@@ -102,13 +92,13 @@ def test_a_plan_is_applied_as_it_was_shown(fed, place):
         for host, facts in yaml.safe_load(text)["plan"]["clusters"].items() for one in facts["objects"]
     ]  # fmt: skip
     assert printed == result["applied"], "the file has something else"
-    after = everything(fed)
+    after = fed.everything()
     assert {which for which in before if before[which] != after.get(which)} == {("site-b", f"{POD}-{min(fed.partitions('site-b').values())}")}
     assert len(after) == len(before) and fed.node_config("site-b", min(fed.pods("site-b")))["note"] == "first"
 
     run = fed.site(hosts, "-e", f"flower_plan={file}")
     assert "nothing is left to do: it was applied before" in run.messages() and set(run.changed.values()) == {0}
-    assert everything(fed) == after
+    assert fed.everything() == after
 
 
 @pytest.mark.nightly

@@ -7,31 +7,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from ..bench import Bench
 from ..drill_verdict import Measured
 
 
-class Break(Protocol):
-    """A drill.
+class Break:
+    """A drill; without more it needs nothing but the SuperLink, and leaves nothing to be undone.
 
     Attributes:
         place: inventory name of what is broken.
         is_quick: whether C(undo) takes a few seconds only, so that a process that outlives its playbook can still do it.
     """
 
-    place: str
-    is_quick: bool
+    is_quick = True
 
     def __init__(self, bench: Bench) -> None:
         """Take the hub on which it is conducted; nothing is read."""
+        self._bench = bench
+        self.place = bench.hub.name
 
     def faults(self) -> list[str]:
         """Why it cannot be conducted: sentences with the remedy. Finds C(place)."""
+        return []
 
     def facts(self) -> dict[str, Any]:
         """What C(undo) needs; kept on the hub before anything is broken."""
+        return {}
 
     def conduct(self) -> Measured:
         """Break it, repair it, and measure.
@@ -39,6 +42,7 @@ class Break(Protocol):
         Raises:
             ClusterError: it could not be completed.
         """
+        raise NotImplementedError
 
     def undo(self, facts: Mapping[str, Any]) -> list[str]:
         """Undo what is still broken, in this run or a later one; sentences on what was undone, none where nothing was left.
@@ -46,3 +50,4 @@ class Break(Protocol):
         Raises:
             ClusterError: it could not; the text has the remedy.
         """
+        return []

@@ -19,15 +19,14 @@ from ...rotation import ca_state
 from ...rotation.hub_steps import Hub, Settings
 from ..bench import Bench
 from ..drill_verdict import Measured
+from .base_break import Break
 
 _SHORT = 20.0  # seconds until a certificate ends: long enough to be served, by the clocks of all
 _SERVED = 30.0
 
 
-class _Certificate:
+class _Certificate(Break):
     """What both drills have in common."""
-
-    is_quick = True
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

@@ -25,20 +25,17 @@ from ...base.errors import ClusterError
 from ...manifests.superlink import CLAIM, NAME
 from ...marks import proof
 from .. import database_aside_program as database_program
-from ..bench import PAUSE, Bench
+from ..bench import PAUSE
 from ..drill_verdict import Measured
+from .base_break import Break
 
 STOPPING, RESTORED = "stopping", "restored"
 
 
-class DatabaseLost:
-    """See C(interface.Break)."""
+class DatabaseLost(Break):
+    """See C(Break)."""
 
     is_quick = False
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self.place = bench.hub.name
 
     def faults(self) -> list[str]:
         """A folder for the backup, who can open it, and the key that does."""

@@ -16,26 +16,17 @@ from ...flower import in_pod
 from ...flower.cli import CONTAINER
 from ...manifests.superlink import POD
 from .. import disk_program
-from ..bench import LATE, Bench
+from ..bench import LATE
 from ..drill_verdict import Measured
 from ..heartbeats import Sight
+from .base_break import Break
 
 _SILENT = 30.0  # seconds without a line of the program: it prints one every 5 s
 _LOOK = 6.0  # seconds before the end in which is looked who is cut off
 
 
-class DiskFull:
-    """See C(interface.Break)."""
-
-    is_quick = True
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self.place = bench.hub.name
-
-    def faults(self) -> list[str]:
-        """Nothing but the SuperLink is needed."""
-        return []
+class DiskFull(Break):
+    """See C(Break)."""
 
     def facts(self) -> dict[str, Any]:
         """The pod; another one has its usual limits."""

@@ -15,15 +15,14 @@ from ...rollout.admission import Admission
 from ...rotation import conditions
 from ..bench import Bench
 from ..drill_verdict import Measured
+from .base_break import Break
 
 #: Reason of the denial, and its holder: there is one drill at a time.
 REASON = "drill: site_cut"
 
 
-class SiteCut:
-    """See C(interface.Break)."""
-
-    is_quick = True
+class SiteCut(Break):
+    """See C(Break)."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

@@ -7,32 +7,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from ...base.errors import ClusterError
 from ...manifests.superlink import POD
 from ...marks import proof
-from ..bench import Bench
 from ..drill_verdict import Measured
+from .base_break import Break
 
 
-class SuperlinkKilled:
-    """See C(interface.Break)."""
-
-    is_quick = True
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self.place = bench.hub.name
-
-    def faults(self) -> list[str]:
-        """Nothing but the SuperLink is needed."""
-        return []
-
-    def facts(self) -> dict[str, Any]:
-        """Nothing has to be undone."""
-        return {}
+class SuperlinkKilled(Break):
+    """See C(Break). Nothing has to be undone: Kubernetes does it."""
 
     def conduct(self) -> Measured:
         """Delete exactly the pod that was seen."""
@@ -49,7 +33,3 @@ class SuperlinkKilled:
         again = time.monotonic() - begun
         seconds, missing = bench.until_back(nodes, since, begun)
         return Measured(len(nodes), len(nodes), seconds, f"the SuperLink ran again after {again:.0f} s", missing and f"{missing}")
-
-    def undo(self, facts: Mapping[str, Any]) -> list[str]:
-        """Kubernetes does it."""
-        return []

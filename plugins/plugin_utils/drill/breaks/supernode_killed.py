@@ -7,20 +7,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from ...base.values import Object
 from ...marks import proof
 from ...rotation import conditions, site_proof
 from ..bench import Bench
 from ..drill_verdict import Measured
+from .base_break import Break
 
 
-class SupernodeKilled:
-    """See C(interface.Break)."""
-
-    is_quick = True
+class SupernodeKilled(Break):
+    """See C(Break). Nothing has to be undone: Kubernetes does it."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -64,10 +61,6 @@ class SupernodeKilled:
                 return ""
         return "none of its SuperNodes is online with a pod that runs"
 
-    def facts(self) -> dict[str, Any]:
-        """Nothing has to be undone."""
-        return {}
-
     def conduct(self) -> Measured:
         """Delete exactly the pod that was seen."""
         bench, name = self._bench, self._pod["metadata"]["name"]
@@ -80,7 +73,3 @@ class SupernodeKilled:
             way.rest()
         seconds, missing = bench.until_back({self._node: f"{self.place} {name}"}, since, begun, restarted=True)
         return Measured(1, 1, seconds, f"pod {name}", missing)
-
-    def undo(self, facts: Mapping[str, Any]) -> list[str]:
-        """Kubernetes does it."""
-        return []

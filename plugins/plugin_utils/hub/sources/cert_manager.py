@@ -46,13 +46,13 @@ class CertManager:
     def _certificate_ref(self, wanted: Wanted) -> Ref:
         return Ref(API, KIND, wanted.namespace, NAME)
 
-    def _issuer_ref(self, wanted: Wanted, name: str | None = None) -> Ref | None:
-        """The issuer, or with an empty name all of its kind; None for unknown groups."""
+    def _issuer_ref(self, wanted: Wanted) -> Ref | None:
+        """The issuer; None for unknown groups."""
         kind = self._issuer.kind
         if self._issuer.group != CERT_MANAGER_GROUP or kind not in (_NAMESPACED, _WIDE):
             return None
         where = wanted.namespace if kind == _NAMESPACED else ""
-        return Ref(API, kind, where, self._issuer.name if name is None else name)
+        return Ref(API, kind, where, self._issuer.name)
 
     def _requests_ref(self, wanted: Wanted) -> Ref:
         return Ref(API, "CertificateRequest", wanted.namespace, "")

@@ -41,6 +41,14 @@ def role_defaults(role: str) -> dict[str, Any]:
 
 
 @pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of the outputs."""
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def superlink_spec() -> Callable[..., dict[str, Any]]:
     """Function: a superlink spec of the role's defaults and some changes."""
 

@@ -24,7 +24,6 @@ Object = dict[str, Any]
 RECORD = "/api/v1/namespaces/flower/configmaps/applyset-superlink"
 SETTINGS = "/api/v1/namespaces/flower/configmaps/settings"
 INGRESSES = "/apis/networking.k8s.io/v1/namespaces/flower/ingresses"
-ROUTES = "/apis/route.openshift.io/v1/namespaces/flower/routes"
 LISTED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "flower"}}
 
 

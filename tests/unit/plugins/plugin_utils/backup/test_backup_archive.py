@@ -28,9 +28,9 @@ def contents():
     return [member_of("hub/secrets.json", SECRET), member_of("state.db", DATABASE)]
 
 
-def to_owner(folder, about=ABOUT, members=None):
+def to_owner(folder, members=None):
     return archive_writer.write(
-        folder, about, contents() if members is None else members, age_keys.recipients_of([str(OWNER.to_public())])
+        folder, ABOUT, contents() if members is None else members, age_keys.recipients_of([str(OWNER.to_public())])
     )
 
 

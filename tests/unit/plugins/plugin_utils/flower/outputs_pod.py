@@ -100,3 +100,10 @@ def reader_of(root: Path) -> Reader:
     reader._place = Place("serverapp-0")
     reader.forget_place = lambda: None  # type: ignore[method-assign]
     return reader
+
+
+def write(path: Path, data: bytes = b"x") -> Path:
+    """A file with its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path

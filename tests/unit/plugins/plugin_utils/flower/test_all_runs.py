@@ -23,9 +23,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation import c
 class SuperLink(FlowerCLI):
     """Answers as the command line of flwr 1.41: runs 1 to 30, of which the first is active."""
 
-    def __init__(self, first: str = "running") -> None:
+    def __init__(self) -> None:
         super().__init__(SimpleNamespace(name="hub"), "flower")  # type: ignore[arg-type]
-        self.statuses = {str(number): "finished:completed" for number in range(30, 1, -1)} | {"1": first}
+        self.statuses = {str(number): "finished:completed" for number in range(30, 1, -1)} | {"1": "running"}
         self.asked: list[list[str]] = []
 
     def do(self, steps: Sequence[Mapping[str, Any]], **_more: Any) -> list[Answer]:

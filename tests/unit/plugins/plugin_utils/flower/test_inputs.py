@@ -18,28 +18,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import inp
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import TooFull
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of, write
 
 MIB = 1024 * 1024
-
-
-@pytest.fixture
-def root(tmp_path):
-    folder = tmp_path / "outputs"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(inputs_send, "PIECE", MIB)
     monkeypatch.setattr(inputs_send, "PAUSES", (0, 0, 0))
-
-
-def write(path: Path, data: bytes = b"x") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
 
 
 def noise(size: int, seed: int = 1) -> bytes:

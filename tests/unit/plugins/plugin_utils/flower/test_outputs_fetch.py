@@ -21,17 +21,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_fe
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_frames import Frames
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import checked
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of, write
 
 MIB = 1024 * 1024
 RUN = "13164552291825540154"
-
-
-@pytest.fixture
-def root(tmp_path):
-    folder = tmp_path / "outputs"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
@@ -42,12 +35,6 @@ def home(tmp_path):
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
     monkeypatch.setattr(outputs_fetch, "PAUSES", (0, 0, 0, 0, 0))
-
-
-def write(path: Path, data: bytes = b"x") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
 
 
 def noise(size: int, seed: int = 1) -> bytes:

@@ -16,20 +16,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_program as program
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import NoFiles
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of
-
-
-@pytest.fixture
-def root(tmp_path):
-    folder = tmp_path / "outputs"
-    folder.mkdir()
-    return folder
-
-
-def write(path: Path, data: bytes = b"x") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of, write
 
 
 def test_runs_are_folders_with_numbers(root):

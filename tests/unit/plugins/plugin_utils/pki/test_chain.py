@@ -27,7 +27,7 @@ OIDS = x509.oid.ExtendedKeyUsageOID
 class Made:
     """A certificate and its key, made to measure."""
 
-    def __init__(self, name, issuer=None, *, ca=None, sans=(), start=NOW - DAY, end=NOW + DAY, key=None, extensions=()):
+    def __init__(self, name, issuer=None, *, ca=None, sans=(), key=None, extensions=()):
         self.key = key or ec.generate_private_key(ec.SECP256R1())
         signer = issuer or self
         builder = (
@@ -38,8 +38,8 @@ class Made:
             )
             .public_key(self.key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(start)
-            .not_valid_after(end)
+            .not_valid_before(NOW - DAY)
+            .not_valid_after(NOW + DAY)
         )
         if ca is not None:
             builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)

@@ -24,7 +24,6 @@ POOL = {
     "name": "cpu", "kind": "StatefulSet", "desired": 2, "ready": 2, "online": 2, "registered": 2, "version": "1.41.0", "offset": 0,
     "datasets": ["ct"], "last_seen": "now",
 }  # fmt: skip
-VOID = {"meta", "link", "br", "img", "path", "line", "rect", "text"}
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "' onmouseover='alert(1)", "</title><svg onload=alert(1)>", "javascript:alert(1)",
     "{{ 7 * 7 }}", "&lt;", "a\u202egnp.exe", "a\x00b\x1b[31m", "]]>", "<!--", "😀" * 300,

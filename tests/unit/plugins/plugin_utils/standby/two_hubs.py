@@ -37,10 +37,10 @@ class Kept(Cluster):
         meta = {"name": name, "namespace": SPACE, "uid": f"{self.name}-{name}", "resourceVersion": "1", **content.pop("metadata", {})}
         self.objects[kind, name] = {"kind": kind, "metadata": meta, **content}
 
-    def put_hub(self, identity="id", version="1.41.0"):
+    def put_hub(self, identity="id"):
         """Put there what makes a hub, with a SuperLink that is ready."""
         self.put("ConfigMap", "flower-ledger", data={"ledger.json": json.dumps({"id": identity})})
-        self.put("ConfigMap", "flower-federation", data={"version": version})
+        self.put("ConfigMap", "flower-federation", data={"version": "1.41.0"})
         self.put("PersistentVolumeClaim", "data-superlink-0")
         self.put("PersistentVolumeClaim", "superlink-outputs")
         self.put("StatefulSet", "superlink", spec={"replicas": 1})
