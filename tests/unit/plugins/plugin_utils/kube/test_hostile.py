@@ -278,7 +278,11 @@ def test_one_that_is_lost_is_tried_three_times_until_it_answers_again(monkeypatc
     monkeypatch.setattr(client.time, "sleep", sleep)
     monkeypatch.setattr(client.time, "monotonic", lambda: now[0])
     left = iter([200])
-    with serving(lambda handler: sending(next(left, 503), "application/json", b"{}")(handler)) as url:
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        sending(next(left, 503), "application/json", b"{}")(handler)
+
+    with serving(answer) as url:
         cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)})
         cluster.request("GET", "/version")
         for expected in (range(8, 12), range(2, 3)):
