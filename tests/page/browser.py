@@ -16,6 +16,7 @@ from typing import Any
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "chromium.py"
 SECONDS = 60
+ATTEMPTS = 3
 PHONE, DESK = 390, 1280
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
 
@@ -32,15 +33,19 @@ def open_in_chromium(page: Path, *options: str, width: int = DESK, height: int =
     """Open a file; returns what Chromium printed."""
     folder = fetched()
     libraries = [str(path.parent) for path in (folder / "usr" / "lib").rglob("*.so*")]
-    command = [
-        str(folder / "usr/lib/chromium/chromium-headless-shell"), "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-        "--virtual-time-budget=20000", f"--window-size={width},{height}", f"--user-data-dir={page.parent / 'chromium'}",
-        f"--blink-settings=preferredColorScheme={0 if dark else 1}", *options, page.as_uri(),
-    ]  # fmt: skip
     environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(dict.fromkeys(libraries))}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS, env=environment)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+    said = ""
+    for attempt in range(ATTEMPTS):  # on a busy machine, one of its processes may end; no page decides its exit code
+        command = [
+            str(folder / "usr/lib/chromium/chromium-headless-shell"), "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+            "--virtual-time-budget=20000", f"--window-size={width},{height}", f"--user-data-dir={page.parent / f'chromium-{attempt}'}",
+            f"--blink-settings=preferredColorScheme={0 if dark else 1}", *options, page.as_uri(),
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS, env=environment)
+        if done.returncode == 0:
+            return done.stdout
+        said += f"attempt {attempt + 1} ended with code {done.returncode}: {done.stderr[-1000:]}\n"
+    raise AssertionError(said)
 
 
 def screenshot(page: Path, picture: Path, width: int, height: int, dark: bool = False) -> bytes:
