@@ -42,7 +42,7 @@ VARIABLES = {
     "between": ({"flower_version": "1.36.0"}, ["supernode_version", "'1.36.0'", "use 1.40 or later"]),
     "too-old": ({"flower_version": "1.30.0"}, ["supernode_version", "'1.30.0'", "use 1.40 or later"]),
     "negative": ({"supernode_pools": pool(replicas=-1)}, ["supernode_pools[0].replicas", "-1", "between 0 and 1000"]),
-    "elsewhere": ({"flower_namespace": "elsewhere"}, ["the hub is in namespace", "elsewhere", "supernode_namespace"]),
+    "elsewhere": ({"supernode_hub_namespace": "elsewhere"}, ["the hub is in namespace", "elsewhere", "supernode_hub_namespace"]),
     "Capital_1": ({}, ["'Capital_1'", "the name of this host", "Rename the host"]),
     "many": ({"supernode_pools": pool(replicas=10**9)}, ["supernode_pools[0].replicas", "between 0 and 1000"]),
     "other-digits": ({"supernode_pools": pool(replicas="1_0")}, ["supernode_pools[0].replicas", "'1_0'"]),
