@@ -75,7 +75,8 @@ def test_two_playbooks_at_once(federation, ledger):
         }
         for side in sides
     ]
-    hosts = {"hub": federation.base()["hub"], **dict.fromkeys(chain(*sides), where)}
+    hub = {**federation.base()["hub"], "flower_namespace": SPACE, "flower_federation": "race"}
+    hosts = {"hub": hub, **dict.fromkeys(chain(*sides), where)}
     settled = federation.settled
     started = []
     for number, play in enumerate(plays):
