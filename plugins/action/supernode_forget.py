@@ -53,11 +53,11 @@ class ActionModule(ClusterAction):
             raise ClusterError(f"{error}.") from error
         if not chosen and params["removed"] is None:
             return {"changed": False, "nodes": [], "sites": [], "warnings": [], "msg": "0 sites to forget"}
+        if params["removed"] is not None:
+            return self._others({*chosen, *params["removed"]}, params)
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             found, unreadable = ledger.read_sites()
-            if params["removed"] is not None:
-                return self._others({*chosen, *params["removed"]}, found, unreadable)
             refused = forgetting.refusal(chosen, {*found, *unreadable}, params["inventory"], params["max"])
             if refused:
                 raise ClusterError(f"{refused}.")
@@ -138,10 +138,17 @@ class ActionModule(ClusterAction):
             return {}
         return forgotten.faults(hub, params["federation"], sites, found, unreadable)
 
-    @staticmethod
-    def _others(gone: set[str], found: dict[str, records.Record], unreadable: dict[str, str]) -> dict[str, Any]:
-        """The result with the sites that would lose their hub, as far as can be known."""
+    def _others(self, gone: set[str], params: dict[str, Any]) -> dict[str, Any]:
+        """The result with the sites that would lose their hub. With C(validate), one that cannot be asked is a warning: it is asked again."""
+        result: dict[str, Any] = {"changed": False, "nodes": [], "sites": [], "others": []}
+        try:
+            with self.connect(params["hub"]) as hub:
+                found, unreadable = Ledger(hub, params["hub_namespace"], params["federation"]).read_sites()
+        except ClusterError as error:
+            if not params["validate"]:
+                raise
+            words = f"whether other sites need the hub is not known: {error.message}"
+            return {**result, "warnings": [words], "msg": words}
         known = {*found, *unreadable} - gone
         others = sorted(site for site in known if site in unreadable or records.serving_ids(found[site]))
-        words = f"{len(others)} other sites have registered SuperNodes"
-        return {"changed": False, "nodes": [], "sites": [], "others": others, "msg": words}
+        return {**result, "others": others, "msg": f"{len(others)} other sites have registered SuperNodes"}

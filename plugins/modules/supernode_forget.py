@@ -59,7 +59,7 @@ options:
   removed:
     description:
       - Sites that a teardown removes together with the hub. If it is set, nothing is changed, and the result has RV(others). O(sites) are then
-        those that may lose their hub.
+        those that may lose their hub. With O(validate), a hub that cannot be asked is a warning.
     type: list
     elements: str
 extends_documentation_fragment:

@@ -55,7 +55,7 @@ APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML; API servers before
 # Cluster has a method named list; inside the class the builtin is reached by these names.
 Objects = list[dict[str, Any]]
 Answers = list[bool]
-Lost = TypeVar("Lost", Unreachable, Unavailable)
+_Lost = TypeVar("_Lost", Unreachable, Unavailable)
 
 _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
@@ -248,7 +248,7 @@ class Cluster:
             failed = self._api_error(method, path, status, response.data)
             raise self._lost(failed, repeatable) if isinstance(failed, Unavailable) else failed
 
-    def _lost(self, error: Lost, repeatable: bool) -> Lost:
+    def _lost(self, error: _Lost, repeatable: bool) -> _Lost:
         """An API server that did not answer for as long as it was tried is not tried that long again until it does."""
         self._answered, error.unsure = False, not repeatable
         return error

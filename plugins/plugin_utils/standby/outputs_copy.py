@@ -79,9 +79,9 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
         known = source.files().known
         broken = _send(source, target, [path for path in broken if path in known], known, done, say)
     done.changing = len(broken)
-    # Afterwards: what replaces them, such as the next checkpoint of a run, is there now.
-    kept = {*first}
-    _remove(target, [path for path in gone if path not in kept], done)
+    # Afterwards: what replaces them, such as the next checkpoint of a run, is there now. Where it is still being written, the next copy does it.
+    writing, removed = {_top(path) for path in broken}, {*first}
+    _remove(target, [path for path in gone if path not in removed and _top(path) not in writing], done)
     target.ask("tidy")
     return done
 
@@ -90,6 +90,11 @@ def in_the_way(send: Sequence[str], gone: Sequence[str]) -> list[str]:
     """Of what is gone: files in folders whose place a file takes. Pure."""
     files = {*send}
     return [path for path in gone if any(path[:at] in files for at, letter in enumerate(path) if letter == "/")]
+
+
+def _top(path: str) -> str:
+    """The folder of a run, or of inputs."""
+    return path.partition("/")[0]
 
 
 def _remove(target: Place, paths: Sequence[str], done: Copied) -> None:

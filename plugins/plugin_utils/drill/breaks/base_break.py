@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..bench import Bench
 from ..drill_verdict import Measured
 
 
-class Break:
+class Break(ABC):
     """A drill; without more it needs nothing but the SuperLink, and leaves nothing to be undone.
 
     Attributes:
@@ -36,13 +37,13 @@ class Break:
         """What C(undo) needs; kept on the hub before anything is broken."""
         return {}
 
+    @abstractmethod
     def conduct(self) -> Measured:
         """Break it, repair it, and measure.
 
         Raises:
             ClusterError: it could not be completed.
         """
-        raise NotImplementedError
 
     def undo(self, facts: Mapping[str, Any]) -> list[str]:
         """Undo what is still broken, in this run or a later one; sentences on what was undone, none where nothing was left.

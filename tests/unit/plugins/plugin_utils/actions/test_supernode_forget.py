@@ -154,3 +154,18 @@ def test_a_teardown_hears_of_sites_that_would_lose_their_hub(monkeypatch: pytest
     result = forget(monkeypatch, hub, [], sites="named", removed=["hub", "here"])
     assert result["others"] == ["beyond", "broken"] and not result["changed"] and hub.items == before
     assert forget(monkeypatch, hub, [], sites=[], removed=["hub", "here", "beyond", "broken"])["others"] == ["named"]
+
+
+def test_a_hub_that_cannot_be_asked_is_a_warning_only_before_the_teardown(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub()
+
+    def silent(*_place: Any, **_more: Any) -> Any:
+        raise ClusterError("hub: no answer.")
+
+    monkeypatch.setattr(hub, "list", silent)
+    result = forget(monkeypatch, hub, [], sites=[], removed=["hub"], validate=True)
+    assert result["others"] == [] and result["warnings"] == ["whether other sites need the hub is not known: hub: no answer."]
+    with pytest.raises(ClusterError, match="no answer"):
+        forget(monkeypatch, hub, [], sites=[], removed=["hub"])
+    with pytest.raises(ClusterError, match="flower_forget_sites is True"):
+        forget(monkeypatch, hub, [], sites=True, removed=["hub"], validate=True)

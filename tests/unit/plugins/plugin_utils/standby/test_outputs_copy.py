@@ -124,6 +124,18 @@ def test_what_replaces_a_checkpoint_is_there_before_it_is_removed(volumes, monke
     assert content(standby) == {"1/round-6.npz": b"weights"} and (done.removed, done.kept) == (1, 0)
 
 
+def test_a_checkpoint_stays_while_the_next_one_is_being_written(volumes, monkeypatch):
+    hub, standby = volumes
+    written(hub, "1/round-6.npz", b"half")
+    for path in ("1/round-5.npz", "2/old"):
+        written(standby, path, b"weights")
+    listed = hub.files()
+    written(hub, "1/round-6.npz", b"half and more")
+    monkeypatch.setattr(Place, "files", lambda self, real=Place.files: listed if self is hub else real(self))
+    done = copied(volumes)
+    assert content(standby) == {"1/round-5.npz": b"weights"} and (done.changing, done.removed) == (1, 1)
+
+
 def test_locked_folders_are_opened(volumes):
     """Inputs are locked by the collection, and apps lock what they like. The programs' user owns both; root would not notice."""
     hub, standby = volumes
