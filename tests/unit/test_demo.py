@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 
@@ -22,6 +23,13 @@ def test_the_study_leaves_clusters_alone_that_were_given(verb: str, tmp_path: Pa
         ["bash", ROOT / "tools/demo.sh", verb, "study"], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2 and "Unset FLOWER_FLEET_KUBECONFIG" in done.stderr and not done.stdout
+
+
+def test_one_demo_can_follow_another() -> None:
+    """They share clusters and the federation's name, and a claim cannot shrink."""
+    hubs = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(ROOT.glob("inventories/demo*/group_vars/flower_hub.yml"))]
+    assert len(hubs) == 4
+    assert len({(hub["superlink_storage_size"], hub.get("superlink_outputs_size")) for hub in hubs}) == 1
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "docsite" / "rst").glob("*.rst"))]
