@@ -32,7 +32,7 @@ unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit examples events metrics page check integration fleet-tests scenarios nightly soak fleet-lifecycle molecule test awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit lowest examples events metrics page check integration fleet-tests scenarios nightly soak fleet-lifecycle molecule test awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -83,6 +83,10 @@ sanity: stage ## ansible-test sanity, nothing ignored
 unit: stage ## unit tests, and those of the fleet's pure parts
 	@cd $(STAGED) && python -m pytest -q $(UNIT) $(TIMES)/unit.xml tests/unit tests/fleet/test_parts.py
 
+lowest: stage ## unit tests of what calls other packages, with the lowest versions that the collection allows
+	@cd $(STAGED) && lowest=$$(python tools/environment.py lowest) && \
+	  "$$lowest" -m pytest -q $(TIMES)/lowest.xml $(addprefix tests/unit/plugins/plugin_utils/,apply backup kube pki)
+
 examples: stage ## tests of the example app, and of what Flower itself reads, in an environment with Flower and scikit-learn
 	@cd $(STAGED) && study=$$(python tools/environment.py study) && "$$study" -m pytest -q $(TIMES)/examples.xml tests/examples
 
@@ -96,7 +100,7 @@ page: stage ## tests of the report's page in Chromium of Debian's package, and w
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page
 
 check: stage ## what to run before every commit: the gates without a fleet side by side, of what has changed since they passed
-	@FLOWER_CHANGED=1 SANITY=--changed UNIT="-n 3" python tools/test.py "lint unit examples events metrics page sanity"
+	@FLOWER_CHANGED=1 SANITY=--changed UNIT="-n 3" python tools/test.py "lint unit lowest examples events metrics page sanity"
 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 

@@ -21,13 +21,14 @@ from together import exit_on_signals, together
 
 # Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
 # it runs.
-PHASES = ["lint unit examples events metrics page fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
+PHASES = ["lint unit lowest examples events metrics page fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
 ON_THE_FLEET = {"fleet-tests", "scenarios", "integration", "molecule", "fleet-lifecycle"}
 SLOWEST = 10
 # Files of gates: beginnings of paths. All files are those of the gates that are not named.
 INPUTS = {
     "examples": ["examples/", "tests/examples/", "plugins/module_utils/", "plugins/plugin_utils/", "requirements/"],
     "events": ["extensions/", "tests/events/", "galaxy.yml", "meta/", "plugins/plugin_utils/events/", "requirements/"],
+    "lowest": ["plugins/module_utils/", "plugins/plugin_utils/", "tests/unit/plugins/plugin_utils/", "requirements/"],
     "metrics": [
         "tests/metrics/", "roles/superlink/files/metrics/", "docs/docsite/rst/guide_metrics.rst", "plugins/plugin_utils/base/",
         "plugins/plugin_utils/manifests/",

@@ -154,3 +154,7 @@ def test_python_requirements_have_lower_bounds_only() -> None:
     requirements = [line for line in lines if line and not line.startswith("#")]
     assert requirements
     assert [line for line in requirements if not re.fullmatch(r"[A-Za-z0-9_.-]+>=[0-9.]+", line)] == []
+    lowest = (ROOT / "requirements" / "lowest.txt").read_text(encoding="utf-8")
+    core = yaml_file("meta", "runtime.yml")["requires_ansible"].removeprefix(">=")
+    for bound in [*requirements, f"ansible-core>={core}"]:
+        assert re.search(rf"^{bound.replace('>=', '==')}(\.0)*(;|$)", lowest, re.MULTILINE), f"the gate `lowest` does not have {bound}"

@@ -459,7 +459,7 @@ def _loader() -> type:
 def _exec_provider(config: Any, base: str, cluster: Any) -> Any:
     try:
         return ExecProvider(config, base, cluster)
-    except TypeError:  # kubernetes < 30 cannot pass the cluster to the plugin
+    except TypeError:  # kubernetes < 32 cannot pass the cluster to the plugin
         return ExecProvider(config, base)
 
 

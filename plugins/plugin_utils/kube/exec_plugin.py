@@ -68,8 +68,8 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 def _exec_info(provider: Any) -> dict[str, Any]:
     """What a plugin receives (Kubernetes documentation, "client-go credential plugins")."""
     spec: dict[str, Any] = {"interactive": False}
-    if provider.cluster:
-        cluster = dict(provider.cluster.value)
+    if known := getattr(provider, "cluster", None):  # kubernetes < 32 does not have it
+        cluster = dict(known.value)
         for extension in cluster.get("extensions") or []:
             if extension.get("name") == _CLUSTER_EXTENSION:
                 cluster["config"] = extension.get("extension")
