@@ -300,4 +300,4 @@ def certify(
     facts = pki.describe(certificate)
     noted = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
     noted.update(key=pki.request_fingerprint(request), certificate=certificate)
-    return access.with_client(record, noted, new_key=new_key), reason
+    return access.with_client(record, noted, new_key=new_key, now=datetime.datetime.now(datetime.timezone.utc)), reason

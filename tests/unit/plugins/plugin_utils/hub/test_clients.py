@@ -104,6 +104,35 @@ def test_the_certificate_of_a_lost_key_is_revoked_once_the_site_has_its_new_one(
     assert access.revoke_superseded(record, "later") == record
 
 
+def aged(key, days=50):
+    """The record of a site whose client certificate was issued some days ago."""
+    now = datetime.datetime.now(datetime.timezone.utc) - days * DAY
+    pem = certificates.sign_client_request(CA, request(key), "site-a", "demo", 90 * DAY, now)
+    facts = certificates.describe(pem)
+    noted = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
+    return {**records.empty_record("site-a"), "client": {**noted, "key": "SHA256:x", "certificate": pem}}
+
+
+def test_all_certificates_of_a_lost_key_are_revoked():
+    """Half of its lifetime is left of a certificate that was renewed for the same key: who has taken the key can use it as well."""
+    key = keypairs.make_client_key()
+    old = aged(key)
+    renewed, reason = certify(old, request(key))
+    assert "more than half" in reason and "superseded" not in renewed
+    serials = {old["client"]["serial"], renewed["client"]["serial"]}
+    replaced, reason = certify(renewed, request())
+    assert reason == "the site has another key" and "earlier" not in replaced["client"]
+    assert set(access.revoked(BOOK, {"site-a": access.revoke_superseded(replaced, NOW)})) == serials
+    left = access.leave(BOOK, {"site-a": renewed}, NOW)
+    assert set(access.revoked(left, {})) == serials, "nor may a site that left use one"
+
+
+def test_certificates_of_the_same_key_that_have_expired_are_not_remembered():
+    key = keypairs.make_client_key()
+    renewed, _reason = certify(aged(key, 91), request(key))
+    assert "earlier" not in renewed["client"]
+
+
 def test_a_revoked_certificate_is_replaced():
     key = keypairs.make_client_key()
     record = certified(key=key)
