@@ -15,6 +15,7 @@ from typing import Any
 
 from ..base.secret_data import secret
 from ..pki import certificates as pki
+from ..pki import chain
 from .wanted import Observed, Wanted
 
 
@@ -67,12 +68,13 @@ class SecretPlan:
         """
         there = self.seen.entries(self.wanted.namespace, name)
         issued = pki.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
-        complete = {"tls.crt", "tls.key", "ca.crt"} <= set(there)
-        reason = (
-            pki.reissue_reason(issued.certificate, ca.certificate, names, renew_before=renew_before)
-            if complete
-            else "it did not exist"
-        )
+        if {"tls.crt", "tls.key", "ca.crt"} <= set(there):
+            # Someone may have changed a part of the Secret by hand.
+            reason = chain.unusable(issued.certificate, issued.key) or pki.reissue_reason(
+                issued.certificate, ca.certificate, names, renew_before=renew_before
+            )
+        else:
+            reason = "it did not exist"
         if reason:
             issued = pki.issue(ca, subject, list(names), lifetime)
             self.write(self.wanted.namespace, name, entries_of(issued, ca), reason)

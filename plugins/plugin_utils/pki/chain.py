@@ -92,6 +92,22 @@ def check_key(leaf: x509.Certificate, key: str) -> None:
         raise ChainError(f"belongs to another certificate than {subject(leaf)}")
 
 
+def unusable(pem: str, key: str) -> str | None:
+    """Why the first certificate of a PEM text cannot be used with a private key, whatever its dates; None when it can.
+
+    The text contains nothing of the key.
+    """
+    try:
+        leaf = read(pem)[0]
+    except ChainError as error:
+        return f"its certificate {error}"
+    try:
+        check_key(leaf, key)
+    except ChainError as error:
+        return f"its private key {error}"
+    return None
+
+
 def _spki(key: Any) -> bytes:
     return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
 

@@ -58,7 +58,7 @@ def handing_over(inputs: RotationInputs) -> str | None:
         return None
     if inputs.secret != SECRET:
         why = f"the gateway still serves Secret {inputs.secret}, of another source"
-    elif signer(inputs) and trusted(inputs.leaf["tls.crt"], inputs.facts.published, inputs.now) and not has_own_leaf(inputs):
+    elif signer(inputs) and trusted(inputs.leaf.get("tls.crt", ""), inputs.facts.published, inputs.now) and not has_own_leaf(inputs):
         why = f"the gateway still serves a certificate of a previous CA in Secret {inputs.secret}"
     else:
         return None
@@ -73,7 +73,7 @@ def signer(inputs: RotationInputs) -> certificates.Issued | None:
 def has_own_leaf(inputs: RotationInputs) -> bool:
     """Whether the gateway's certificate was issued by the CA that signs."""
     ca = signer(inputs)
-    return ca is not None and gateway_certificates.signed(inputs.leaf["tls.crt"], ca.certificate)
+    return ca is not None and certificates.signed_by(inputs.leaf.get("tls.crt", ""), ca.certificate)
 
 
 def cannot_sign(inputs: RotationInputs) -> str | None:

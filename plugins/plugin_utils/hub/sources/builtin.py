@@ -18,6 +18,8 @@ from .interface import BUILTIN, Plan
 
 CA = "flower-ca"
 SUBJECT = "superlink"
+# The way out where the CA's certificate cannot be read.
+DAMAGED = "restore it from a backup, or delete the Secret: federated.flower.site, run three times, then changes to a new CA"
 
 
 class Builtin:
@@ -45,24 +47,26 @@ class Builtin:
         of_no_use = _cannot_sign(authority.current)
         if of_no_use:
             plan = Plan(SECRET, place, place, place)
-            plan.faults.append(
-                f"the CA in {place}: {of_no_use}; federated.flower.rotate_certs replaces it, then run this again"
-            )
+            plan.faults.append(f"the CA in {place}: {of_no_use}")
             return plan
         return _issued(made, authority.current, authority.bundle, place, remembers=True)
 
 
 def _cannot_sign(ca: certificates.Issued) -> str | None:
     """Why a CA of the federation's own signs nothing that sites accept, or None."""
-    if not ca.key.strip():
-        return "its private key is lost (tls.key is empty)"
+    remedy = "federated.flower.rotate_certs replaces it, then run this again"
     try:
-        chain.check_times(
-            chain.read(ca.certificate)[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)}
-        )
+        own = chain.read(ca.certificate)[:1]
     except chain.ChainError as error:
-        return str(error)
-    return None
+        return f"tls.crt {error}; {DAMAGED}"
+    if not ca.key.strip():
+        return f"its private key is lost (tls.key is empty); {remedy}"
+    try:
+        chain.check_times(own, {"the controller": datetime.datetime.now(datetime.timezone.utc)})
+    except chain.ChainError as error:
+        return f"{error}; {remedy}"
+    unusable = chain.unusable(ca.certificate, ca.key)
+    return f"{unusable}; restore it from a backup; or {remedy}" if unusable else None
 
 
 class HandedIn:

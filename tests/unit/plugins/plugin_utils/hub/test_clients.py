@@ -10,6 +10,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
@@ -54,6 +55,14 @@ def test_the_ca_is_made_once():
     second = clients.authority(TOLD, secret, 3650 * DAY)
     assert second.secrets == [] and second.reasons == [] and second.ca == first.ca
     assert entries(secret)["tls.key"] not in repr(second.certificates) + repr(second.reasons)
+
+
+def test_a_damaged_ca_is_neither_used_nor_replaced():
+    """A new one takes the way to the hub from every site that is not reached in the same run."""
+    (secret,) = clients.authority(TOLD, None, DAY).secrets
+    secret["data"]["tls.key"] = "eA=="
+    with pytest.raises(ClusterError, match="Secret flower-ca/flower-client-ca: its private key is not a PEM private key.*Restore it from a backup"):
+        clients.authority(TOLD, secret, DAY)
 
 
 def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():

@@ -80,6 +80,41 @@ def test_an_own_ca_that_signs_nothing_of_use_is_left_to_the_rotation(parsed_hub,
     assert made.secrets == []
 
 
+BROKEN = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"tls_crt": ""}, "its certificate is empty"),
+        ({"tls_crt": BROKEN}, "cannot be read"),
+        ({"tls_key": "not a key"}, "is not a PEM private key"),
+        ({"tls_key": keypairs.make_client_key()}, "belongs to another certificate than CN=hub"),
+    ],
+)
+def test_a_certificate_of_ours_that_someone_damaged_is_issued_again(parsed_hub, changed, words):
+    own = secret("flower-ca", "flower-ca", tls_crt=CA.certificate, tls_key=CA.key)
+    there = secret("superlink-gateway-tls", **{"tls_crt": LEAF.certificate, "tls_key": LEAF.key, "ca_crt": CA.certificate, **changed})
+    made = plan(source(parsed_hub), own, there)
+    assert faults(made) == [] and len(made.secrets) == 1
+    assert words in made.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"tls_key": "not a key"}, "its private key is not a PEM private key (ValueError); restore it from a backup; or federated.flower.rotate_certs"),
+        ({"tls_key": keypairs.make_client_key()}, "its private key belongs to another certificate than CN=own ca; restore it"),
+        ({"tls_crt": "x"}, "tls.crt is not a PEM certificate: it needs complete blocks from BEGIN CERTIFICATE to END CERTIFICATE; restore it"),
+    ],
+)
+def test_an_own_ca_that_someone_damaged_is_named_before_anything_is_changed(parsed_hub, changed, words):
+    own = secret("flower-ca", "flower-ca", **{"tls_crt": CA.certificate, "tls_key": CA.key, **changed})
+    made = plan(source(parsed_hub), own)
+    (fault,) = faults(made)
+    assert words in fault and made.secrets == []
+
+
 # A CA that is handed in
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import datetime
 
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings, public
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings, public
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 DAY = datetime.timedelta(days=1)
@@ -27,3 +30,26 @@ def test_only_the_gateway_of_the_federation_gets_its_files_at_once() -> None:
     cluster = SharedNamespace(pod("superlink-0", "superlink"), pod("helm-superlink-0", "superlink", ours=False))
     Hub(cluster, Settings(FEDERATION, "shared", "shared-ca", DAY, DAY), lambda **_facts: None).bring_files()
     assert cluster.touched == ["superlink-0"]
+
+
+CA = certificates.make_ca("a CA", DAY)
+
+
+def hub_with(**changed: str) -> Hub:
+    """A hub whose CA someone has changed by hand."""
+    data = {"tls.crt": CA.certificate, "tls.key": CA.key, **{name.replace("_", "."): text for name, text in changed.items()}}
+    live = secret(FEDERATION, "shared-ca", "flower-ca", data, application="superlink")
+    cluster = SharedNamespace(objects={("Secret", "flower-ca"): live})
+    return Hub(cluster, Settings(FEDERATION, "shared", "shared-ca", DAY, DAY), lambda **_facts: None)
+
+
+def test_a_key_of_the_ca_that_cannot_be_used_is_lost() -> None:
+    assert hub_with().ca()[1].authority.current.key == CA.key
+    for key in ("not a key", certificates.make_ca("another", DAY).key):
+        state = hub_with(tls_key=key).ca()[1]
+        assert state.authority.current == certificates.Issued(CA.certificate, "")
+
+
+def test_a_ca_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(RotationError, match="Secret shared-ca/flower-ca on site-a: tls.crt is not a PEM certificate.*restore it from a backup"):
+        hub_with(tls_crt="x").ca()
