@@ -124,7 +124,9 @@ def _roots(pem: str) -> str:
 
 def _issued(made: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
     wanted = made.wanted
-    leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before)
+    # Sites that are told of a new address later, or apply its bundle later, still verify the host of the former one.
+    ours = ca.certificate + trust
+    leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before, ours)
     return Plan(
         secret=SECRET,
         where=f"the certificate in Secret {wanted.namespace}/{SECRET}",

@@ -115,6 +115,19 @@ def test_an_own_ca_that_someone_damaged_is_named_before_anything_is_changed(pars
     assert words in fault and made.secrets == []
 
 
+def test_a_certificate_for_a_new_address_is_good_for_the_former_one_too(parsed_hub):
+    """A site that has no part in the run, or applies its bundle later, verifies the former address until then."""
+    own = secret("flower-ca", "flower-ca", tls_crt=CA.certificate, tls_key=CA.key)
+    there = secret("superlink-gateway-tls", tls_crt=LEAF.certificate, tls_key=LEAF.key, ca_crt=CA.certificate)
+    moved = replace(WANTED, names=["new.example"], needed={"new.example": "site-a"})
+    made = plan(source(parsed_hub), own, there, wanted=moved)
+    assert certificates.describe(made.certificate)["names"] == ["hub.example", "new.example"]
+    foreign = certificates.issue(OTHER_CA, "hub", ["evil.example"], 9 * DAY)
+    there = secret("superlink-gateway-tls", tls_crt=foreign.certificate, tls_key=foreign.key, ca_crt=OTHER_CA.certificate)
+    made = plan(source(parsed_hub), own, there, wanted=moved)
+    assert certificates.describe(made.certificate)["names"] == ["new.example"]
+
+
 # A CA that is handed in
 
 
