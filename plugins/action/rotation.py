@@ -17,11 +17,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources import builtin
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import BUILTIN, SOURCES
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import chain, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
@@ -98,14 +99,18 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _settings(params: dict[str, Any]) -> Settings:
-        handed_in = certificates.Issued(params["ca_certificate"], params["ca_key"]) if params["ca_key"] else None
+        is_given = params["ca_key"] and params["source"] == BUILTIN
+        try:
+            given = builtin.handed_in(params["ca_certificate"], params["ca_key"]) if is_given else None
+        except chain.ChainError as error:
+            raise ClusterError(f"{error}.") from error
         return Settings(
             params["federation"],
             params["hub_namespace"],
             params["ca_namespace"],
             datetime.timedelta(days=params["days"]),
             datetime.timedelta(days=params["ca_days"]),
-            handed_in,
+            given,
         )
 
     @property

@@ -90,32 +90,40 @@ class HandedIn:
 
     def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Issue a certificate when there is none or it is no longer good."""
-        fault = self._fault()
-        if fault:
+        try:
+            ca = handed_in(self._certificate, self._key)
+            self._require_root(ca)
+        except chain.ChainError as error:
             plan = Plan(SECRET, "superlink_ca_certificate", "superlink_ca_key", "superlink_ca_bundle")
-            plan.faults.append(fault)
+            plan.faults.append(str(error))
             return plan
-        ca = certificates.Issued("".join(certificates.split(self._certificate)), self._key.strip() + "\n")
         where = "superlink_ca_bundle" if self._bundle else "superlink_ca_certificate"
         trust = trust_bundle(self._bundle or _roots(ca.certificate))
         return _issued(SecretPlan(wanted, seen), ca, trust, where, remembers=False)
 
-    def _fault(self) -> str | None:
-        """Why nothing can be issued."""
-        variable = "superlink_ca_certificate"
-        try:
-            own = chain.read(self._certificate)
-            chain.check_times(own[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)})
-            variable = "superlink_ca_key"
-            chain.check_key(own[0], self._key)
-        except chain.ChainError as error:
-            return f"{variable} {error}: set the certificate of the CA and the private key that belongs to it"
-        if not self._bundle and not _roots(self._certificate):
-            return (
-                f"superlink_ca_certificate: {chain.subject(own[0])} is not a root CA and none follows it, so it is not defined what sites "
-                "trust; append the certificates of its issuers, or set the root CA in superlink_ca_bundle"
+    def _require_root(self, ca: certificates.Issued) -> None:
+        if not self._bundle and not _roots(ca.certificate):
+            raise chain.ChainError(
+                f"superlink_ca_certificate: {chain.subject(chain.read(ca.certificate)[0])} is not a root CA and none follows it, so it is not "
+                "defined what sites trust; append the certificates of its issuers, or set the root CA in superlink_ca_bundle"
             )
-        return None
+
+
+def handed_in(certificate: str, key: str) -> certificates.Issued:
+    """A CA from variables; without comments, and with line ends, which lookups omit.
+
+    Raises:
+        ChainError: it can issue nothing; the text has the variable and the remedy.
+    """
+    variable = "superlink_ca_certificate"
+    try:
+        own = chain.read(certificate)
+        chain.check_times(own[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)})
+        variable = "superlink_ca_key"
+        chain.check_key(own[0], key)
+    except chain.ChainError as error:
+        raise chain.ChainError(f"{variable} {error}: set the certificate of the CA and the private key that belongs to it") from error
+    return certificates.Issued("".join(certificates.split(certificate)), key.strip() + "\n")
 
 
 def _roots(pem: str) -> str:
