@@ -160,7 +160,7 @@ class ActionModule(ClusterAction):
             names=self.hub.needed_names(),
             state=state,
             facts=replace(facts, grace=datetime.timedelta(seconds=params["grace"]), force=params["force"]),
-            records=self.records,
+            records={name: record for name, record in self.records.items() if name in params["sites"]},
             renew_before=duration(params["renew_before"]),
             ca_renew_before=duration(params["ca_renew_before"]),
             internal=Internal(self.hub).started() is not None,

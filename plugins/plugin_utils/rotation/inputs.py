@@ -32,7 +32,7 @@ class RotationInputs:
         names: what it must cover.
         state: the CA; None where it is not ours.
         facts: facts for the state machine.
-        records: site -> its record in the ledger.
+        records: site -> its record in the ledger, of those that this run reaches: nothing is replaced at others, such as one that has left.
         renew_before: how long before its expiry the gateway's certificate is due; None for half of its lifetime.
         ca_renew_before: the same for the CA.
         internal: whether a rotation of shared secrets was started.

@@ -1,0 +1,59 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a rotation finds due, from what the ledger has."""
+
+from __future__ import annotations
+
+import datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import machine
+
+DAY = datetime.timedelta(days=1)
+CA = certificates.make_ca("client CA", 3650 * DAY)
+
+
+def look(monkeypatch: pytest.MonkeyPatch, sites: list[str], **more: Any) -> dict[str, Any]:
+    """What is due if site-a and site-gone have a client certificate of which more than half of the lifetime is over."""
+    request = certificates.client_request(keypairs.make_client_key(), "a site")
+    long_ago = datetime.datetime.now(datetime.timezone.utc) - 60 * DAY
+    aged = certificates.sign_client_request(CA, request, "a site", "demo", 90 * DAY, long_ago)
+    action: Any = object.__new__(rotation.ActionModule)
+    action._task = SimpleNamespace(check_mode=True)
+    action.params = {"hub": "hub", "hub_namespace": "flower", "federation": "demo", "step": "look", "source": "existing", "sites": sites, **more}
+    action.params = action._checked(action.ARGS, {}, action.params, "")
+    action.book = {"denied": {}}
+    action.records = {name: {"keys": {}, "client": {"certificate": aged}} for name in ("site-a", "site-gone")}
+    action.hub = SimpleNamespace(
+        cluster=None,
+        settings=SimpleNamespace(handed_in=None),
+        gateway=SimpleNamespace(secret=lambda: "mine"),
+        is_deployed=lambda: True,
+        is_insecure=lambda: False,
+        facts=lambda _state, now: machine.Facts(now),
+        gateway_secret=lambda: {},
+        needed_names=list,
+        publication=lambda: {"data": {"server_name": "hub.example"}},
+    )
+    monkeypatch.setattr(rotation, "Internal", lambda _hub: SimpleNamespace(started=lambda: None))
+    monkeypatch.setattr(rotation.ask, "require", lambda *_given: None)
+    result: dict[str, Any] = action._look(action.params)
+    return result
+
+
+def test_what_is_due_at_a_site_that_this_run_does_not_reach_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a site that has left the inventory, and stays in the ledger until it is forgotten, it would be due for ever."""
+    found = look(monkeypatch, ["site-a"])
+    assert "site-a: more than half" in found["reasons"]["client"] and "site-gone" not in found["reasons"]["client"]
+    found = look(monkeypatch, ["site-b"])
+    assert (found["todo"], found["changed"], found["msg"]) == ([], False, "nothing is due")
+
+
+def test_what_is_requested_is_done_at_any_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert look(monkeypatch, ["site-b"], rotate="client")["todo"] == ["client"]
