@@ -142,6 +142,8 @@ def path(chain: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate])
     dead_ends: list[tuple[int, str]] = []
     anchors = {_print(certificate) for certificate in trusted}
     known = list({_print(certificate): certificate for certificate in [*trusted, *chain]}.values())
+    # As OpenSSL does: a CA that was renewed with its key has two certificates, of which the older may have expired.
+    known.sort(key=lambda certificate: certificate.not_valid_after_utc, reverse=True)
 
     def climb(way: list[x509.Certificate]) -> list[x509.Certificate] | None:
         last = way[-1]
