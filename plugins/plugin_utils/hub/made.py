@@ -73,7 +73,7 @@ class SecretPlan:
             # Someone may have changed a part of the Secret by hand.
             unusable = chain.unusable(issued.certificate, issued.key)
             reason = unusable or pki.reissue_reason(issued.certificate, ca.certificate, names, renew_before=renew_before)
-            if not unusable and any(pki.signed_by(issued.certificate, one) for one in pki.split(ours)):
+            if not unusable and any(chain.signed_by(issued.certificate, one) for one in pki.split(ours)):
                 names = list(dict.fromkeys([*names, *pki.describe(issued.certificate)["names"]]))
         else:
             reason = "it did not exist"

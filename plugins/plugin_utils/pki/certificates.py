@@ -262,15 +262,6 @@ def reissue_reason(
     return _aged(leaf, now, renew_before)
 
 
-def signed_by(pem: str, ca_pem: str) -> bool:
-    """Whether a CA has signed the first certificate of a PEM text, whatever its dates; not if that cannot be read."""
-    try:
-        leaf = x509.load_pem_x509_certificate(pem.encode("ascii"))
-    except UNREADABLE:
-        return False
-    return _foreign(leaf, ca_pem) is None
-
-
 def _foreign(leaf: x509.Certificate, ca_pem: str) -> str | None:
     """A sentence when a certificate was not issued by a CA, else None."""
     ca = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))

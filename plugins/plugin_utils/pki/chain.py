@@ -73,6 +73,15 @@ def is_root(certificate: x509.Certificate) -> bool:
     return certificate.subject == certificate.issuer and certificates.not_issued_by(certificate, certificate) is None
 
 
+def signed_by(pem: str, ca_pem: str) -> bool:
+    """Whether a CA has signed the first certificate of a PEM text, whatever its dates; not if that cannot be read."""
+    try:
+        leaf = read(pem)[0]
+    except ChainError:
+        return False
+    return certificates.not_issued_by(leaf, read(ca_pem)[0]) is None
+
+
 def check_key(leaf: x509.Certificate, key: str) -> None:
     """Does the private key belong to the certificate?
 

@@ -39,7 +39,7 @@ def names_of(found: Mapping[str, str], ours: str, publication: Mapping[str, str]
         publication: what the hub publishes.
     """
     needed = needed_names(publication)
-    if not is_usable(found) or not any(certificates.signed_by(found["tls.crt"], ca) for ca in certificates.split(ours)):
+    if not is_usable(found) or not any(chain.signed_by(found["tls.crt"], ca) for ca in certificates.split(ours)):
         return needed
     return list(dict.fromkeys([*names_in(found), *needed]))
 
@@ -83,9 +83,9 @@ def leaf(
     certificate = found["tls.crt"]
     facts = certificates.describe(certificate)
     issuer = machine.BY_OTHER
-    if state is None or certificates.signed_by(certificate, state.authority.current.certificate):
+    if state is None or chain.signed_by(certificate, state.authority.current.certificate):
         issuer = machine.BY_CURRENT
-    elif state.authority.next and certificates.signed_by(certificate, state.authority.next.certificate):
+    elif state.authority.next and chain.signed_by(certificate, state.authority.next.certificate):
         issuer = machine.BY_NEXT
     good = not over(facts, now) and set(names) <= set(facts["names"])
     return machine.Leaf(facts["serial"], issuer, good, served)

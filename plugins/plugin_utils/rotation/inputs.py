@@ -14,7 +14,7 @@ from typing import Any
 from ..hub.handover import trusted
 from ..hub.sources.interface import BUILTIN
 from ..manifests.gateway import SECRET
-from ..pki import certificates
+from ..pki import certificates, chain
 from . import gateway_certificates, machine
 from .ca_state import IDLE, State
 
@@ -73,7 +73,7 @@ def signer(inputs: RotationInputs) -> certificates.Issued | None:
 def has_own_leaf(inputs: RotationInputs) -> bool:
     """Whether the gateway's certificate was issued by the CA that signs."""
     ca = signer(inputs)
-    return ca is not None and certificates.signed_by(inputs.leaf.get("tls.crt", ""), ca.certificate)
+    return ca is not None and chain.signed_by(inputs.leaf.get("tls.crt", ""), ca.certificate)
 
 
 def cannot_sign(inputs: RotationInputs) -> str | None:
