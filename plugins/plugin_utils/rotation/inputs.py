@@ -15,7 +15,7 @@ from ..hub.handover import trusted
 from ..hub.sources.interface import BUILTIN
 from ..manifests.gateway import SECRET
 from ..pki import certificates, chain
-from . import gateway_certificates, machine
+from . import machine
 from .ca_state import IDLE, State
 
 

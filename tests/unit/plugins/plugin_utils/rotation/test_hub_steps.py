@@ -10,7 +10,12 @@ from ansible_collections.federated.flower.plugins.action.rotation import ActionM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings, public
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import (
+    Hub,
+    RotationError,
+    Settings,
+    public,
+)
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 DAY = datetime.timedelta(days=1)
