@@ -323,12 +323,16 @@ class ActionModule(ClusterAction):
             for site, entry in self._members(params).items()
             if not entry["excused"] and not said.get(site, {}).get("renewed")
         }
+        reported = "; ".join(f"{site}: {words}" for site, words in missing.items())
         if missing and not self.check and not params["force"]:
-            reported = "; ".join(f"{site}: {words}" for site, words in missing.items())
             return {
                 "changed": False,
                 "failed": True,
                 "msg": f"{params['hub']}: not every site has its new secrets yet: {reported}",
             }
-        changed = self.check or Internal(self.hub).settle()
-        return {"changed": changed, "msg": "all secrets are new"}
+        told = "all shared secrets and internal certificates are new"
+        if missing and not self.check:
+            told = f"shared secrets and internal certificates are new, but not those of sites that were left out: {reported}"
+            self.hub.warnings.append(f"{told}. To replace them as well, rotate superexec again when these sites are available")
+        changed = self.check or Internal(self.hub).settle(told)
+        return {"changed": changed, "msg": told}

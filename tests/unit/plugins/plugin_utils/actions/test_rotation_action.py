@@ -57,3 +57,26 @@ def test_what_is_due_at_a_site_that_this_run_does_not_reach_is_left_alone(monkey
 
 def test_what_is_requested_is_done_at_any_site(monkeypatch: pytest.MonkeyPatch) -> None:
     assert look(monkeypatch, ["site-b"], rotate="client")["todo"] == ["client"]
+
+
+def settle(monkeypatch: pytest.MonkeyPatch, *, force: bool) -> tuple[dict[str, Any], list[str], list[str]]:
+    """The result of the last step of a rotation of secrets in which site-b was down; its warnings, and what the audit trail has."""
+    recorded: list[str] = []
+    action: Any = object.__new__(rotation.ActionModule)
+    action._task = SimpleNamespace(check_mode=False)
+    action.book = {"denied": {}}
+    key = {"pool": "cpu", "name": "0", "node_id": "1", "dead": False}
+    action.records = {name: {"keys": {"SHA256:x": key}} for name in ("site-a", "site-b")}
+    action.hub = SimpleNamespace(warnings=[])
+    monkeypatch.setattr(rotation, "Internal", lambda _hub: SimpleNamespace(settle=lambda words: recorded.append(words) or True))
+    reports = [{"site": "site-a", "renewed": True, "trouble": ""}, {"site": "site-b", "renewed": False, "trouble": "no answer"}]
+    result = action._settle({"hub": "hub", "sites": ["site-a", "site-b"], "reports": reports, "force": force})
+    return result, action.hub.warnings, recorded
+
+
+def test_a_site_that_was_left_out_is_not_said_to_have_new_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, warnings, recorded = settle(monkeypatch, force=True)
+    assert "not those of sites that were left out: site-b: no answer" in result["msg"]
+    assert "rotate superexec again" in warnings[0] and recorded == [result["msg"]]
+    result, warnings, recorded = settle(monkeypatch, force=False)
+    assert result["failed"] and recorded == []
