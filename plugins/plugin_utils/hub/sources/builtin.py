@@ -18,7 +18,7 @@ from .interface import BUILTIN, Plan
 
 CA = "flower-ca"
 SUBJECT = "superlink"
-# The way out where the CA's certificate cannot be read.
+# The remedy where the CA's certificate cannot be read.
 DAMAGED = "restore it from a backup, or delete the Secret: federated.flower.site, run three times, then changes to a new CA"
 
 
@@ -132,7 +132,7 @@ def _roots(pem: str) -> str:
 
 def _issued(made: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
     wanted = made.wanted
-    # Sites that are told of a new address later, or apply its bundle later, still verify the host of the former one.
+    # Sites that get a new address later, or apply its bundle later, still verify the host of the former one.
     ours = ca.certificate + trust
     leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before, ours)
     return Plan(
