@@ -282,7 +282,10 @@ class ActionModule(ClusterAction):
         if away:
             reported = "; ".join(f"{site}: {words}" for site, words in away.items())
             more = " (not in this run)" if absent else ""
-            raise RotationError(f"every site must be online before pods are restarted; {reported}{more}.")
+            raise RotationError(
+                f"every site must be online before pods are restarted; {reported}{more}. Start them and run again, deny them "
+                "(federated.flower.site_access), or go on without them, and with runs that are active: -e cert_rotation_force=true"
+            )
         conditions.wait_no_run(self.cli, params["wait"], display.display)
         return {"changed": False, "fleet": self._members(params), "msg": "every site is online, no run is active"}
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import machine
 
@@ -80,3 +81,11 @@ def test_a_site_that_was_left_out_is_not_said_to_have_new_secrets(monkeypatch: p
     assert "rotate superexec again" in warnings[0] and recorded == [result["msg"]]
     result, warnings, recorded = settle(monkeypatch, force=False)
     assert result["failed"] and recorded == []
+
+
+def test_a_site_that_is_offline_stops_restarts_with_a_way_out() -> None:
+    action: Any = object.__new__(rotation.ActionModule)
+    action._task, action.book, action.records = SimpleNamespace(check_mode=False), {"denied": {}}, {}
+    action._offline = lambda _seconds: {"site-b": "cpu/0 is offline"}
+    with pytest.raises(ClusterError, match="site-b: cpu/0 is offline.*-e cert_rotation_force=true"):
+        action._gate({"sites": ["site-a", "site-b"], "force": False, "wait": 0})

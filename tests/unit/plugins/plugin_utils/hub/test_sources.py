@@ -288,6 +288,15 @@ def test_a_certificate_that_nobody_renews(parsed_hub, days, warned):
     assert bool(found) == warned and (not warned or "superlink_certificate expires on" in found[0])
 
 
+@pytest.mark.parametrize(("left", "words"), [(40, []), (20, ["is of the CA CN=corporate CA, which expires on"])])
+def test_a_ca_that_ends_while_its_certificates_are_renewed(parsed_hub, monkeypatch, left, words):
+    with monkeypatch.context() as past:
+        past.setattr(certificates, "_now", lambda: NOW - (900 - left) * DAY)
+        corporate = certificates.make_ca("corporate CA", 900 * DAY)
+    found = plan_checks.warnings(plan(handed_in(parsed_hub, corporate)), NOW)
+    assert len(found) == len(words) and all(word in one for word, one in zip(words, found))
+
+
 def test_everything_wrong_is_told_at_once(parsed_hub):
     foreign = certificates.issue(OTHER_CA, "hub", ["other.example"], DAY)
     made = plan(values(parsed_hub, foreign, certificate_key=CA.key))
