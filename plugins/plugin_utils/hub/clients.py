@@ -73,14 +73,14 @@ class Authority:
 
 
 def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
-    """The CA in a live Secret; None when it is not (wholly) there.
+    """The CA in a live Secret; None when there is none.
 
     Raises:
         ClusterError: it is there, and someone has damaged it.
     """
-    there = entries(live)
-    if not live or not {"tls.crt", "tls.key"} <= set(there):
+    if live is None:
         return None
+    there = {"tls.crt": "", "tls.key": "", **entries(live)}
     if unusable := chain.unusable(there["tls.crt"], there["tls.key"]):
         place = "{namespace}/{name}".format_map(live["metadata"])
         raise ClusterError(

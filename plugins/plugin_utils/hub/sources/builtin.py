@@ -37,13 +37,17 @@ class Builtin:
     def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Create what is missing or invalid."""
         made = SecretPlan(wanted, seen)
+        place = f"Secret {wanted.ca_namespace}/{CA}"
         authority = Authority.read(seen.entries(wanted.ca_namespace, CA))
+        if authority is None and seen[secret_ref(wanted.ca_namespace, CA)] is not None:
+            plan = Plan(SECRET, place, place, place)
+            plan.faults.append(f"the CA in {place} has no tls.crt and tls.key that can be read; {DAMAGED}")
+            return plan
         if authority is None:
             authority = Authority(
                 certificates.make_ca(certificates.ca_name(wanted.federation, "federation CA"), wanted.ca_lifetime)
             )
             made.write(wanted.ca_namespace, CA, authority.entries(), "it did not exist", "kubernetes.io/tls")
-        place = f"Secret {wanted.ca_namespace}/{CA}"
         of_no_use = _cannot_sign(authority.current)
         if of_no_use:
             plan = Plan(SECRET, place, place, place)

@@ -63,6 +63,9 @@ def test_a_damaged_ca_is_neither_used_nor_replaced():
     secret["data"]["tls.key"] = "eA=="
     with pytest.raises(ClusterError, match="Secret flower-ca/flower-client-ca: its private key is not a PEM private key.*Restore it from a backup"):
         clients.authority(TOLD, secret, DAY)
+    del secret["data"]["tls.crt"]
+    with pytest.raises(ClusterError, match="its certificate is empty"):
+        clients.authority(TOLD, secret, DAY)
 
 
 def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():

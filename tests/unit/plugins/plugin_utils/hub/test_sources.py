@@ -105,6 +105,7 @@ def test_a_certificate_of_ours_that_someone_damaged_is_issued_again(parsed_hub, 
     [
         ({"tls_key": "not a key"}, "its private key is not a PEM private key (ValueError); restore it from a backup; or federated.flower.rotate_certs"),
         ({"tls_key": keypairs.make_client_key()}, "its private key belongs to another certificate than CN=own ca; restore it"),
+        ({"tls_crt": "# Universit\u00e4t\n" + CA.certificate}, "has no tls.crt and tls.key that can be read; restore it from a backup"),
         ({"tls_crt": "x"}, "tls.crt is not a PEM certificate: it needs complete blocks from BEGIN CERTIFICATE to END CERTIFICATE; restore it"),
     ],
 )
