@@ -125,7 +125,8 @@ class ActionModule(CertificateAction):
         plan = source.plan(wanted, look(hub, source, wanted))
         self.refuse_faults(hub, plan, wanted)
         warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
-        return (certificates.describe(plan.certificate) if plan.certificate else {}), dict(wanted.lost_sites)
+        found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
+        return found, dict(wanted.lost_sites)
 
     def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""

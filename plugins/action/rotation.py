@@ -17,11 +17,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources import builtin
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import BUILTIN, SOURCES
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import chain, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
@@ -98,14 +99,18 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _settings(params: dict[str, Any]) -> Settings:
-        handed_in = certificates.Issued(params["ca_certificate"], params["ca_key"]) if params["ca_key"] else None
+        is_given = params["ca_key"] and params["source"] == BUILTIN
+        try:
+            given = builtin.handed_in(params["ca_certificate"], params["ca_key"]) if is_given else None
+        except chain.ChainError as error:
+            raise ClusterError(f"{error}.") from error
         return Settings(
             params["federation"],
             params["hub_namespace"],
             params["ca_namespace"],
             datetime.timedelta(days=params["days"]),
             datetime.timedelta(days=params["ca_days"]),
-            handed_in,
+            given,
         )
 
     @property
@@ -155,7 +160,7 @@ class ActionModule(ClusterAction):
             names=self.hub.needed_names(),
             state=state,
             facts=replace(facts, grace=datetime.timedelta(seconds=params["grace"]), force=params["force"]),
-            records=self.records,
+            records={name: record for name, record in self.records.items() if name in params["sites"]},
             renew_before=duration(params["renew_before"]),
             ca_renew_before=duration(params["ca_renew_before"]),
             internal=Internal(self.hub).started() is not None,
@@ -277,7 +282,10 @@ class ActionModule(ClusterAction):
         if away:
             reported = "; ".join(f"{site}: {words}" for site, words in away.items())
             more = " (not in this run)" if absent else ""
-            raise RotationError(f"every site must be online before pods are restarted; {reported}{more}.")
+            raise RotationError(
+                f"every site must be online before pods are restarted; {reported}{more}. Start them and run again, deny them "
+                "(federated.flower.site_access), or go on without them, and with runs that are active: -e cert_rotation_force=true"
+            )
         conditions.wait_no_run(self.cli, params["wait"], display.display)
         return {"changed": False, "fleet": self._members(params), "msg": "every site is online, no run is active"}
 
@@ -318,12 +326,16 @@ class ActionModule(ClusterAction):
             for site, entry in self._members(params).items()
             if not entry["excused"] and not said.get(site, {}).get("renewed")
         }
+        reported = "; ".join(f"{site}: {words}" for site, words in missing.items())
         if missing and not self.check and not params["force"]:
-            reported = "; ".join(f"{site}: {words}" for site, words in missing.items())
             return {
                 "changed": False,
                 "failed": True,
                 "msg": f"{params['hub']}: not every site has its new secrets yet: {reported}",
             }
-        changed = self.check or Internal(self.hub).settle()
-        return {"changed": changed, "msg": "all secrets are new"}
+        told = "all shared secrets and internal certificates are new"
+        if missing and not self.check:
+            told = f"shared secrets and internal certificates are new, but not those of sites that were left out: {reported}"
+            self.hub.warnings.append(f"{told}. To replace them as well, rotate superexec again when these sites are available")
+        changed = self.check or Internal(self.hub).settle(told)
+        return {"changed": changed, "msg": told}

@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import own_trust
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Site
@@ -45,7 +46,8 @@ class ActionModule(FleetAction):
             looked = ways[name].preflight(hub)
             outcome = outcomes[name]
             outcome.msg = looked.msg
-            outcome.warnings += [f"{name}: {word}" for word in looked.warnings]
+            refused = own_trust.fault(sites[name].spec, (params["hub"].get("certificate") or {}).get("pem", ""))
+            outcome.warnings += [f"{name}: {word}" for word in [*looked.warnings, refused] if word]
             flower = what_runs.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
             outcome.facts = {"flower": flower, "version": looked.version, "skew": looked.skew, "rehearsed": looked.rehearsed}
 

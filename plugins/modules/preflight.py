@@ -108,7 +108,7 @@ flower:
   type: dict
 certificate:
   description: >-
-    The certificate that the gateway is going to serve, as returned by M(federated.flower.certificates).
+    The certificate that the gateway is going to serve, as returned by M(federated.flower.certificates), and C(pem), itself with its chain.
     Empty if it does not exist yet.
   returned: success
   type: dict

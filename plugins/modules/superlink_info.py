@@ -100,7 +100,8 @@ trouble:
 certificate:
   description: >-
     The certificate that the gateway serves: C(secret) with the certificate, C(subject), C(issuer), C(serial), C(not_before),
-    C(not_after), C(names), C(fingerprint), and C(fault), the reason why sites reject it. Empty if nothing is deployed.
+    C(not_after), C(names), C(fingerprint), C(fault), the reason why sites reject it, and C(ca), C(subject), C(not_before) and C(not_after) of the CA
+    of its chain that ends first. Empty if nothing is deployed.
   returned: always
   type: dict
 trust:

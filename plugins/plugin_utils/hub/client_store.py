@@ -135,11 +135,22 @@ class ClientStore:
         except ValueError as error:
             raise ClusterError(f"{what}: {error}.") from error
         differs = live is None or not _same(live, wanted)
+        if wanted["data"]["crl.pem"] != ((live or {}).get("data") or {}).get("crl.pem"):
+            self._check_clock(what)
         if differs:
             self._put(live, wanted)
         if not self.check:
             self._prune(known, wanted["data"]["ca.crt"])
         return differs
+
+    def _check_clock(self, what: str) -> None:
+        """Refuse to sign a revocation list that begins in the hub's future: its gateway would refuse every site until then."""
+        ahead = -(self.cluster.skew or 0)
+        if ahead > certificates.BACKDATE.total_seconds():
+            raise ClusterError(
+                f"{what}: the clock of the control node is {ahead:.0f} s ahead of that of {self.cluster.name}, so the gateway would refuse all sites "
+                "by a new list of revoked certificates until its clock shows the same. Correct the clock, then run again."
+            )
 
     def _known(self, live: dict[str, Any] | None, admitted: Collection[str]) -> clients.Known:
         """The ledger's content, with entries that it lost and the gateway's files still have."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.errors import ClusterError
 from ..base.labels import record_labels
 from ..base.secret_data import entries, secret
 from ..ledger import access, ranges
@@ -23,7 +24,7 @@ from ..ledger.records import Record
 from ..ledger.store import NOTE
 from ..manifests.gateway import CLIENTS
 from ..pki import certificates as pki
-from ..pki import keypairs, library
+from ..pki import chain, keypairs, library
 
 CONFIG = CLIENTS  # the ConfigMap
 CA = "flower-client-ca"
@@ -72,9 +73,21 @@ class Authority:
 
 
 def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
-    """The CA in a live Secret; None when it is not (wholly) there."""
-    there = entries(live)
-    return pki.Issued(there["tls.crt"], there["tls.key"]) if {"tls.crt", "tls.key"} <= set(there) else None
+    """The CA in a live Secret; None when there is none.
+
+    Raises:
+        ClusterError: it is there, and someone has damaged it.
+    """
+    if live is None:
+        return None
+    there = {"tls.crt": "", "tls.key": "", **entries(live)}
+    if unusable := chain.unusable(there["tls.crt"], there["tls.key"]):
+        place = "{namespace}/{name}".format_map(live["metadata"])
+        raise ClusterError(
+            f"the CA of the client certificates, Secret {place}: {unusable}. Restore it from a backup; or delete it and run "
+            "federated.flower.site for the whole fleet: it creates a new one, and all sites get new certificates."
+        )
+    return pki.Issued(there["tls.crt"], there["tls.key"])
 
 
 def stand_in() -> pki.Issued:
@@ -300,4 +313,4 @@ def certify(
     facts = pki.describe(certificate)
     noted = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
     noted.update(key=pki.request_fingerprint(request), certificate=certificate)
-    return access.with_client(record, noted, new_key=new_key), reason
+    return access.with_client(record, noted, new_key=new_key, now=datetime.datetime.now(datetime.timezone.utc)), reason

@@ -15,7 +15,7 @@ import datetime
 from collections.abc import Iterable
 
 from ..base.secret_data import CREDENTIALS
-from ..pki import certificates, keypairs, library
+from ..pki import certificates, chain, keypairs, library
 from .made import SecretPlan, entries_of
 from .wanted import Observed, Ref, Wanted, secret_ref
 
@@ -79,11 +79,13 @@ def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
 def _internal_ca(made: SecretPlan) -> certificates.Issued:
     wanted = made.wanted
     there = made.seen.entries(wanted.ca_namespace, INTERNAL_CA)
-    if {"tls.crt", "tls.key"} <= set(there):
+    complete = {"tls.crt", "tls.key"} <= set(there)
+    reason = chain.unusable(there["tls.crt"], there["tls.key"]) if complete else "it did not exist"
+    if not reason:
         ca = certificates.Issued(there["tls.crt"], there["tls.key"])
     else:
         ca = certificates.make_ca(certificates.ca_name(wanted.federation, "internal CA"), wanted.ca_lifetime)
         data = {"tls.crt": ca.certificate, "tls.key": ca.key}
-        made.write(wanted.ca_namespace, INTERNAL_CA, data, "it did not exist", "kubernetes.io/tls")
+        made.write(wanted.ca_namespace, INTERNAL_CA, data, reason, "kubernetes.io/tls")
     made.note(wanted.ca_namespace, INTERNAL_CA, ca.certificate)
     return ca

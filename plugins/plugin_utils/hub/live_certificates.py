@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.secret_data import entries
 from ..manifests import federation, gateway, superlink
 from ..pki import certificates as pki
 from ..pki import chain
 from .wanted import Ref, Wanted
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 # On the gateway's pod: fingerprint of the certificate for which the kubelet was triggered.
 NOTE = "federated.flower/certificate"
@@ -55,19 +58,26 @@ def served(
         now: the present.
 
     Returns:
-        The certificate's facts (C(pki.describe)) with C(secret) and C(fault), the reason why sites refuse it or an empty
-        text; and the facts of the CAs. Where no certificate can be read there is only the fault.
+        The certificate's facts (C(pki.describe)) with C(secret), C(fault), the reason why sites refuse it or an empty
+        text, and C(ca), the dates of the CA of its chain that ends first; and the facts of the CAs. Where no certificate can be read there is
+        only the fault.
     """
     trust = [pki.describe(part) for part in pki.split(published)]
     try:
         certificates = chain.read(entries(secret).get("tls.crt", ""))
     except chain.ChainError as error:
         return {"secret": name, "fault": f"tls.crt of Secret {name} {error}"}, trust
-    fault = ""
+    fault, ca = "", {}
     try:
         way = chain.path(certificates, chain.read(published))
+        ca = min(map(_dates, way[1:]), key=lambda one: one["not_after"], default={})
         chain.check_use(way)
         chain.check_times(way, {"the controller": now})
     except chain.ChainError as error:
         fault = f"{error} (Secret {name}, compared with the CA bundle of the sites)" if published else ""
-    return {"secret": name, **pki.describe(entries(secret)["tls.crt"]), "fault": fault}, trust
+    return {"secret": name, **pki.describe(entries(secret)["tls.crt"]), "fault": fault, "ca": ca}, trust
+
+
+def _dates(ca: x509.Certificate) -> dict[str, str]:
+    begun, ends = ca.not_valid_before_utc.isoformat(), ca.not_valid_after_utc.isoformat()
+    return {"subject": chain.subject(ca), "not_before": begun, "not_after": ends}

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..base.secret_data import secret
 from ..pki import certificates as pki
+from ..pki import chain
 from .wanted import Observed, Wanted
 
 
@@ -60,21 +61,24 @@ class SecretPlan:
         names: Sequence[str],
         lifetime: datetime.timedelta,
         renew_before: datetime.timedelta | None = None,
+        ours: str = "",
     ) -> pki.Issued:
         """A server certificate of C(ca) in a Secret of the SuperLink's namespace; created when the existing one is not valid.
 
-        Its Secret has the entries of C(entries_of).
+        Its Secret has the entries of C(entries_of). C(ours) is PEM text of CAs: a new certificate keeps the names of one that they signed.
         """
         there = self.seen.entries(self.wanted.namespace, name)
         issued = pki.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
-        complete = {"tls.crt", "tls.key", "ca.crt"} <= set(there)
-        reason = (
-            pki.reissue_reason(issued.certificate, ca.certificate, names, renew_before=renew_before)
-            if complete
-            else "it did not exist"
-        )
+        if {"tls.crt", "tls.key", "ca.crt"} <= set(there):
+            # Someone may have changed a part of the Secret by hand.
+            unusable = chain.unusable(issued.certificate, issued.key)
+            reason = unusable or pki.reissue_reason(issued.certificate, ca.certificate, names, renew_before=renew_before)
+            if not unusable and any(chain.signed_by(issued.certificate, one) for one in pki.split(ours)):
+                names = list(dict.fromkeys([*names, *pki.describe(issued.certificate)["names"]]))
+        else:
+            reason = "it did not exist"
         if reason:
-            issued = pki.issue(ca, subject, list(names), lifetime)
+            issued = pki.issue(ca, subject, names, lifetime)
             self.write(self.wanted.namespace, name, entries_of(issued, ca), reason)
         self.note(self.wanted.namespace, name, issued.certificate)
         return issued

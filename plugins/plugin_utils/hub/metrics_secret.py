@@ -15,7 +15,7 @@ from typing import Any
 from ..base.names import METRICS, METRICS_CONTROL
 from ..base.secret_data import entries, secret
 from ..pki import certificates as pki
-from ..pki import keypairs
+from ..pki import chain, keypairs
 from ..spec.hub_spec import HubSpec
 from .credentials import INTERNAL_LIFETIME
 from .made import entries_of
@@ -45,7 +45,9 @@ def secrets(
     owners = [
         {"apiVersion": "v1", "kind": "ConfigMap", "name": METRICS, "uid": one["metadata"]["uid"]} for one in [owner] if one
     ]
-    is_good = set(there) >= _ENTRIES and not pki.reissue_reason(there["tls.crt"], ca.certificate, names(spec.namespace))
+    is_good = set(there) >= _ENTRIES and not (
+        chain.unusable(there["tls.crt"], there["tls.key"]) or pki.reissue_reason(there["tls.crt"], ca.certificate, names(spec.namespace))
+    )
     if is_good and (not owners or (live or {})["metadata"].get("ownerReferences") == owners):
         return []
     if not is_good:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ..pki import chain
 from ..pki.chain import ChainError
 from .sources.interface import Plan
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 
 def faults(
@@ -69,11 +73,22 @@ def faults(
 
 
 def warnings(plan: Plan, now: datetime.datetime) -> list[str]:
-    """Sentences on a certificate without faults that is not being renewed: a third of its lifetime or 30 days are left."""
+    """Sentences on a certificate without faults, or a CA of its chain, that is not being renewed: a third of its lifetime or 30 days are left."""
     if not plan.certificate:
         return []
-    leaf = chain.read(plan.certificate)[0]
-    start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
-    if end - now > min((end - start) / 3, datetime.timedelta(days=30)):
-        return []
-    return [f"{plan.where} expires on {end.isoformat()}, and it has not been renewed"]
+    leaf, *cas = chain.path(chain.read(plan.certificate), chain.read(plan.trust))
+    found = []
+    if _ends_soon(leaf, now):
+        found.append(f"{plan.where} expires on {leaf.not_valid_after_utc.isoformat()}, and it has not been renewed")
+    # Certificates that a CA issues are renewed until its last day, and none is accepted after that.
+    return found + [
+        f"{plan.where} is of the CA {chain.subject(ca)}, which expires on {ca.not_valid_after_utc.isoformat()}: no site connects after that. Change "
+        "to a new CA before; sites must trust both for some time"
+        for ca in cas
+        if _ends_soon(ca, now)
+    ]
+
+
+def _ends_soon(certificate: x509.Certificate, now: datetime.datetime) -> bool:
+    start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return end - now <= min((end - start) / 3, datetime.timedelta(days=30))

@@ -13,7 +13,8 @@ Part of a site's record (see C(records))::
 
 C(access) is there for denied sites only. Where a run or a drill denies a site for a time, it also has C(holder), the name of what does; the
 denial of a person has none. C(key) is the fingerprint of the certificate's public key. C(superseded) are
-certificates of a key that the site no longer has; they are revoked as soon as the site has its new one. C(until) is
+certificates of a key that the site no longer has; they are revoked as soon as the site has its new one. C(client) also has C(earlier), in the
+same form, where certificates before it were issued for the same key and have not expired: who has the key can use any of them. C(until) is
 the expiry of the certificate; records of earlier releases do not have it.
 
 Part of the book (see C(ranges)), for sites that left::
@@ -229,27 +230,44 @@ def restored(book: Mapping[str, Any], found: Lost, now: str) -> Book:
     return new
 
 
-def _add(book: Book, entries: Iterable[Mapping[str, Any]]) -> None:
-    """Add revocations that the book does not have."""
+def _add(book: dict[str, Any], entries: Iterable[Mapping[str, Any]]) -> None:
+    """Add revocations that the book, or a record, does not have."""
     known = {entry["serial"] for entry in book.get("revoked", [])}
     more = [dict(entry) for entry in entries if entry["serial"] not in known]
     if more:
         book.setdefault("revoked", []).extend(more)
 
 
-def with_client(record: Mapping[str, Any], client: Mapping[str, Any], *, new_key: bool) -> Record:
+def with_client(
+    record: Mapping[str, Any], client: Mapping[str, Any], *, new_key: bool, now: datetime.datetime | None = None
+) -> Record:
     """The record with a new client certificate.
 
     Args:
         record: the site's record as read; not changed.
         client: C(serial), C(fingerprint), C(not_after), C(key) and C(certificate) of the new one.
-        new_key: whether the old one belongs to a key that the site no longer has, and so must be revoked.
+        new_key: whether the old ones belong to a key that the site no longer has, and so must be revoked.
+        now: the present; those that have expired are not remembered. None to remember all.
     """
     new = copy.deepcopy(dict(record))
-    if new_key and new.get("client"):
-        new["superseded"] = [*new.get("superseded", []), _superseded(new["client"])]
+    old = _of_key(new)
     new["client"] = dict(client)
+    if new_key and old:
+        new["superseded"] = [*new.get("superseded", []), *old]
+    elif earlier := [one for one in old if not _is_over(one, now)]:
+        new["client"]["earlier"] = earlier
     return new
+
+
+def _of_key(record: Mapping[str, Any]) -> list[dict[str, str]]:
+    """All certificates that were issued for the key that a site has now."""
+    client = record.get("client")
+    return [*client.get("earlier", []), _superseded(client)] if client else []
+
+
+def _is_over(one: Mapping[str, Any], now: datetime.datetime | None) -> bool:
+    until = moment(one.get("until"))
+    return now is not None and until is not None and until <= now
 
 
 def revoke_superseded(record: Mapping[str, Any], now: str) -> Record:
@@ -257,7 +275,7 @@ def revoke_superseded(record: Mapping[str, Any], now: str) -> Record:
     new = copy.deepcopy(dict(record))
     superseded = new.pop("superseded", [])
     if superseded:
-        new["revoked"] = [*new.get("revoked", []), *(_revocation(one, now) for one in superseded)]
+        _add(new, [_revocation(one, now) for one in superseded])
     return new
 
 
@@ -281,7 +299,7 @@ def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now
     new = copy.deepcopy(dict(book))
     gone: list[dict[str, Any]] = []
     for site, record in records.items():
-        held = [*record.get("superseded", []), *([_superseded(record["client"])] if record.get("client") else [])]
+        held = [*record.get("superseded", []), *_of_key(record)]
         entries = [*record.get("revoked", []), *(_revocation(one, now) for one in held)]
         gone += [{**entry, "site": site} for entry in entries]
         if record.get("access"):

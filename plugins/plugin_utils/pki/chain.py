@@ -73,6 +73,15 @@ def is_root(certificate: x509.Certificate) -> bool:
     return certificate.subject == certificate.issuer and certificates.not_issued_by(certificate, certificate) is None
 
 
+def signed_by(pem: str, ca_pem: str) -> bool:
+    """Whether a CA has signed the first certificate of a PEM text, whatever its dates; not if that cannot be read."""
+    try:
+        leaf = read(pem)[0]
+    except ChainError:
+        return False
+    return certificates.not_issued_by(leaf, read(ca_pem)[0]) is None
+
+
 def check_key(leaf: x509.Certificate, key: str) -> None:
     """Does the private key belong to the certificate?
 
@@ -90,6 +99,22 @@ def check_key(leaf: x509.Certificate, key: str) -> None:
         raise ChainError(f"is not a PEM private key ({type(error).__name__})") from error
     if _spki(private.public_key()) != _spki(leaf.public_key()):
         raise ChainError(f"belongs to another certificate than {subject(leaf)}")
+
+
+def unusable(pem: str, key: str) -> str | None:
+    """Why the first certificate of a PEM text cannot be used with a private key, whatever its dates; None when it can.
+
+    The text contains nothing of the key.
+    """
+    try:
+        leaf = read(pem)[0]
+    except ChainError as error:
+        return f"its certificate {error}"
+    try:
+        check_key(leaf, key)
+    except ChainError as error:
+        return f"its private key {error}"
+    return None
 
 
 def _spki(key: Any) -> bytes:
@@ -126,6 +151,8 @@ def path(chain: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate])
     dead_ends: list[tuple[int, str]] = []
     anchors = {_print(certificate) for certificate in trusted}
     known = list({_print(certificate): certificate for certificate in [*trusted, *chain]}.values())
+    # As OpenSSL does: a CA that was renewed with its key has two certificates, of which the older may have expired.
+    known.sort(key=lambda certificate: certificate.not_valid_after_utc, reverse=True)
 
     def climb(way: list[x509.Certificate]) -> list[x509.Certificate] | None:
         last = way[-1]

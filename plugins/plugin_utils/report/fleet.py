@@ -106,6 +106,10 @@ def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datet
         )
     elif ends_soon(hub["certificate"], now):
         found.warning(name, f"hub {name}: the gateway's certificate ends on {hub['certificate']['not_after'][:16]}", remedies.renew(name, True))
+    ca = hub["certificate"].get("ca") or {}
+    if ends_soon(ca, now):
+        text = f"hub {name}: the CA of the gateway's certificate, {ca['subject']}, ends on {ca['not_after'][:16]}: no site connects after that"
+        found.warning(name, text, remedies.CA_ENDS)
     _outputs_findings(name, hub.get("outputs") or {}, found)
     if stale := (hub.get("lease") or {}).get("ended"):
         found.warning(name, f"hub {name}: {stale} did not return the lease of the fleet, which has ended", remedies.LEASE_LEFT)

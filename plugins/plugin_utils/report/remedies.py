@@ -16,6 +16,10 @@ HUB_AWAY = (
 HUB_BARE = f"Deploy it: {SITE}"
 HUB_PODS = f"Correct what the message names, then run {SITE} --limit flower_hub"
 HUB_CERTIFICATE = f"{SITE} issues another one, or says what to correct"
+CA_ENDS = (
+    "ansible-playbook -i INVENTORY federated.flower.rotate_certs replaces the federation's own CA. For another one, the guide on certificates has the "
+    "steps: Changing the CA"
+)
 OUTPUTS_UNKNOWN = "If the SuperLink's pod is not ready, that is the cause; otherwise look at its log."
 HUB_SILENT = f"Do what the message says. {OUTPUTS_UNKNOWN}"
 OUTPUTS_FULL = "Delete outputs (federated.flower.outputs -e flower_outputs=prune), or set superlink_outputs_size to more"

@@ -18,7 +18,7 @@ from ..base.addresses import is_ip
 from ..base.certificate_names import certificate_names, next_server_name
 from ..hub.made import entries_of
 from ..hub.sources.builtin import SUBJECT
-from ..pki import certificates
+from ..pki import certificates, chain
 from . import machine
 from .ca_state import State
 
@@ -39,10 +39,19 @@ def names_of(found: Mapping[str, str], ours: str, publication: Mapping[str, str]
         publication: what the hub publishes.
     """
     needed = needed_names(publication)
-    certificate = found.get("tls.crt")
-    if not certificate or not any(signed(certificate, ca) for ca in certificates.split(ours)):
+    if not is_usable(found) or not any(chain.signed_by(found["tls.crt"], ca) for ca in certificates.split(ours)):
         return needed
-    return list(dict.fromkeys([*certificates.describe(certificate)["names"], *needed]))
+    return list(dict.fromkeys([*names_in(found), *needed]))
+
+
+def names_in(found: Mapping[str, str]) -> list[str]:
+    """Names in the certificate of a Secret; none if it cannot be used."""
+    return list(certificates.describe(found["tls.crt"])["names"]) if is_usable(found) else []
+
+
+def is_usable(found: Mapping[str, str]) -> bool:
+    """Whether a Secret has a certificate and its key. People may have changed a part of it."""
+    return chain.unusable(found.get("tls.crt", ""), found.get("tls.key", "")) is None
 
 
 def next_names(names: Sequence[str]) -> list[str]:
@@ -69,23 +78,17 @@ def leaf(
         served: serial that the gateway serves.
         now: the present.
     """
-    certificate = found.get("tls.crt", "")
-    if not certificate or not found.get("tls.key"):
+    if not is_usable(found):
         return machine.Leaf(served=served)
+    certificate = found["tls.crt"]
     facts = certificates.describe(certificate)
     issuer = machine.BY_OTHER
-    if state is None or signed(certificate, state.authority.current.certificate):
+    if state is None or chain.signed_by(certificate, state.authority.current.certificate):
         issuer = machine.BY_CURRENT
-    elif state.authority.next and signed(certificate, state.authority.next.certificate):
+    elif state.authority.next and chain.signed_by(certificate, state.authority.next.certificate):
         issuer = machine.BY_NEXT
     good = not over(facts, now) and set(names) <= set(facts["names"])
     return machine.Leaf(facts["serial"], issuer, good, served)
-
-
-def signed(certificate: str, ca: str) -> bool:
-    """Whether a CA signed a certificate, at any date."""
-    young = datetime.datetime.fromisoformat(certificates.describe(certificate)["not_before"])
-    return certificates.reissue_reason(certificate, ca, [], young) is None
 
 
 def over(facts: Mapping[str, Any], now: datetime.datetime) -> bool:

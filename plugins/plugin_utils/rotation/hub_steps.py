@@ -19,7 +19,7 @@ from ..base.certificate_names import next_server_name
 from ..base.errors import ClusterError
 from ..base.secret_data import encode, entries, secret
 from ..hub.authority import trust_bundle
-from ..hub.sources.builtin import CA
+from ..hub.sources.builtin import CA, DAMAGED
 from ..kube import refresh
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER, Cluster
@@ -27,7 +27,7 @@ from ..manifests import federation as publication
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import NAME
 from ..marks import proof
-from ..pki import certificates
+from ..pki import certificates, chain
 from . import ca_state as ca
 from . import gateway_certificates, machine
 from .ca_state import State
@@ -109,9 +109,16 @@ class Hub:
                 "creates another one and starts its rotation"
             )
         try:
-            return live, ca.read(entries(live), live["metadata"].get("annotations") or {})
+            state = ca.read(entries(live), live["metadata"].get("annotations") or {})
+            chain.read(state.authority.current.certificate)
         except ca.StateError as error:
             raise RotationError(f"{place}: {error}") from error
+        except chain.ChainError as error:
+            raise RotationError(f"{place}: tls.crt {error}; {DAMAGED}") from error
+        current = state.authority.current
+        if current.key and chain.unusable(current.certificate, current.key):  # as good as lost
+            state = replace(state, authority=replace(state.authority, current=replace(current, key="")))
+        return live, state
 
     def secret(self, name: str) -> dict[str, str]:
         """Decoded entries of a Secret in the SuperLink's namespace; empty when there is none."""
@@ -148,7 +155,7 @@ class Hub:
             extra=gateway_certificates.leaf(
                 extra,
                 state,
-                gateway_certificates.next_names(certificates.describe(own["tls.crt"])["names"]),
+                gateway_certificates.next_names(gateway_certificates.names_in(own)),
                 tried,
                 now,
             ),

@@ -14,8 +14,8 @@ from typing import Any
 from ..hub.handover import trusted
 from ..hub.sources.interface import BUILTIN
 from ..manifests.gateway import SECRET
-from ..pki import certificates
-from . import gateway_certificates, machine
+from ..pki import certificates, chain
+from . import machine
 from .ca_state import IDLE, State
 
 
@@ -32,7 +32,7 @@ class RotationInputs:
         names: what it must cover.
         state: the CA; None where it is not ours.
         facts: facts for the state machine.
-        records: site -> its record in the ledger.
+        records: site -> its record in the ledger, of those that this run reaches: nothing is replaced at others, such as one that has left.
         renew_before: how long before its expiry the gateway's certificate is due; None for half of its lifetime.
         ca_renew_before: the same for the CA.
         internal: whether a rotation of shared secrets was started.
@@ -58,7 +58,7 @@ def handing_over(inputs: RotationInputs) -> str | None:
         return None
     if inputs.secret != SECRET:
         why = f"the gateway still serves Secret {inputs.secret}, of another source"
-    elif signer(inputs) and trusted(inputs.leaf["tls.crt"], inputs.facts.published, inputs.now) and not has_own_leaf(inputs):
+    elif signer(inputs) and trusted(inputs.leaf.get("tls.crt", ""), inputs.facts.published, inputs.now) and not has_own_leaf(inputs):
         why = f"the gateway still serves a certificate of a previous CA in Secret {inputs.secret}"
     else:
         return None
@@ -73,7 +73,7 @@ def signer(inputs: RotationInputs) -> certificates.Issued | None:
 def has_own_leaf(inputs: RotationInputs) -> bool:
     """Whether the gateway's certificate was issued by the CA that signs."""
     ca = signer(inputs)
-    return ca is not None and gateway_certificates.signed(inputs.leaf["tls.crt"], ca.certificate)
+    return ca is not None and chain.signed_by(inputs.leaf.get("tls.crt", ""), ca.certificate)
 
 
 def cannot_sign(inputs: RotationInputs) -> str | None:

@@ -83,13 +83,13 @@ class Internal:
             self._tell(live, "the rotation of shared secrets and internal certificates was started")
         return notes[BEGUN]
 
-    def settle(self) -> bool:
-        """It is over; returns whether it was open."""
+    def settle(self, words: str) -> bool:
+        """It is over; returns whether it was open. C(words) are for the audit trail."""
         live = self._authority()
         if (live["metadata"].get("annotations") or {}).pop(BEGUN, None) is None:
             return False
         self.cluster.replace(live)
-        self._tell(live, "all shared secrets and internal certificates are new")
+        self._tell(live, words)
         return True
 
     def _tell(self, live: Mapping[str, Any], words: str) -> None:

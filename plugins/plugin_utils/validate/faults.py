@@ -18,6 +18,7 @@ from ..base.addresses import SUBDOMAIN, is_host, split_address
 from ..base.platforms import PLATFORMS
 from ..base.values import boolean, integer, text
 from ..manifests.patches import TYPES, PatchError
+from ..pki import certificates
 
 Spec = Mapping[str, Any]
 
@@ -387,6 +388,9 @@ class Faults:
         elif not text(value).isascii():
             # Read by Python's ssl module as ASCII: anything else leaves a SuperNode hanging.
             self.add(variable, shown, "contains characters that are not ASCII, which makes SuperNodes hang")
+        elif text(value).count("-----BEGIN CERTIFICATE-----") != len(certificates.split(text(value))):
+            # HAProxy and Python's ssl module refuse the whole file.
+            self.add(variable, shown, "has a certificate that is not complete: with such a file, no SuperNode connects")
 
 
 def generation_fault(version: Any) -> str | None:

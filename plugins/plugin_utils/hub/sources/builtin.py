@@ -18,6 +18,8 @@ from .interface import BUILTIN, Plan
 
 CA = "flower-ca"
 SUBJECT = "superlink"
+# The remedy where the CA's certificate cannot be read.
+DAMAGED = "restore it from a backup, or delete the Secret: federated.flower.site, run three times, then changes to a new CA"
 
 
 class Builtin:
@@ -35,34 +37,40 @@ class Builtin:
     def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Create what is missing or invalid."""
         made = SecretPlan(wanted, seen)
+        place = f"Secret {wanted.ca_namespace}/{CA}"
         authority = Authority.read(seen.entries(wanted.ca_namespace, CA))
+        if authority is None and seen[secret_ref(wanted.ca_namespace, CA)] is not None:
+            plan = Plan(SECRET, place, place, place)
+            plan.faults.append(f"the CA in {place} has no tls.crt and tls.key that can be read; {DAMAGED}")
+            return plan
         if authority is None:
             authority = Authority(
                 certificates.make_ca(certificates.ca_name(wanted.federation, "federation CA"), wanted.ca_lifetime)
             )
             made.write(wanted.ca_namespace, CA, authority.entries(), "it did not exist", "kubernetes.io/tls")
-        place = f"Secret {wanted.ca_namespace}/{CA}"
         of_no_use = _cannot_sign(authority.current)
         if of_no_use:
             plan = Plan(SECRET, place, place, place)
-            plan.faults.append(
-                f"the CA in {place}: {of_no_use}; federated.flower.rotate_certs replaces it, then run this again"
-            )
+            plan.faults.append(f"the CA in {place}: {of_no_use}")
             return plan
         return _issued(made, authority.current, authority.bundle, place, remembers=True)
 
 
 def _cannot_sign(ca: certificates.Issued) -> str | None:
     """Why a CA of the federation's own signs nothing that sites accept, or None."""
-    if not ca.key.strip():
-        return "its private key is lost (tls.key is empty)"
+    remedy = "federated.flower.rotate_certs replaces it, then run this again"
     try:
-        chain.check_times(
-            chain.read(ca.certificate)[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)}
-        )
+        own = chain.read(ca.certificate)[:1]
     except chain.ChainError as error:
-        return str(error)
-    return None
+        return f"tls.crt {error}; {DAMAGED}"
+    if not ca.key.strip():
+        return f"its private key is lost (tls.key is empty); {remedy}"
+    try:
+        chain.check_times(own, {"the controller": datetime.datetime.now(datetime.timezone.utc)})
+    except chain.ChainError as error:
+        return f"{error}; {remedy}"
+    unusable = chain.unusable(ca.certificate, ca.key)
+    return f"{unusable}; restore it from a backup; or {remedy}" if unusable else None
 
 
 class HandedIn:
@@ -86,32 +94,40 @@ class HandedIn:
 
     def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Issue a certificate when there is none or it is no longer good."""
-        fault = self._fault()
-        if fault:
+        try:
+            ca = handed_in(self._certificate, self._key)
+            self._require_root(ca)
+        except chain.ChainError as error:
             plan = Plan(SECRET, "superlink_ca_certificate", "superlink_ca_key", "superlink_ca_bundle")
-            plan.faults.append(fault)
+            plan.faults.append(str(error))
             return plan
-        ca = certificates.Issued("".join(certificates.split(self._certificate)), self._key.strip() + "\n")
         where = "superlink_ca_bundle" if self._bundle else "superlink_ca_certificate"
         trust = trust_bundle(self._bundle or _roots(ca.certificate))
         return _issued(SecretPlan(wanted, seen), ca, trust, where, remembers=False)
 
-    def _fault(self) -> str | None:
-        """Why nothing can be issued."""
-        variable = "superlink_ca_certificate"
-        try:
-            own = chain.read(self._certificate)
-            chain.check_times(own[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)})
-            variable = "superlink_ca_key"
-            chain.check_key(own[0], self._key)
-        except chain.ChainError as error:
-            return f"{variable} {error}: set the certificate of the CA and the private key that belongs to it"
-        if not self._bundle and not _roots(self._certificate):
-            return (
-                f"superlink_ca_certificate: {chain.subject(own[0])} is not a root CA and none follows it, so it is not defined what sites "
-                "trust; append the certificates of its issuers, or set the root CA in superlink_ca_bundle"
+    def _require_root(self, ca: certificates.Issued) -> None:
+        if not self._bundle and not _roots(ca.certificate):
+            raise chain.ChainError(
+                f"superlink_ca_certificate: {chain.subject(chain.read(ca.certificate)[0])} is not a root CA and none follows it, so it is not "
+                "defined what sites trust; append the certificates of its issuers, or set the root CA in superlink_ca_bundle"
             )
-        return None
+
+
+def handed_in(certificate: str, key: str) -> certificates.Issued:
+    """A CA from variables; without comments, and with line ends, which lookups omit.
+
+    Raises:
+        ChainError: it can issue nothing; the text has the variable and the remedy.
+    """
+    variable = "superlink_ca_certificate"
+    try:
+        own = chain.read(certificate)
+        chain.check_times(own[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)})
+        variable = "superlink_ca_key"
+        chain.check_key(own[0], key)
+    except chain.ChainError as error:
+        raise chain.ChainError(f"{variable} {error}: set the certificate of the CA and the private key that belongs to it") from error
+    return certificates.Issued("".join(certificates.split(certificate)), key.strip() + "\n")
 
 
 def _roots(pem: str) -> str:
@@ -120,7 +136,9 @@ def _roots(pem: str) -> str:
 
 def _issued(made: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
     wanted = made.wanted
-    leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before)
+    # Sites that get a new address later, or apply its bundle later, still verify the host of the former one.
+    ours = ca.certificate + trust
+    leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before, ours)
     return Plan(
         secret=SECRET,
         where=f"the certificate in Secret {wanted.namespace}/{SECRET}",

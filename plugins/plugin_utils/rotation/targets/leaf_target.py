@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ...hub.sources.interface import BUILTIN
-from ...pki import certificates
+from ...pki import certificates, chain
 from .. import source
 from ..inputs import RotationInputs, ca_begun, cannot_sign, handing_over, has_own_leaf, signer
 from .target import LEAF, Target
@@ -29,8 +29,9 @@ class LeafTarget(Target):
             return None
         reason = None
         if not ca_begun(inputs):
-            reason = certificates.reissue_reason(
-                inputs.leaf["tls.crt"], ca.certificate, inputs.names, inputs.now, inputs.renew_before
+            certificate = inputs.leaf.get("tls.crt", "")
+            reason = chain.unusable(certificate, inputs.leaf.get("tls.key", "")) or certificates.reissue_reason(
+                certificate, ca.certificate, inputs.names, inputs.now, inputs.renew_before
             )
         elif has_own_leaf(inputs):
             # A site that is down holds up the rotation of the CA, perhaps for longer than this certificate is valid.

@@ -10,6 +10,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
@@ -54,6 +55,17 @@ def test_the_ca_is_made_once():
     second = clients.authority(TOLD, secret, 3650 * DAY)
     assert second.secrets == [] and second.reasons == [] and second.ca == first.ca
     assert entries(secret)["tls.key"] not in repr(second.certificates) + repr(second.reasons)
+
+
+def test_a_damaged_ca_is_neither_used_nor_replaced():
+    """A new one takes the way to the hub from every site that is not reached in the same run."""
+    (secret,) = clients.authority(TOLD, None, DAY).secrets
+    secret["data"]["tls.key"] = "eA=="
+    with pytest.raises(ClusterError, match="Secret flower-ca/flower-client-ca: its private key is not a PEM private key.*Restore it from a backup"):
+        clients.authority(TOLD, secret, DAY)
+    del secret["data"]["tls.crt"]
+    with pytest.raises(ClusterError, match="its certificate is empty"):
+        clients.authority(TOLD, secret, DAY)
 
 
 def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():
@@ -102,6 +114,35 @@ def test_the_certificate_of_a_lost_key_is_revoked_once_the_site_has_its_new_one(
     record = access.revoke_superseded(record, NOW)
     assert access.revoked(BOOK, {"site-a": record}) == {serial: NOW}
     assert access.revoke_superseded(record, "later") == record
+
+
+def aged(key, days=50):
+    """The record of a site whose client certificate was issued some days ago."""
+    now = datetime.datetime.now(datetime.timezone.utc) - days * DAY
+    pem = certificates.sign_client_request(CA, request(key), "site-a", "demo", 90 * DAY, now)
+    facts = certificates.describe(pem)
+    noted = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
+    return {**records.empty_record("site-a"), "client": {**noted, "key": "SHA256:x", "certificate": pem}}
+
+
+def test_all_certificates_of_a_lost_key_are_revoked():
+    """Half of its lifetime is left of a certificate that was renewed for the same key: who has taken the key can use it as well."""
+    key = keypairs.make_client_key()
+    old = aged(key)
+    renewed, reason = certify(old, request(key))
+    assert "more than half" in reason and "superseded" not in renewed
+    serials = {old["client"]["serial"], renewed["client"]["serial"]}
+    replaced, reason = certify(renewed, request())
+    assert reason == "the site has another key" and "earlier" not in replaced["client"]
+    assert set(access.revoked(BOOK, {"site-a": access.revoke_superseded(replaced, NOW)})) == serials
+    left = access.leave(BOOK, {"site-a": renewed}, NOW)
+    assert set(access.revoked(left, {})) == serials, "nor may a site that left use one"
+
+
+def test_certificates_of_the_same_key_that_have_expired_are_not_remembered():
+    key = keypairs.make_client_key()
+    renewed, _reason = certify(aged(key, 91), request(key))
+    assert "earlier" not in renewed["client"]
 
 
 def test_a_revoked_certificate_is_replaced():

@@ -92,6 +92,15 @@ def test_secrets_fit_the_mount_of_the_gateway():
             assert set(item["data"]) == {"tls.crt", "tls.key", "ca.crt"}
 
 
+def test_an_internal_ca_that_someone_damaged_is_made_anew_with_all_that_it_signs():
+    first, _plan, _made = make(wanted())
+    (own,) = (item for item in first if item["metadata"]["name"] == "flower-internal-ca")
+    own["data"]["tls.key"] = "eA=="
+    second, _plan, made = make(wanted(), *first)
+    assert named(second) == ["flower-internal-ca", "superlink-internal", "superlink-runtime-tls"]
+    assert made.reasons[0] == "flower-internal-ca: its private key is not a PEM private key (ValueError)"
+
+
 def test_a_secret_of_an_earlier_release_is_good_as_it_is():
     first, _plan, _made = make(wanted())
     for item in first:

@@ -52,4 +52,8 @@ def test_faults():
     assert "CN=hub expired on" in facts(now=NOW + 10 * DAY)[0]["fault"]
     assert facts(certificate="")[0] == {"secret": "mine", "fault": "tls.crt of Secret mine is empty"}
     assert live_certificates.served("mine", None, CA.certificate, NOW)[0]["fault"]
-    assert facts(published="") == ({**facts()[0], "fault": ""}, [])
+    assert facts(published="") == ({**facts()[0], "fault": "", "ca": {}}, [])
+
+
+def test_the_ca_that_ends_first():
+    assert facts()[0]["ca"] == {name: certificates.describe(CA.certificate)[name] for name in ("subject", "not_before", "not_after")}

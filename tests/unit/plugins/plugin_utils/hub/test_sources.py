@@ -80,6 +80,55 @@ def test_an_own_ca_that_signs_nothing_of_use_is_left_to_the_rotation(parsed_hub,
     assert made.secrets == []
 
 
+BROKEN = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"tls_crt": ""}, "its certificate is empty"),
+        ({"tls_crt": BROKEN}, "cannot be read"),
+        ({"tls_key": "not a key"}, "is not a PEM private key"),
+        ({"tls_key": keypairs.make_client_key()}, "belongs to another certificate than CN=hub"),
+    ],
+)
+def test_a_certificate_of_ours_that_someone_damaged_is_issued_again(parsed_hub, changed, words):
+    own = secret("flower-ca", "flower-ca", tls_crt=CA.certificate, tls_key=CA.key)
+    there = secret("superlink-gateway-tls", **{"tls_crt": LEAF.certificate, "tls_key": LEAF.key, "ca_crt": CA.certificate, **changed})
+    made = plan(source(parsed_hub), own, there)
+    assert faults(made) == [] and len(made.secrets) == 1
+    assert words in made.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"tls_key": "not a key"}, "its private key is not a PEM private key (ValueError); restore it from a backup; or federated.flower.rotate_certs"),
+        ({"tls_key": keypairs.make_client_key()}, "its private key belongs to another certificate than CN=own ca; restore it"),
+        ({"tls_crt": "# Universit\u00e4t\n" + CA.certificate}, "has no tls.crt and tls.key that can be read; restore it from a backup"),
+        ({"tls_crt": "x"}, "tls.crt is not a PEM certificate: it needs complete blocks from BEGIN CERTIFICATE to END CERTIFICATE; restore it"),
+    ],
+)
+def test_an_own_ca_that_someone_damaged_is_named_before_anything_is_changed(parsed_hub, changed, words):
+    own = secret("flower-ca", "flower-ca", **{"tls_crt": CA.certificate, "tls_key": CA.key, **changed})
+    made = plan(source(parsed_hub), own)
+    (fault,) = faults(made)
+    assert words in fault and made.secrets == []
+
+
+def test_a_certificate_for_a_new_address_is_good_for_the_former_one_too(parsed_hub):
+    """A site that has no part in the run, or applies its bundle later, verifies the former address until then."""
+    own = secret("flower-ca", "flower-ca", tls_crt=CA.certificate, tls_key=CA.key)
+    there = secret("superlink-gateway-tls", tls_crt=LEAF.certificate, tls_key=LEAF.key, ca_crt=CA.certificate)
+    moved = replace(WANTED, names=["new.example"], needed={"new.example": "site-a"})
+    made = plan(source(parsed_hub), own, there, wanted=moved)
+    assert certificates.describe(made.certificate)["names"] == ["hub.example", "new.example"]
+    foreign = certificates.issue(OTHER_CA, "hub", ["evil.example"], 9 * DAY)
+    there = secret("superlink-gateway-tls", tls_crt=foreign.certificate, tls_key=foreign.key, ca_crt=OTHER_CA.certificate)
+    made = plan(source(parsed_hub), own, there, wanted=moved)
+    assert certificates.describe(made.certificate)["names"] == ["new.example"]
+
+
 # A CA that is handed in
 
 
@@ -238,6 +287,15 @@ def test_a_certificate_that_nobody_renews(parsed_hub, days, warned):
     made = plan(values(parsed_hub, certificates.issue(CA, "hub", ["hub.example"], 90 * DAY)))
     found = plan_checks.warnings(made, NOW + days * DAY)
     assert bool(found) == warned and (not warned or "superlink_certificate expires on" in found[0])
+
+
+@pytest.mark.parametrize(("left", "words"), [(40, []), (20, ["is of the CA CN=corporate CA, which expires on"])])
+def test_a_ca_that_ends_while_its_certificates_are_renewed(parsed_hub, monkeypatch, left, words):
+    with monkeypatch.context() as past:
+        past.setattr(certificates, "_now", lambda: NOW - (900 - left) * DAY)
+        corporate = certificates.make_ca("corporate CA", 900 * DAY)
+    found = plan_checks.warnings(plan(handed_in(parsed_hub, corporate)), NOW)
+    assert len(found) == len(words) and all(word in one for word, one in zip(words, found))
 
 
 def test_everything_wrong_is_told_at_once(parsed_hub):

@@ -27,7 +27,7 @@ OIDS = x509.oid.ExtendedKeyUsageOID
 class Made:
     """A certificate and its key, made to measure."""
 
-    def __init__(self, name, issuer=None, *, ca=None, sans=(), key=None, extensions=()):
+    def __init__(self, name, issuer=None, *, ca=None, sans=(), key=None, extensions=(), ends=DAY):
         self.key = key or ec.generate_private_key(ec.SECP256R1())
         signer = issuer or self
         builder = (
@@ -38,8 +38,8 @@ class Made:
             )
             .public_key(self.key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(NOW - DAY)
-            .not_valid_after(NOW + DAY)
+            .not_valid_before(NOW + min(-DAY, ends - DAY))
+            .not_valid_after(NOW + ends)
         )
         if ca is not None:
             builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
@@ -192,6 +192,18 @@ def test_chains_that_break(family):
     ]:
         with pytest.raises(ChainError, match=words):
             chain.path(certificates, trusted)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_ca_that_was_renewed_with_its_key_may_be_trusted_beside_its_former_certificate(turned):
+    """OpenSSL prefers the one that is valid, wherever it is in the bundle."""
+    former = Made("root", ca=True, ends=-DAY)
+    renewed = Made("root", ca=True, key=former.key)
+    leaf = Made("leaf", renewed, sans=["hub.example"])
+    bundle = [former.cert, renewed.cert]
+    way = chain.path([leaf.cert], bundle[::-1] if turned else bundle)
+    assert way[-1] == renewed.cert
+    chain.check_times(way, {"the controller": NOW})
 
 
 def test_two_cas_that_signed_each_other_end():

@@ -343,6 +343,9 @@ def test_a_certificate_with_a_tenth_of_its_lifetime_left_is_a_warning():
 
     changed = hub(certificate={**lasting(85, 5), "fault": ""})
     assert finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")["text"].startswith("hub hub: the gateway's certificate ends on")
+    changed = hub(certificate={**lasting(1, 4), "fault": "", "ca": {**lasting(340, 20), "subject": "CN=corp"}})
+    told = finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")
+    assert told["text"].startswith("hub hub: the CA of the gateway's certificate, CN=corp, ends on"), "its certificates are renewed until then"
     changed = hub()
     changed["sites"]["site-a"]["client"] = lasting(85, 5)
     assert finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")["cluster"] == "site-a"

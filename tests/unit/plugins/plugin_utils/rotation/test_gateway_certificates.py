@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import datetime
 
+import pytest
+
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
@@ -45,6 +47,14 @@ def test_the_next_certificate_is_tried_under_each_name_but_addresses():
     assert gateway_certificates.next_names(["hub.example", "203.0.113.5", "2001:db8::1", "*.example"]) == [
         "next.hub.example"
     ]
+
+
+@pytest.mark.parametrize("changed", [{"tls.crt": "x"}, {"tls.key": NEW.key}, {"tls.crt": ""}])
+def test_a_certificate_that_someone_damaged_is_none(changed):
+    own = {**gateway_certificates.issue(OLD, ["more.example"], DAY), **changed}
+    assert gateway_certificates.leaf(own, STATE, [], "5e", NOW) == machine.Leaf(served="5e")
+    assert gateway_certificates.names_in(own) == []
+    assert gateway_certificates.names_of(own, STATE.bundle, TOLD) == gateway_certificates.needed_names(TOLD)
 
 
 def test_what_the_machine_has_to_know():

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import datetime
 
+import pytest
+
+from ansible_collections.federated.flower.plugins.action.rotation import ActionModule
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings, public
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import (
+    Hub,
+    RotationError,
+    Settings,
+    public,
+)
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 DAY = datetime.timedelta(days=1)
@@ -27,3 +37,47 @@ def test_only_the_gateway_of_the_federation_gets_its_files_at_once() -> None:
     cluster = SharedNamespace(pod("superlink-0", "superlink"), pod("helm-superlink-0", "superlink", ours=False))
     Hub(cluster, Settings(FEDERATION, "shared", "shared-ca", DAY, DAY), lambda **_facts: None).bring_files()
     assert cluster.touched == ["superlink-0"]
+
+
+CA = certificates.make_ca("a CA", DAY)
+
+
+def hub_with(**changed: str) -> Hub:
+    """A hub whose CA someone has changed by hand."""
+    data = {"tls.crt": CA.certificate, "tls.key": CA.key, **{name.replace("_", "."): text for name, text in changed.items()}}
+    live = secret(FEDERATION, "shared-ca", "flower-ca", data, application="superlink")
+    cluster = SharedNamespace(objects={("Secret", "flower-ca"): live})
+    return Hub(cluster, Settings(FEDERATION, "shared", "shared-ca", DAY, DAY), lambda **_facts: None)
+
+
+def test_a_key_of_the_ca_that_cannot_be_used_is_lost() -> None:
+    assert hub_with().ca()[1].authority.current.key == CA.key
+    for key in ("not a key", certificates.make_ca("another", DAY).key):
+        state = hub_with(tls_key=key).ca()[1]
+        assert state.authority.current == certificates.Issued(CA.certificate, "")
+
+
+def test_a_ca_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(RotationError, match="Secret shared-ca/flower-ca on site-a: tls.crt is not a PEM certificate.*restore it from a backup"):
+        hub_with(tls_crt="x").ca()
+
+
+def settings_with(certificate: str, key: str, source: str = "builtin") -> Settings:
+    """The settings of a rotation, with a CA from variables."""
+    given = {"ca_certificate": certificate, "ca_key": key, "source": source, "days": 90, "ca_days": 900}
+    return ActionModule._settings({"federation": FEDERATION, "hub_namespace": "shared", "ca_namespace": "shared-ca", **given})
+
+
+def test_a_ca_from_a_lookup_is_taken_as_by_a_deployment() -> None:
+    """A lookup omits the last line end, and a file of a CA may have comments: neither gets into the gateway's certificate."""
+    found = settings_with("# Universit\u00e4t\n" + CA.certificate.strip(), CA.key.strip()).handed_in
+    assert found == CA
+
+
+def test_a_ca_from_variables_that_cannot_sign_is_named() -> None:
+    ended = certificates.make_ca("ended", -DAY / 1440)
+    with pytest.raises(ClusterError, match="superlink_ca_certificate CN=ended expired on .*: set the certificate of the CA"):
+        settings_with(ended.certificate, ended.key)
+    with pytest.raises(ClusterError, match="superlink_ca_key belongs to another certificate than CN=a CA"):
+        settings_with(CA.certificate, ended.key)
+    assert settings_with(ended.certificate, ended.key, "existing").handed_in is None, "it is not used there"

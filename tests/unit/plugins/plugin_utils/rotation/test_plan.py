@@ -70,6 +70,17 @@ def test_what_is_due_and_why(changes, kind, words):
     assert re.search(words, todo[kind]), todo
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [({"tls.crt": ""}, "its certificate is empty"), ({"tls.key": ""}, "its private key is empty"), ({"tls.key": OTHER.key}, "belongs to another")],
+)
+def test_a_leaf_that_someone_damaged_is_due(changed, words):
+    todo, refused = plan.decide("due", inputs(leaf={**LEAF, **changed}))
+    assert refused is None and list(todo) == ["leaf"] and words in todo["leaf"]
+    begun = ca.begin(ca.State(Authority(CA_)), OTHER, NOW)
+    assert list(plan.decide("due", inputs(leaf={**LEAF, **changed}, state=begun))[0]) == ["ca"], "its next step issues one"
+
+
 def test_a_leaf_of_a_ca_that_changes_is_left_to_the_change():
     state = ca.switch(ca.begin(ca.State(Authority(CA_)), OTHER, NOW), NOW)
     assert list(plan.decide("due", inputs(state=state))[0]) == ["ca"]
