@@ -61,6 +61,18 @@ def test_a_pool_whose_numbers_moved_keeps_its_keys():
     assert "moved from 0 to 5" in second.reasons[0]
 
 
+def test_a_number_that_stays_keeps_its_key_when_the_others_move():
+    """Its pod stays with the key that it has read, which no other pod can use meanwhile."""
+    first = plan([keys.Pool("cpu", ["0", "1", "2"], 0)])
+    second = plan([keys.Pool("cpu", ["2", "3", "4"], 2)], first.secrets)
+    zero, one, two = prints(first)
+    assert prints(second) == [two, zero, one] and second.extra == {}
+    fewer = plan([keys.Pool("cpu", ["2", "3"], 2)], first.secrets)
+    assert prints(fewer) == [two, zero] and fewer.extra == {"cpu": ["1"]}
+    more = plan([keys.Pool("cpu", ["1", "2", "3", "4"], 1)], first.secrets)
+    assert prints(more)[:3] == [one, two, zero] and prints(more)[3] not in prints(first)
+
+
 def test_a_shrunk_pool_names_the_extra_keys_and_keeps_them_until_they_are_unregistered():
     first = plan([keys.Pool("cpu", ["0", "1"], 0)])
     second = plan([keys.Pool("cpu", ["0"], 0)], first.secrets)
