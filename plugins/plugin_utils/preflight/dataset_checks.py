@@ -16,7 +16,7 @@ from typing import Any
 
 from ..apply.compare import quantity
 from ..base.values import Object
-from ..kube.nodes import eligible
+from ..kube.nodes import eligible, is_in
 from ..manifests import datasets, patches
 from ..marks import proof
 from ..spec.dataset_spec import ONE_NODE, ONE_POD, READ_MANY, VOLUME_KINDS, Dataset
@@ -353,7 +353,7 @@ def _modes(spec: SiteSpec, use: Use, seen: Seen, found: Verdict) -> None:
     possible = {
         node["metadata"]["name"]
         for pool in pools
-        for node in eligible(seen.nodes, pool.node_selector, pool.tolerations)
+        for node in eligible(seen.nodes, pool.node_selector, pool.tolerations, pool.affinity)
         if pool.is_daemon or reaches(volume, node)
     }
     if len(possible) < 2:
@@ -379,23 +379,11 @@ def _names(pools: Sequence[PoolSpec]) -> str:
 
 
 def _is_gathered(affinity: Live) -> bool:
-    """Whether an affinity may restrict pods to one node, which is not computed here."""
+    """Whether an affinity may restrict pods to one of several nodes: to that of other pods, or to whichever the volume is on."""
     needed = "requiredDuringSchedulingIgnoredDuringExecution"
     return any((affinity.get(kind) or {}).get(needed) for kind in ("nodeAffinity", "podAffinity"))
 
 
 def reaches(volume: Live | None, node: Live) -> bool:
     """Whether a volume's node affinity permits a node; unknown affinity permits all."""
-    required = (((volume or {}).get("spec") or {}).get("nodeAffinity") or {}).get("required") or {}
-    terms = required.get("nodeSelectorTerms") or []
-    labels = node["metadata"].get("labels") or {}
-    return not terms or any(
-        all(_matches(rule, labels) for rule in term.get("matchExpressions") or []) for term in terms
-    )
-
-
-def _matches(rule: Live, labels: Mapping[str, str]) -> bool:
-    """One expression of a NodeSelectorTerm; operators that volumes do not use permit all nodes."""
-    if rule.get("operator") != "In":
-        return True
-    return labels.get(rule["key"]) in (rule.get("values") or [])
+    return is_in((((volume or {}).get("spec") or {}).get("nodeAffinity") or {}).get("required"), node)

@@ -174,7 +174,7 @@ def test_daemonset_pools_run_on_selected_nodes_whose_taints_they_tolerate():
     found = [node("b", {"zone": "x"}), node("a", {"zone": "x"}, [gpu]), node("c"), node("d", {"zone": "x"}, [cordoned])]
 
     def names(tolerations):
-        return [item["metadata"]["name"] for item in nodes.eligible(found, {"zone": "x"}, tolerations)]
+        return [item["metadata"]["name"] for item in nodes.eligible(found, {"zone": "x"}, tolerations, None)]
 
     assert names([]) == ["b", "d"]
     assert names([{"key": "gpu", "operator": "Equal", "value": "yes"}]) == ["a", "b", "d"]
@@ -187,10 +187,36 @@ def test_a_pod_of_a_daemonset_stays_on_a_node_that_is_closed_later():
     closed = {"key": "maintenance", "value": "soon", "effect": "NoSchedule"}
     evicting = {"key": "maintenance", "value": "now", "effect": "NoExecute"}
     found = [node("a", {}, [closed]), node("b", {}, [closed]), node("c", {}, [closed, evicting]), node("d")]
-    assert nodes.closed(found, None, None) == ["a", "b"]
-    chosen = nodes.eligible(found, None, None, {"a", "c"})
+    assert nodes.closed(found, None, None, None) == ["a", "b"]
+    chosen = nodes.eligible(found, None, None, None, {"a", "c"})
     assert [item["metadata"]["name"] for item in chosen] == ["a", "d"]
-    assert nodes.closed(found, {"zone": "x"}, None) == [] and nodes.closed(found, None, [{"operator": "Exists"}]) == []
+    assert nodes.closed(found, {"zone": "x"}, None, None) == [] and nodes.closed(found, None, [{"operator": "Exists"}], None) == []
+    assert nodes.closed(found, None, None, near({"matchExpressions": [{"key": "zone", "operator": "Exists"}]})) == []
+
+
+def near(*terms):
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}}
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "chosen"),
+    [
+        ("In", ["x", "y"], "ab"), ("NotIn", ["x"], "bcd"), ("Exists", [], "abd"), ("DoesNotExist", [], "c"),
+        ("Gt", ["4"], "d"), ("Lt", ["6"], "d"), ("Gt", ["5"], ""), ("Unknown", [], ""),
+    ],
+)  # fmt: skip
+def test_a_daemonset_has_pods_where_its_affinity_permits_them(operator, values, chosen):
+    found = [node("a", {"zone": "x"}), node("b", {"zone": "y"}), node("c"), node("d", {"zone": "5"})]
+
+    def names(affinity):
+        return "".join(item["metadata"]["name"] for item in nodes.eligible(found, None, None, affinity))
+
+    rule = {"key": "zone", "operator": operator, "values": values}
+    named = {"key": "metadata.name", "operator": "In", "values": ["a"]}
+    assert names(near({"matchExpressions": [rule]})) == chosen
+    assert names(near({"matchExpressions": [rule]}, {"matchFields": [named]})) == "".join(sorted({*chosen, "a"}))
+    assert names(near({"matchExpressions": [rule], "matchFields": [named]})) == ("a" if "a" in chosen else "")
+    assert names(near({})) == "" and names({"podAffinity": {}}) == "abcd"
 
 
 def test_a_pod_says_why_it_does_not_work():
