@@ -12,11 +12,13 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import integer
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
@@ -37,6 +39,7 @@ class ActionModule(FleetAction):
                 faults = [error.message]
             if faults:
                 outcomes.fail(name, "\n".join(faults))
+        self._refuse_uncounted(sites, outcomes)
         hub = {**self._with_identity(params["hub"], sites, outcomes), "ocm": params["ocm"]}
         ways = self.reach(sites)
 
@@ -61,6 +64,23 @@ class ActionModule(FleetAction):
             f"{site.name}: the hub is in namespace {there}, and for this host in {site.hub_namespace} (supernode_hub_namespace). Remove that variable. "
             "Set supernode_namespace where the site needs a namespace of its own."
         ]
+
+    def _refuse_uncounted(self, sites: Mapping[str, Site], outcomes: Outcomes) -> None:
+        """Sites that want the number of the fleet's partitions, where neither a variable nor the fleet has one."""
+        names = outcomes.good()
+        found = numbers.uncounted({name: sites[name].spec.pools for name in names})
+        if not found or integer(self.variables_of(names[0])["supernode_partitions"]):
+            return
+        if any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
+            return
+        first = sites[names[0]]
+        try:
+            with self.connect(first.hub) as cluster:  # with a limit, other sites may have some
+                count = Ledger(cluster, first.hub_namespace, first.federation).read_book()["partitions"]
+        except ClusterError as error:
+            count, found = 0, dict.fromkeys(found, error.message)
+        for name, fault in found.items() if not count else ():
+            outcomes.fail(name, fault)
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,3 +59,24 @@ def test_a_site_that_looks_for_the_hub_elsewhere_is_refused(hub: dict[str, Any],
 def test_a_site_is_not_deployed_without_knowing_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     _hub, outcomes = known(monkeypatch, {}, fault="hub does not answer")
     assert outcomes.good() == [] and outcomes["site-b"].msg == "site-b: hub does not answer"
+
+
+@pytest.mark.parametrize(
+    ("other", "fixed", "count", "refused"),
+    [("{index}", 0, 0, True), ("{partition}", 0, 0, False), ("{index}", "6", 0, False), ("{index}", "", 4, False)],
+)
+def test_a_site_that_asks_for_the_number_of_partitions_of_a_fleet_without_any_is_refused(
+    parsed_site: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, other: str, fixed: object, count: int, refused: bool
+) -> None:
+    def site(name: str, number: str) -> Site:
+        spec = parsed_site(pools=[{"name": "cpu", "replicas": 1, "node_config": {"n": number}}])
+        return Site(name, spec, Way("direct", "controller", "direct"), hub="hub")
+
+    sites = {"site-a": site("site-a", "{partitions}"), "site-b": site("site-b", other)}
+    outcomes = Outcomes(RUN, sites, 1)
+    monkeypatch.setattr(supernode_preflight.Ledger, "read_book", lambda _ledger: {"partitions": count})
+    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action.connect, action.variables_of = contextlib.nullcontext, lambda _name: {"supernode_partitions": fixed}
+    action._refuse_uncounted(sites, outcomes)
+    assert outcomes.good() == (["site-b"] if refused else ["site-a", "site-b"])
+    assert not refused or "site-a: node_config of pool cpu has {partitions}" in outcomes["site-a"].msg
