@@ -112,6 +112,12 @@ def _message(one: Mapping[str, Any]) -> str:
     return ": ".join(str(one[key]) for key in ("reason", "message") if one.get(key))
 
 
+def updated(obj: Object) -> int:
+    """How many pods of a workload are those of its current template; 0 while its controller has not seen that."""
+    status = obj.get("status") or {}
+    return 0 if _unseen(obj) else status.get("updatedReplicas", status.get("updatedNumberScheduled", 0))
+
+
 def _unseen(obj: Object) -> State | None:
     seen = (obj.get("status") or {}).get("observedGeneration", 0)
     if seen < obj["metadata"].get("generation", 0):

@@ -14,7 +14,7 @@ from ..kube.api_errors import ApiError, Forbidden, NotServed, Unavailable, Unrea
 from ..kube.client import Cluster
 from ..kube.pod_health import unpulled
 from .order import Id, id_of
-from .readiness import State, condition, may_wait, state
+from .readiness import State, condition, may_wait, state, updated
 
 _FIRST_PAUSE = 0.2  # seconds
 _LONGEST_PAUSE = 1.0
@@ -43,6 +43,10 @@ class Clock:
         """Is time up?"""
         return time.monotonic() >= self.deadline
 
+    def restart(self) -> None:
+        """Count from now."""
+        self.deadline = time.monotonic() + self.seconds
+
     def tick(self) -> bool:
         """Sleep; False when time is up."""
         left = self.deadline - time.monotonic()
@@ -58,7 +62,7 @@ class Waiter:
 
     Args:
         cluster: a connection.
-        seconds: how long.
+        seconds: how long. While a workload replaces its pods one after the other, counted from the last one that was replaced.
         image_seconds: how long a node may fail to get an image before waiting ends; 0 waits until the end, since a registry may come back.
         away: DaemonSet -> how many of its nodes are not ready. Their pods are not waited for.
     """
@@ -71,6 +75,8 @@ class Waiter:
         self.clock = Clock(seconds)
         self.image_seconds = image_seconds
         self._unpulled: dict[Id, float] = {}
+        self._updated: dict[Id, int] = {}
+        self._progressed: set[Id] = set()
         self._given_up: set[Id] = set()
         self._looked = 0.0
         self._late_binding: dict[str, bool] = {}
@@ -96,6 +102,7 @@ class Waiter:
                             waiting[which] = State(False, "it was deleted by someone else", failed=True)
                         continue
                     seen[which] = fresh
+                    self._follow(which, fresh)
                     waiting[which] = self._state(fresh)
                     if waiting[which].ready:
                         del waiting[which]
@@ -115,6 +122,14 @@ class Waiter:
             which: f"not ready: {one.why}" if which in self._given_up else self._verdict(seen[which], one)
             for which, one in waiting.items()
         }
+
+    def _follow(self, which: Id, obj: Mapping[str, Any]) -> None:
+        """Wait on while a workload replaces its pods: each has to be ready before the next one, so many of them take their time."""
+        count, before = updated(obj), self._updated.get(which, 0)
+        if count > before > 0:
+            self.clock.restart()
+            self._progressed.add(which)
+        self._updated[which] = max(count, before)
 
     def _give_up(self, seen: Mapping[Id, dict[str, Any]], waiting: dict[Id, State]) -> None:
         """Mark what waits for an image that its nodes do not get."""
@@ -191,7 +206,8 @@ class Waiter:
     # ---- what is wrong -----------------------------------------------------------------------------------------------
 
     def _verdict(self, obj: dict[str, Any], one: State) -> str:
-        when = "" if one.failed else f" after {self.clock.seconds:g} s"
+        since = " without progress" if id_of(obj) in self._progressed else ""
+        when = "" if one.failed else f" after {self.clock.seconds:g} s{since}"
         reported = [f"not ready{when}: {one.why}"]
         pods = self._unready_pods(obj)
         for pod in pods[:_PODS]:
