@@ -39,7 +39,7 @@ class ActionModule(FleetAction):
                 faults = [error.message]
             if faults:
                 outcomes.fail(name, "\n".join(faults))
-        self._refuse_uncounted(sites, outcomes)
+        self._check_numbers(sites, outcomes)
         hub = {**self._with_identity(params["hub"], sites, outcomes), "ocm": params["ocm"]}
         ways = self.reach(sites)
 
@@ -65,22 +65,26 @@ class ActionModule(FleetAction):
             "Set supernode_namespace where the site needs a namespace of its own."
         ]
 
-    def _refuse_uncounted(self, sites: Mapping[str, Site], outcomes: Outcomes) -> None:
-        """Sites that want the number of the fleet's partitions, where neither a variable nor the fleet has one."""
-        names = outcomes.good()
-        found = numbers.uncounted({name: sites[name].spec.pools for name in names})
-        if not found or integer(self.variables_of(names[0])["supernode_partitions"]):
+    def _check_numbers(self, sites: Mapping[str, Site], outcomes: Outcomes) -> None:
+        """Whether the number of the fleet's partitions is known where a site asks for it, and large enough if a variable fixes it."""
+        pools = {name: sites[name].spec.pools for name in outcomes.good()}
+        fixed = integer(self.variables_of(next(iter(pools)))["supernode_partitions"]) if pools else 0
+        found = numbers.too_few(pools, fixed) if fixed else numbers.uncounted(pools)
+        if found and not fixed and self._has_partitions(sites, sites[next(iter(pools))], found):
             return
-        if any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
-            return
-        first = sites[names[0]]
-        try:
-            with self.connect(first.hub) as cluster:  # with a limit, other sites may have some
-                count = Ledger(cluster, first.hub_namespace, first.federation).read_book()["partitions"]
-        except ClusterError as error:
-            count, found = 0, dict.fromkeys(found, error.message)
-        for name, fault in found.items() if not count else ():
+        for name, fault in found.items():
             outcomes.fail(name, fault)
+
+    def _has_partitions(self, sites: Mapping[str, Site], first: Site, found: dict[str, str]) -> bool:
+        """Whether the fleet has partitions: with a limit, only the hub knows. Where it cannot be asked, C(found) says so."""
+        if any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
+            return True
+        try:
+            with self.connect(first.hub) as cluster:
+                return bool(Ledger(cluster, first.hub_namespace, first.federation).read_book()["partitions"])
+        except ClusterError as error:
+            found.update(dict.fromkeys(found, error.message))
+            return False
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""

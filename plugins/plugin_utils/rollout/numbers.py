@@ -147,6 +147,17 @@ def uncounted(pools: Mapping[str, Sequence[PoolSpec]]) -> dict[str, str]:
     }
 
 
+def too_few(pools: Mapping[str, Sequence[PoolSpec]], partitions: int) -> dict[str, str]:
+    """Site -> why its pools cannot have their numbers, where C(partitions) is fixed and below the number of SuperNodes that count across the fleet."""
+    sizes = {site: sum(pool.replicas for pool in listed if _has_range(pool)) for site, listed in pools.items()}
+    total = sum(sizes.values())
+    words = (
+        f"flower_partitions is {partitions}, and {total} SuperNodes of the sites of this run have a number ({{partition}}): set it to {total} or more, "
+        "or leave it out."
+    )
+    return {site: words for site, size in sizes.items() if size} if total > partitions else {}
+
+
 def without_range(pools: Sequence[PoolSpec]) -> list[str]:
     """Names of the pools that do not count across the fleet."""
     return [pool.name for pool in pools if not _has_range(pool)]

@@ -63,20 +63,45 @@ def test_a_site_is_not_deployed_without_knowing_whose_it_is(monkeypatch: pytest.
 
 @pytest.mark.parametrize(
     ("other", "fixed", "count", "refused"),
-    [("{index}", 0, 0, True), ("{partition}", 0, 0, False), ("{index}", "6", 0, False), ("{index}", "", 4, False)],
+    [("{index}", 0, 0, True), ("{partition}", 0, 0, False), ("{index}", "6", 0, False), ("{index}", "", 4, False), ("{index}", "", None, True)],
 )
 def test_a_site_that_asks_for_the_number_of_partitions_of_a_fleet_without_any_is_refused(
-    parsed_site: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, other: str, fixed: object, count: int, refused: bool
+    parsed_site: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, other: str, fixed: object, count: int | None, refused: bool
 ) -> None:
-    def site(name: str, number: str) -> Site:
-        spec = parsed_site(pools=[{"name": "cpu", "replicas": 1, "node_config": {"n": number}}])
-        return Site(name, spec, Way("direct", "controller", "direct"), hub="hub")
+    def read_book(_ledger: Any) -> dict[str, Any]:
+        if count is None:
+            raise ClusterError("hub does not answer")
+        return {"partitions": count}
 
-    sites = {"site-a": site("site-a", "{partitions}"), "site-b": site("site-b", other)}
+    sites = {"site-a": numbered(parsed_site, "site-a", "{partitions}"), "site-b": numbered(parsed_site, "site-b", other)}
+    monkeypatch.setattr(supernode_preflight.Ledger, "read_book", read_book)
+    outcomes = checked(sites, fixed)
+    assert outcomes.good() == (["site-b"] if refused else ["site-a", "site-b"])
+    words = "hub does not answer" if count is None else "node_config of pool cpu has {partitions}"
+    assert not refused or f"site-a: {words}" in outcomes["site-a"].msg
+
+
+def numbered(parsed_site: Callable[..., Any], name: str, number: str, replicas: int = 1) -> Site:
+    spec = parsed_site(pools=[{"name": "cpu", "replicas": replicas, "node_config": {"n": number}}])
+    return Site(name, spec, Way("direct", "controller", "direct"), hub="hub")
+
+
+def checked(sites: dict[str, Site], fixed: object) -> Outcomes:
     outcomes = Outcomes(RUN, sites, 1)
-    monkeypatch.setattr(supernode_preflight.Ledger, "read_book", lambda _ledger: {"partitions": count})
     action: Any = object.__new__(supernode_preflight.ActionModule)
     action.connect, action.variables_of = contextlib.nullcontext, lambda _name: {"supernode_partitions": fixed}
-    action._refuse_uncounted(sites, outcomes)
-    assert outcomes.good() == (["site-b"] if refused else ["site-a", "site-b"])
-    assert not refused or "site-a: node_config of pool cpu has {partitions}" in outcomes["site-a"].msg
+    action._check_numbers(sites, outcomes)
+    return outcomes
+
+
+@pytest.mark.parametrize(("fixed", "refused"), [(4, True), (5, False), (0, False)])
+def test_fewer_partitions_than_supernodes_that_count_are_refused(parsed_site: Callable[..., Any], fixed: int, refused: bool) -> None:
+    sites = {
+        "site-a": numbered(parsed_site, "site-a", "{partition}", 3),
+        "site-b": numbered(parsed_site, "site-b", "{partition}", 2),
+        "site-c": numbered(parsed_site, "site-c", "{index}", 7),
+    }
+    outcomes = checked(sites, fixed)
+    assert outcomes.good() == (["site-c"] if refused else [*sites])
+    assert not refused or "flower_partitions is 4, and 5 SuperNodes of the sites of this run" in outcomes["site-b"].msg
+    assert checked({}, 4).good() == []
