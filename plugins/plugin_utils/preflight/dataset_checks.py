@@ -303,11 +303,13 @@ def _volume(use: Use, desired: Live, seen: Seen, found: Verdict) -> None:
     stays = "its data stays, since its reclaim policy is Retain"
     if policy != "Retain":
         stays = f"set its reclaim policy to Retain before, or its data may be deleted: it is {policy}"
-    for key in VOLUME_KINDS:
+    for key in (*VOLUME_KINDS, "nodeAffinity"):
         now, then = desired["spec"].get(key), live["spec"].get(key) or {}
-        if now and any(then.get(option) != value for option, value in now.items()):
+        is_free = key == "nodeAffinity" and not then  # it may be set once
+        if now and not is_free and any(then.get(option) != value for option, value in now.items()):
+            what = "node" if key == "nodeAffinity" else key
             found.faults.append(
-                f"{use.name}: PersistentVolume {name} has another {key}; Kubernetes never changes it. Use another name for the dataset, or delete "
+                f"{use.name}: PersistentVolume {name} has another {what}; Kubernetes never changes it. Use another name for the dataset, or delete "
                 f"PersistentVolumeClaim {use.dataset.claim_name} and this volume; {stays}"
             )
             return

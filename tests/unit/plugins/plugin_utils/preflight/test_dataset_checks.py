@@ -213,6 +213,12 @@ def test_a_volume_or_an_unbound_claim_keeps_its_form() -> None:
     name = datasets.volume_name(wanted, wanted.pools[0].datasets[0])
     moved = {name: ours(wanted, "PersistentVolume", nfs={"server": "other", "path": "/ct"})}
     assert f"PersistentVolume {name} has another nfs" in check(wanted, claims={"dataset-ct": None}, volumes=moved)[0]
+    local = {"name": "ct", "volume": {"local": {"path": "/ct"}, "node": "n2"}}
+    there = spec({**local, "volume": {**local["volume"], "node": "n1"}})
+    for before, fault in ((ours(there, "PersistentVolume"), True), (ours(spec(local), "PersistentVolume"), False)):
+        assert (f"PersistentVolume {name} has another node" in check(spec(local), claims={"dataset-ct": None}, volumes={name: before})[0]) == fault
+    before["spec"].pop("nodeAffinity")
+    assert check(spec(local), claims={"dataset-ct": None}, volumes={name: before}) == ("", "")
     smaller = {"resources": {"requests": {"storage": "1Mi"}}}
     live = {"dataset-ct": ours(wanted, "PersistentVolumeClaim", **smaller)}
     assert "because the storage is not created here" in check(wanted, claims=live)[0]
