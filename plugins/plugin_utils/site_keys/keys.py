@@ -191,8 +191,8 @@ def settle(pool: Pool, held: Mapping[str, str], was: int | None, is_dead: Callab
 def renumber(held: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """A pool's keys after its numbers moved: none is lost.
 
-    A number that the pool keeps keeps its key: its pod may stay and go on with the key that it read when it started, and another pod with
-    that key would be refused. The other keys get the new numbers in their order.
+    A number that stays has its key as before: its pod may stay, too, with the key that it read when it started, and another pod with that
+    key would be refused. The other keys get the new numbers in their order.
     """
     free = iter([name for name in names if name not in held])
     return {name if name in names else next(free, name): held[name] for name in sorted(held, key=natural)}
