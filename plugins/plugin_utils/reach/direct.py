@@ -160,7 +160,10 @@ class Way:
 
     def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
         """See C(site.Reach)."""
-        return direct_pull.pull(self.run, self.cluster, self.site, objects, seconds)
+        if supernode.needs_nodes(self.site.spec):
+            self._list_nodes()
+        away_nodes = {name for listed in (self._away or {}).values() for name in listed}
+        return direct_pull.pull(self.run, self.cluster, self.site, objects, seconds, away_nodes)
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """See C(site.Reach)."""

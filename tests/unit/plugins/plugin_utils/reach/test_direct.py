@@ -142,3 +142,15 @@ def test_clientapps_wait_for_the_switch_of_their_supernodes(monkeypatch, parsed_
             way.apply_apps([], lambda: None, 1)
     else:
         assert way.apply_apps([], lambda: None, 1).msg == "applied"
+
+
+def test_nodes_that_are_away_pull_no_images(monkeypatch, parsed_site):
+    site = Site("site-a", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}]), way_of({}))
+    way = direct.Way(SimpleNamespace(check=True), site)
+    way._cluster = Live(node("n1", ready=True), node("n2", ready=False))
+    body = {"containers": [{"image": "r/supernode:2"}]}
+    jobs = [{"spec": {"template": {"spec": {**body, "nodeName": name}}}} for name in ("n1", "n2")]
+    monkeypatch.setattr(direct.direct_pull, "_jobs", lambda *_given: jobs)
+    monkeypatch.setattr(direct.direct_pull.ask, "require", lambda *_given: None)
+    done = way.pull([], 60)
+    assert done.nodes == ["n1"] and done.msg == "to be pulled: r/supernode:2 on 1 node of site-a"
