@@ -34,6 +34,7 @@ class Seen:
         claims: name -> PersistentVolumeClaim.
         volumes: name -> PersistentVolume.
         classes: name -> StorageClass.
+        has_default: whether one of them is the cluster's default; None where that is not asked, or not known.
         files: (C(Secret) or C(ConfigMap), name) -> whether it exists.
         nodes: nodes of the cluster; None where they may not be listed.
         events: name of a claim that is not bound -> what its last events say.
@@ -43,6 +44,7 @@ class Seen:
     claims: dict[str, Object | None] = field(default_factory=dict)
     volumes: dict[str, Object | None] = field(default_factory=dict)
     classes: dict[str, Object | None] = field(default_factory=dict)
+    has_default: bool | None = None
     files: dict[tuple[str, str], bool] = field(default_factory=dict)
     nodes: Sequence[Live] | None = None
     events: dict[str, list[str]] = field(default_factory=dict)
@@ -233,6 +235,11 @@ def _created(spec: SiteSpec, use: Use, wanted: Mapping[tuple[str, str], Object],
             found.faults.append(
                 f"{use.name}: there is no StorageClass {storage}: correct new_claim.storage_class of the dataset, or leave it out for "
                 "the cluster's default"
+            )
+        if "storageClassName" not in desired["spec"] and seen.has_default is False:
+            found.warnings.append(
+                f"{use.name}: the cluster has no default StorageClass, so {what} waits until someone provides a volume without a class for it, and the "
+                "SuperNodes wait with it: set new_claim.storage_class of the dataset"
             )
         return
     strange = proof.fault(desired, live)

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import dataset_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.dataset_checks import Seen
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 CT = {"name": "ct", "claim": "ct"}
@@ -171,6 +172,32 @@ def test_a_new_claim() -> None:
     live = ours(wanted, "PersistentVolumeClaim")
     assert check(wanted, claims={name: live}, classes={"fast": FAST}) == ("", "")
     assert "was created by someone else" in check(wanted, claims={name: {**claim(), "metadata": {"name": name}}})[0]
+
+
+@pytest.mark.parametrize(("has_default", "told"), [(False, True), (True, False), (None, False)])
+def test_a_new_claim_in_a_cluster_without_a_default_class(has_default: bool | None, told: bool) -> None:
+    wanted = spec({"name": "ct", "new_claim": {"size": "10Gi"}})
+    faults, warnings = check(wanted, claims={"dataset-ct": None}, has_default=has_default)
+    assert faults == "" and ("no default StorageClass, so PersistentVolumeClaim flower/dataset-ct waits" in warnings) == told == bool(warnings)
+    assert check(spec(NEW), claims={"dataset-ct": None}, has_default=False) == ("", "")
+
+
+def test_classes_are_listed_for_a_new_claim_without_one_only() -> None:
+    listed: list[str] = []
+
+    class Cluster:
+        """With one class, which is the default."""
+
+        def get(self, *_place: str | None) -> None:
+            return None
+
+        def list(self, _api: str, kind: str) -> list[dict[str, Any]]:
+            listed.append(kind)
+            return [{"metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}]
+
+    cluster: Any = Cluster()
+    assert direct_datasets.check(cluster, spec({"name": "ct", "new_claim": {"size": "10Gi"}})) == [] and listed == ["StorageClass"]
+    assert direct_datasets.check(cluster, spec(NFS)) == [] and listed == ["StorageClass"]
 
 
 def test_a_claim_that_a_patch_adopts() -> None:
