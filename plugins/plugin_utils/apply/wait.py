@@ -32,20 +32,30 @@ _Going = Sequence[Mapping[str, Any]]
 
 
 class Clock:
-    """Pauses that grow from 0.2 to 1 second, until a deadline."""
+    """Pauses that grow from 0.2 to 1 second, until a deadline.
+
+    Attributes:
+        grown: what C(follow) started it again for.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
         self._pause = _FIRST_PAUSE
+        self._counts: dict[Any, int] = {}
+        self.grown: set[Any] = set()
 
     def is_over(self) -> bool:
         """Is time up?"""
         return time.monotonic() >= self.deadline
 
-    def restart(self) -> None:
-        """Count from now."""
-        self.deadline = time.monotonic() + self.seconds
+    def follow(self, which: Any, count: int) -> None:
+        """Start again when more of a workload's pods are replaced: each has to be ready before the next one, so many of them take their time."""
+        before = self._counts.get(which, 0)
+        if count > before > 0:
+            self.deadline = time.monotonic() + self.seconds
+            self.grown.add(which)
+        self._counts[which] = max(count, before)
 
     def tick(self) -> bool:
         """Sleep; False when time is up."""
@@ -75,8 +85,6 @@ class Waiter:
         self.clock = Clock(seconds)
         self.image_seconds = image_seconds
         self._unpulled: dict[Id, float] = {}
-        self._updated: dict[Id, int] = {}
-        self._progressed: set[Id] = set()
         self._given_up: set[Id] = set()
         self._looked = 0.0
         self._late_binding: dict[str, bool] = {}
@@ -102,7 +110,7 @@ class Waiter:
                             waiting[which] = State(False, "it was deleted by someone else", failed=True)
                         continue
                     seen[which] = fresh
-                    self._follow(which, fresh)
+                    self.clock.follow(which, updated(fresh))
                     waiting[which] = self._state(fresh)
                     if waiting[which].ready:
                         del waiting[which]
@@ -122,14 +130,6 @@ class Waiter:
             which: f"not ready: {one.why}" if which in self._given_up else self._verdict(seen[which], one)
             for which, one in waiting.items()
         }
-
-    def _follow(self, which: Id, obj: Mapping[str, Any]) -> None:
-        """Wait on while a workload replaces its pods: each has to be ready before the next one, so many of them take their time."""
-        count, before = updated(obj), self._updated.get(which, 0)
-        if count > before > 0:
-            self.clock.restart()
-            self._progressed.add(which)
-        self._updated[which] = max(count, before)
 
     def _give_up(self, seen: Mapping[Id, dict[str, Any]], waiting: dict[Id, State]) -> None:
         """Mark what waits for an image that its nodes do not get."""
@@ -206,7 +206,7 @@ class Waiter:
     # ---- what is wrong -----------------------------------------------------------------------------------------------
 
     def _verdict(self, obj: dict[str, Any], one: State) -> str:
-        since = " without progress" if id_of(obj) in self._progressed else ""
+        since = " without progress" if id_of(obj) in self.clock.grown else ""
         when = "" if one.failed else f" after {self.clock.seconds:g} s{since}"
         reported = [f"not ready{when}: {one.why}"]
         pods = self._unready_pods(obj)

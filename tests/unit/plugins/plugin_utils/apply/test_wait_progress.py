@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import wait
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import id_of
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import stateful_set as stateful
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import delivery
 
 PODS = 30
 STEP = 20.0  # seconds that each pod takes
@@ -66,3 +70,23 @@ def test_it_waits_as_long_as_pods_are_replaced(monkeypatch: pytest.MonkeyPatch, 
     assert (unready == {}) == (stuck == PODS)
     assert abs(time.now - ends) < 5
     assert stuck == PODS or "not ready after 100 s without progress: 7 of 30" in unready[id_of(before)]
+
+
+@pytest.mark.parametrize(("stuck", "ends"), [(PODS, PODS * STEP), (7, 7 * STEP + 100)])
+def test_so_it_does_behind_open_cluster_management(monkeypatch: pytest.MonkeyPatch, stuck: int, ends: float) -> None:
+    time = Time()
+    monkeypatch.setattr(wait, "time", time)
+    cluster = Cluster(time, stateful_set, stuck)
+    one: Any = object.__new__(delivery.Delivery)
+    one.spec = SimpleNamespace(cluster="site-a", ocm_cluster="site-a", ocm_addon="a")
+    one.references, one._addon, one._work = [], dict, lambda: None
+    monkeypatch.setattr(delivery.addons, "state", lambda *_given: SimpleNamespace(done=True, failed=False, why=""))
+    monkeypatch.setattr(delivery.nodes_work, "live_sets", lambda _work: [cluster.get()])
+    monkeypatch.setattr(delivery.nodes_work, "state", lambda _work: stateful(cluster.get()))
+    monkeypatch.setattr(delivery.nodes_work, "trouble", lambda _work: "")
+    if stuck == PODS:
+        one.wait(100)
+    else:
+        with pytest.raises(ClusterError, match="7 of 30 replicas are updated"):
+            one.wait(100)
+    assert abs(time.now - ends) < 5
