@@ -491,7 +491,13 @@ class Rollout:
         SuperNodes without one. What people apply is not known before they reply.
         """
         chosen = [name for name in self.outcomes.good() if self.sites[name].spec.has_apps_apart]
-        found, unreadable = self.hub.ledger.read_sites() if chosen else ({}, {})
+        try:
+            found, unreadable = self.hub.ledger.read_sites() if chosen else ({}, {})
+        except ClusterError as error:  # ClientApps themselves need nothing of the hub
+            for name in chosen:
+                words = f"whether it has the SuperNodes of these ClientApps is not known: {error.message}"
+                self.outcomes[name].warnings.append(named(name, words))
+            return
         for name in chosen:
             site = self.sites[name]
             if site.way.delivery == BUNDLE or name in unreadable:

@@ -240,3 +240,14 @@ def test_clientapps_are_not_changed_for_supernodes_that_a_site_does_not_have(
     one.sites["a"].way = Way(delivery, "site", "direct")
     one._refuse_other_pools()
     assert words in one.outcomes["a"].msg and one.outcomes["a"].failed == bool(words)
+
+
+def test_clientapps_are_changed_without_the_hub_all_the_same(parsed_site: Callable[..., Any]) -> None:
+    def away() -> None:
+        raise ClusterError("hub does not answer")
+
+    one = deploying(WithPools(), parsed_site(clientapp="workload"))
+    one.hub.ledger.read_sites = away
+    one._refuse_other_pools()
+    assert not one.outcomes["a"].failed
+    assert one.outcomes["a"].warnings == ["a: whether it has the SuperNodes of these ClientApps is not known: hub does not answer"]
