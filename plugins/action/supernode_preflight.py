@@ -12,12 +12,14 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import integer
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import own_trust
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
@@ -38,6 +40,7 @@ class ActionModule(FleetAction):
                 faults = [error.message]
             if faults:
                 outcomes.fail(name, "\n".join(faults))
+        self._check_numbers(sites, outcomes)
         hub = {**self._with_identity(params["hub"], sites, outcomes), "ocm": params["ocm"]}
         ways = self.reach(sites)
 
@@ -63,6 +66,27 @@ class ActionModule(FleetAction):
             f"{site.name}: the hub is in namespace {there}, and for this host in {site.hub_namespace} (supernode_hub_namespace). Remove that variable. "
             "Set supernode_namespace where the site needs a namespace of its own."
         ]
+
+    def _check_numbers(self, sites: Mapping[str, Site], outcomes: Outcomes) -> None:
+        """Whether the number of the fleet's partitions is known where a site asks for it, and large enough if a variable fixes it."""
+        pools = {name: sites[name].spec.pools for name in outcomes.good()}
+        fixed = integer(self.variables_of(next(iter(pools)))["supernode_partitions"]) if pools else 0
+        found = numbers.too_few(pools, fixed) if fixed else numbers.uncounted(pools)
+        if found and not fixed and self._has_partitions(sites, sites[next(iter(pools))], found):
+            return
+        for name, fault in found.items():
+            outcomes.fail(name, fault)
+
+    def _has_partitions(self, sites: Mapping[str, Site], first: Site, found: dict[str, str]) -> bool:
+        """Whether the fleet has partitions: with a limit, only the hub knows. Where it cannot be asked, C(found) says so."""
+        if any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
+            return True
+        try:
+            with self.connect(first.hub) as cluster:
+                return bool(Ledger(cluster, first.hub_namespace, first.federation).read_book()["partitions"])
+        except ClusterError as error:
+            found.update(dict.fromkeys(found, error.message))
+            return False
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""

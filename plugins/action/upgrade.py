@@ -367,7 +367,9 @@ class ActionModule(ClusterAction):
         asked = [name for name in names if name not in plan["by_hand"] or results[name].get("failed")]
         ledger = Ledger(cluster, self.where, params["federation"])
         book = ledger.read_book()
-        found, unreadable = ledger.read_sites()
+        read, unreadable = ledger.read_sites()
+        # Others were waited for when the site was deployed, but for those of nodes of its cluster that are away.
+        found = {name: records.only(record, plan["online"]) for name, record in read.items()}
         expected = {
             name: [node for node, _key in records.node_ids(found[name]).items()]
             for name in names

@@ -92,7 +92,7 @@ options:
     default: false
   wait_timeout:
     description:
-      - Seconds to wait.
+      - Seconds to wait. While a workload replaces its pods one after the other, counted from the last one that was replaced.
     type: int
     default: 300
   return_applied:

@@ -112,6 +112,12 @@ def _message(one: Mapping[str, Any]) -> str:
     return ": ".join(str(one[key]) for key in ("reason", "message") if one.get(key))
 
 
+def updated(obj: Object) -> int:
+    """How many pods of a workload are those of its current template; 0 while its controller has not seen that."""
+    status = obj.get("status") or {}
+    return 0 if _unseen(obj) else status.get("updatedReplicas", status.get("updatedNumberScheduled", 0))
+
+
 def _unseen(obj: Object) -> State | None:
     seen = (obj.get("status") or {}).get("observedGeneration", 0)
     if seen < obj["metadata"].get("generation", 0):
@@ -173,10 +179,18 @@ def daemon_set(obj: Object, away: int = 0) -> State:
         return unseen
     status = obj.get("status") or {}
     wanted = max(0, status.get("desiredNumberScheduled", 0) - away)
-    on_delete = (obj["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
+    strategy = obj["spec"].get("updateStrategy") or {}
+    on_delete = strategy.get("type") == "OnDelete"
     updated = status.get("updatedNumberScheduled", 0)
     if updated < wanted and not on_delete:
-        return State(False, f"{updated} of {wanted} pods are updated")
+        at_once = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1)
+        # kube-controller-manager, daemon/update.go: a pod that cannot end on such a node counts as one that is being replaced.
+        is_held = isinstance(at_once, int) and at_once <= away
+        why = (
+            f"; {away} nodes that are not ready count for its maxUnavailable ({at_once}), so no other pod is replaced: set "
+            f"supernode_max_unavailable to {away + 1}, or repair or delete these nodes"
+        )
+        return State(False, f"{updated} of {wanted} pods are updated{why if is_held else ''}")
     if status.get("numberAvailable", 0) < wanted:
         return State(False, f"{status.get('numberAvailable', 0)} of {wanted} pods are available")
     return READY

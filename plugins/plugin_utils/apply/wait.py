@@ -14,7 +14,7 @@ from ..kube.api_errors import ApiError, Forbidden, NotServed, Unavailable, Unrea
 from ..kube.client import Cluster
 from ..kube.pod_health import unpulled
 from .order import Id, id_of
-from .readiness import State, condition, may_wait, state
+from .readiness import State, condition, may_wait, state, updated
 
 _FIRST_PAUSE = 0.2  # seconds
 _LONGEST_PAUSE = 1.0
@@ -32,16 +32,30 @@ _Going = Sequence[Mapping[str, Any]]
 
 
 class Clock:
-    """Pauses that grow from 0.2 to 1 second, until a deadline."""
+    """Pauses that grow from 0.2 to 1 second, until a deadline.
+
+    Attributes:
+        grown: what C(follow) started it again for.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
         self._pause = _FIRST_PAUSE
+        self._counts: dict[Any, int] = {}
+        self.grown: set[Any] = set()
 
     def is_over(self) -> bool:
         """Is time up?"""
         return time.monotonic() >= self.deadline
+
+    def follow(self, which: Any, count: int) -> None:
+        """Start again when more of a workload's pods are replaced: each has to be ready before the next one, so many of them take their time."""
+        before = self._counts.get(which, 0)
+        if count > before > 0:
+            self.deadline = time.monotonic() + self.seconds
+            self.grown.add(which)
+        self._counts[which] = max(count, before)
 
     def tick(self) -> bool:
         """Sleep; False when time is up."""
@@ -58,7 +72,7 @@ class Waiter:
 
     Args:
         cluster: a connection.
-        seconds: how long.
+        seconds: how long. While a workload replaces its pods one after the other, counted from the last one that was replaced.
         image_seconds: how long a node may fail to get an image before waiting ends; 0 waits until the end, since a registry may come back.
         away: DaemonSet -> how many of its nodes are not ready. Their pods are not waited for.
     """
@@ -96,6 +110,7 @@ class Waiter:
                             waiting[which] = State(False, "it was deleted by someone else", failed=True)
                         continue
                     seen[which] = fresh
+                    self.clock.follow(which, updated(fresh))
                     waiting[which] = self._state(fresh)
                     if waiting[which].ready:
                         del waiting[which]
@@ -191,7 +206,8 @@ class Waiter:
     # ---- what is wrong -----------------------------------------------------------------------------------------------
 
     def _verdict(self, obj: dict[str, Any], one: State) -> str:
-        when = "" if one.failed else f" after {self.clock.seconds:g} s"
+        since = " without progress" if id_of(obj) in self.clock.grown else ""
+        when = "" if one.failed else f" after {self.clock.seconds:g} s{since}"
         reported = [f"not ready{when}: {one.why}"]
         pods = self._unready_pods(obj)
         for pod in pods[:_PODS]:

@@ -43,16 +43,17 @@ def eligible(
     nodes: Sequence[Mapping[str, Any]],
     selector: Mapping[str, str] | None,
     tolerations: Sequence[Mapping[str, Any]] | None,
+    affinity: Mapping[str, Any] | None,
     running: Collection[str] = (),
 ) -> list[Mapping[str, Any]]:
-    """The nodes on which a DaemonSet with this node selector and these tolerations has a pod, by name.
+    """The nodes on which a DaemonSet with this node selector, these tolerations and this affinity has a pod, by name.
 
     A taint C(NoSchedule) that is added later does not evict an existing pod (kube-controller-manager,
     C(daemon/daemon_controller.go), C(NodeShouldRunDaemonPod)): C(running) are the nodes where one is.
     """
     found = []
     for node in nodes:
-        if _is_selected(node, selector):
+        if _is_selected(node, selector, affinity):
             effects = _untolerated(node, tolerations)
             if not effects or (effects == {"NoSchedule"} and node["metadata"]["name"] in running):
                 found.append(node)
@@ -63,18 +64,46 @@ def closed(
     nodes: Sequence[Mapping[str, Any]],
     selector: Mapping[str, str] | None,
     tolerations: Sequence[Mapping[str, Any]] | None,
+    affinity: Mapping[str, Any] | None,
 ) -> list[str]:
     """Names of the nodes that accept no new pod of a DaemonSet, and keep an existing one."""
     return [
         node["metadata"]["name"]
         for node in nodes
-        if _is_selected(node, selector) and _untolerated(node, tolerations) == {"NoSchedule"}
+        if _is_selected(node, selector, affinity) and _untolerated(node, tolerations) == {"NoSchedule"}
     ]
 
 
-def _is_selected(node: Mapping[str, Any], selector: Mapping[str, str] | None) -> bool:
+def is_in(required: Mapping[str, Any] | None, node: Mapping[str, Any]) -> bool:
+    """Whether a NodeSelector, of a pod's affinity or of a PersistentVolume, permits a node; none permits all."""
+    terms = (required or {}).get("nodeSelectorTerms") or []
+    labels, fields = node["metadata"].get("labels") or {}, {"metadata.name": node["metadata"]["name"]}
+    parts = [(term.get("matchExpressions") or [], term.get("matchFields") or []) for term in terms]
+    # A term without a rule permits no node.
+    return not terms or any(
+        bool(rules or named) and all(_meets(rule, labels) for rule in rules) and all(_meets(rule, fields) for rule in named)
+        for rules, named in parts
+    )
+
+
+def _meets(rule: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """One NodeSelectorRequirement."""
+    operator, value, values = rule.get("operator"), labels.get(rule["key"]), rule.get("values") or []
+    if operator in ("NotIn", "DoesNotExist"):
+        return value is None or (operator == "NotIn" and value not in values)
+    if operator in ("Gt", "Lt"):
+        try:
+            number, limit = int(value or ""), int(values[0])
+        except (ValueError, IndexError):
+            return False
+        return number > limit if operator == "Gt" else number < limit
+    return value is not None and (operator == "Exists" or value in values)
+
+
+def _is_selected(node: Mapping[str, Any], selector: Mapping[str, str] | None, affinity: Mapping[str, Any] | None) -> bool:
     labels = node["metadata"].get("labels", {})
-    return all(labels.get(key) == value for key, value in (selector or {}).items())
+    required = ((affinity or {}).get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
+    return all(labels.get(key) == value for key, value in (selector or {}).items()) and is_in(required, node)
 
 
 def _untolerated(node: Mapping[str, Any], tolerations: Sequence[Mapping[str, Any]] | None) -> set[str]:

@@ -147,7 +147,8 @@ def allocate(
         entry = sites.get(site)
         if entry and (repartition or partitions is not None or entry["partitions"] < _own_end(entry)):
             entry["partitions"] = new["partitions"]
-    result.stale = sorted(site for site, entry in sites.items() if entry["partitions"] != new["partitions"])
+    # A site without a SuperNode that counts has no number yet.
+    result.stale = sorted(site for site, entry in sites.items() if entry["partitions"] not in (0, new["partitions"]))
     return result
 
 
@@ -197,7 +198,7 @@ def _place(result: Allocation, gaps: Gaps, site: str, entry: dict[str, Any], nam
     offset = gaps.lowest(size)
     gaps.take(offset, size)
     entry["pools"][name] = {"offset": offset, "size": size}
-    if old is not None:
+    if old is not None and old["size"]:
         # Not before: where the ranges overlap, a pod stays that runs with the key of another number, whose own pod is refused then.
         gaps.free(old["offset"], old["size"])
         result.moved.append(

@@ -19,7 +19,7 @@ node's name in a DaemonSet pool.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.values import natural
@@ -194,6 +194,11 @@ def serving_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Node id -> key, of the keys in use: those with which a SuperNode must run."""
     return {node: key for node, key in serving_ids(record).items() if not key.get("leaving")}
+
+
+def only(record: Mapping[str, Any], nodes: Collection[str]) -> Record:
+    """The record with those keys alone whose nodes are among C(nodes)."""
+    return {**record, "keys": {fingerprint: key for fingerprint, key in record["keys"].items() if key["node_id"] in nodes}}
 
 
 def stand_ins(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:

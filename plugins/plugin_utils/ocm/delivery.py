@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..apply.engine import Result, apply_objects
+from ..apply.readiness import updated
 from ..apply.results import merged
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
@@ -110,6 +111,8 @@ class Delivery:
             addon = addons.state(self._addon(), self.references)
             work = self._work()
             nodes = nodes_work.state(work)
+            for item in nodes_work.live_sets(work):
+                clock.follow(item["metadata"]["name"], updated(item))
             if addon.done and nodes.ready:
                 return
             refused = addon.failed or works.applied(work).failed

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..apply.compare import quantity
 from ..base.values import Object
-from ..kube.nodes import eligible
+from ..kube.nodes import eligible, is_in
 from ..manifests import datasets, patches
 from ..marks import proof
 from ..spec.dataset_spec import ONE_NODE, ONE_POD, READ_MANY, VOLUME_KINDS, Dataset
@@ -34,6 +34,7 @@ class Seen:
         claims: name -> PersistentVolumeClaim.
         volumes: name -> PersistentVolume.
         classes: name -> StorageClass.
+        has_default: whether one of them is the cluster's default; None where that is not asked, or not known.
         files: (C(Secret) or C(ConfigMap), name) -> whether it exists.
         nodes: nodes of the cluster; None where they may not be listed.
         events: name of a claim that is not bound -> what its last events say.
@@ -43,6 +44,7 @@ class Seen:
     claims: dict[str, Object | None] = field(default_factory=dict)
     volumes: dict[str, Object | None] = field(default_factory=dict)
     classes: dict[str, Object | None] = field(default_factory=dict)
+    has_default: bool | None = None
     files: dict[tuple[str, str], bool] = field(default_factory=dict)
     nodes: Sequence[Live] | None = None
     events: dict[str, list[str]] = field(default_factory=dict)
@@ -234,6 +236,11 @@ def _created(spec: SiteSpec, use: Use, wanted: Mapping[tuple[str, str], Object],
                 f"{use.name}: there is no StorageClass {storage}: correct new_claim.storage_class of the dataset, or leave it out for "
                 "the cluster's default"
             )
+        if "storageClassName" not in desired["spec"] and seen.has_default is False:
+            found.warnings.append(
+                f"{use.name}: the cluster has no default StorageClass, so {what} waits until someone provides a volume without a class for it, and the "
+                "SuperNodes wait with it: set new_claim.storage_class of the dataset"
+            )
         return
     strange = proof.fault(desired, live)
     if strange:
@@ -303,11 +310,13 @@ def _volume(use: Use, desired: Live, seen: Seen, found: Verdict) -> None:
     stays = "its data stays, since its reclaim policy is Retain"
     if policy != "Retain":
         stays = f"set its reclaim policy to Retain before, or its data may be deleted: it is {policy}"
-    for key in VOLUME_KINDS:
+    for key in (*VOLUME_KINDS, "nodeAffinity"):
         now, then = desired["spec"].get(key), live["spec"].get(key) or {}
-        if now and any(then.get(option) != value for option, value in now.items()):
+        is_free = key == "nodeAffinity" and not then  # it may be set once
+        if now and not is_free and any(then.get(option) != value for option, value in now.items()):
+            what = "node" if key == "nodeAffinity" else key
             found.faults.append(
-                f"{use.name}: PersistentVolume {name} has another {key}; Kubernetes never changes it. Use another name for the dataset, or delete "
+                f"{use.name}: PersistentVolume {name} has another {what}; Kubernetes never changes it. Use another name for the dataset, or delete "
                 f"PersistentVolumeClaim {use.dataset.claim_name} and this volume; {stays}"
             )
             return
@@ -353,7 +362,7 @@ def _modes(spec: SiteSpec, use: Use, seen: Seen, found: Verdict) -> None:
     possible = {
         node["metadata"]["name"]
         for pool in pools
-        for node in eligible(seen.nodes, pool.node_selector, pool.tolerations)
+        for node in eligible(seen.nodes, pool.node_selector, pool.tolerations, pool.affinity)
         if pool.is_daemon or reaches(volume, node)
     }
     if len(possible) < 2:
@@ -379,23 +388,11 @@ def _names(pools: Sequence[PoolSpec]) -> str:
 
 
 def _is_gathered(affinity: Live) -> bool:
-    """Whether an affinity may restrict pods to one node, which is not computed here."""
+    """Whether an affinity may restrict pods to one of several nodes: to that of other pods, or to whichever the volume is on."""
     needed = "requiredDuringSchedulingIgnoredDuringExecution"
     return any((affinity.get(kind) or {}).get(needed) for kind in ("nodeAffinity", "podAffinity"))
 
 
 def reaches(volume: Live | None, node: Live) -> bool:
     """Whether a volume's node affinity permits a node; unknown affinity permits all."""
-    required = (((volume or {}).get("spec") or {}).get("nodeAffinity") or {}).get("required") or {}
-    terms = required.get("nodeSelectorTerms") or []
-    labels = node["metadata"].get("labels") or {}
-    return not terms or any(
-        all(_matches(rule, labels) for rule in term.get("matchExpressions") or []) for term in terms
-    )
-
-
-def _matches(rule: Live, labels: Mapping[str, str]) -> bool:
-    """One expression of a NodeSelectorTerm; operators that volumes do not use permit all nodes."""
-    if rule.get("operator") != "In":
-        return True
-    return labels.get(rule["key"]) in (rule.get("values") or [])
+    return is_in((((volume or {}).get("spec") or {}).get("nodeAffinity") or {}).get("required"), node)

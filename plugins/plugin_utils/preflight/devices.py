@@ -48,7 +48,7 @@ def warnings(spec: SiteSpec, nodes: Sequence[Live], pods: Iterable[Live] = ()) -
         count, resource = pool.gpu.count, pool.gpu.resource
         if not count:
             continue
-        chosen = eligible(nodes, pool.node_selector, pool.tolerations)
+        chosen = eligible(nodes, pool.node_selector, pool.tolerations, pool.affinity)
         if not any(_has(node, resource) >= count for node in chosen):
             found.append(
                 f"pool {pool.name} requests {count} x {resource} per SuperNode, and no node that it may run on has that: "

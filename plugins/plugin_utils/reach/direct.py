@@ -160,11 +160,26 @@ class Way:
 
     def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
         """See C(site.Reach)."""
-        return direct_pull.pull(self.run, self.cluster, self.site, objects, seconds)
+        if supernode.needs_nodes(self.site.spec):
+            self._list_nodes()
+        away_nodes = {name for listed in (self._away or {}).values() for name in listed}
+        return direct_pull.pull(self.run, self.cluster, self.site, objects, seconds, away_nodes)
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """See C(site.Reach)."""
+        if not self.run.rendering:
+            self._refuse_before_switch()
         return self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
+
+    def _refuse_before_switch(self) -> None:
+        """Refuse ClientApps where the SuperNodes still have their own beside them, and would never serve these."""
+        pool = next((pool.name for pool in self.site.spec.pools if pool.replicas), None)
+        if pool is None or self.cluster.get("v1", "Service", clientapp.listener_service(pool, 0), self.site.namespace) is not None:
+            return
+        raise ClusterError(
+            f"the SuperNodes in namespace {self.site.namespace} of {self.cluster.name} are not deployed for ClientApps in their own pods yet "
+            "(flower_clientapp: workload), and only federated.flower.site changes that. Run that first."
+        )
 
     def _apply(
         self,

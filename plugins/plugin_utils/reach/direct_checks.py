@@ -17,7 +17,7 @@ from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
 from ..marks import parts, record
 from ..ownership import look as look_at
-from ..preflight import clocks, devices, rehearsal, shared_namespace
+from ..preflight import clocks, devices, pod_needs, rehearsal, shared_namespace
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
@@ -68,7 +68,11 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
         _check_account(cluster, wanted)
     warnings += direct_datasets.check(cluster, wanted, away)
     warnings += direct_proxy.check(cluster, wanted, away)
-    rehearsed = rehearsal.rehearse(cluster, supernode.objects(wanted.complete()), away, SUPERNODE)
+    objects = supernode.objects(wanted.complete())
+    rehearsed = rehearsal.rehearse(cluster, objects, away, SUPERNODE)
+    if rehearsed:
+        pod_needs.require_classes(cluster, objects)
+        warnings += pod_needs.pull_secrets(cluster, wanted, away)
     warnings += _devices(cluster, wanted, changes=rehearsed)
     warnings += _check_clock(cluster, wanted, hub)
     return {

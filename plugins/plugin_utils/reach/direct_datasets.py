@@ -18,6 +18,8 @@ from ..preflight import dataset_checks
 from ..spec.site_spec import SiteSpec
 
 _CLAIM, _STORAGE = "PersistentVolumeClaim", "storage.k8s.io/v1"
+# Kubernetes documentation, «Storage Classes», default StorageClass; the second one is the older form.
+_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
 def check(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> list[str]:
@@ -54,6 +56,9 @@ def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> d
             _get(cluster, seen.volumes, "v1", "PersistentVolume", datasets.volume_name(spec, one))
         if one.new_claim is not None and one.new_claim.storage_class:
             _get(cluster, seen.classes, _STORAGE, "StorageClass", one.new_claim.storage_class)
+    new = [one.dataset for one in uses if one.dataset.new_claim is not None and not one.dataset.new_claim.storage_class]
+    if any(seen.claims.get(one.claim_name, one) is None for one in new):
+        seen.has_default = _has_default(cluster)
     several = dataset_checks.several_pods(spec)
     for name, claim in seen.claims.items():
         if claim is not None:
@@ -64,6 +69,15 @@ def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> d
         except Forbidden:
             seen.nodes = None
     return seen
+
+
+def _has_default(cluster: Cluster) -> bool | None:
+    """Whether the cluster has a default StorageClass; None where they may not be listed."""
+    try:
+        found = cluster.list(_STORAGE, "StorageClass")
+    except Forbidden:
+        return None
+    return any((item["metadata"].get("annotations") or {}).get(note) == "true" for item in found for note in _DEFAULT)
 
 
 def _read_around(cluster: Cluster, name: str, claim: Object, seen: dataset_checks.Seen, *, placed: bool) -> None:

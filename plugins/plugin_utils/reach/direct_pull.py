@@ -11,7 +11,7 @@ the next one, or by the cluster some time after they ended; their network policy
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..apply.wait import Clock, Waiter, pod_faults
@@ -39,13 +39,16 @@ _SHOWN = 3  # nodes in a message
 _WITHOUT = "To upgrade this site without pulling its images first, set flower_upgrade_pull: false for it."
 
 
-def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seconds: int) -> Pulled:
+def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seconds: int, away: Collection[str] = ()) -> Pulled:
     """See C(site.Reach).
+
+    Args:
+        away: names of nodes that are not ready. They pull nothing, and the deployment does not wait for them either.
 
     Raises:
         ClusterError: rights are missing, or a node does not get an image; no pod of the site was touched.
     """
-    jobs = _jobs(cluster, site, objects, seconds)
+    jobs = [job for job in _jobs(cluster, site, objects, seconds) if _node(job) not in away]
     images = list(dict.fromkeys(one["image"] for job in jobs for one in _containers(job)))
     nodes = sorted({_node(job) for job in jobs})
     done = Pulled(images=images, nodes=nodes)

@@ -49,7 +49,7 @@ def away(spec: SiteSpec, found: Sequence[Mapping[str, Any]]) -> dict[str, list[s
     """
     result = {}
     for pool in spec.pools:
-        chosen = nodes.eligible(found, pool.node_selector, pool.tolerations) if pool.is_daemon else []
+        chosen = nodes.eligible(found, pool.node_selector, pool.tolerations, pool.affinity) if pool.is_daemon else []
         if names := [node["metadata"]["name"] for node in chosen if not nodes.is_ready(node)]:
             result[pool.name] = names
     return result
@@ -68,7 +68,7 @@ def _pools(
         name = pool.name
         if pool.is_daemon:
             found = list_nodes() if found is None else found
-            rules = (pool.node_selector, pool.tolerations)
+            rules = (pool.node_selector, pool.tolerations, pool.affinity)
             running = running_on(name) if nodes.closed(found, *rules) else ()
             chosen = nodes.eligible(found, *rules, running)
             pools.append(keys.Pool(name, [node["metadata"]["name"] for node in chosen]))

@@ -121,6 +121,8 @@ def allocate(
     for site in pools:
         _note_pools(run, site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
     result.identity = outcome.book["id"]
+    if not outcome.book["partitions"]:
+        result.faults |= uncounted(pools)
     for site, listed in pools.items():
         result.allocation[site] = _allocation(outcome.book, site, listed)
         result.dead[site] = [*ranges.left_keys(outcome.book, site), *_dead(found.get(site), renew)]
@@ -132,6 +134,28 @@ def allocate(
             "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
         )
     return result
+
+
+def uncounted(pools: Mapping[str, Sequence[PoolSpec]]) -> dict[str, str]:
+    """Site -> which of its pools want the number of the fleet's partitions; to be reported where the fleet has none."""
+    found = {site: [pool.name for pool in listed if pool.needs_others_count] for site, listed in pools.items()}
+    return {
+        site: f"node_config of pool {', '.join(names)} has {{partitions}}, and the fleet has none yet, since no pool uses {{partition}}: set "
+        "flower_partitions to their number, number the SuperNodes of the pool with {partition}, or use {replicas} for the SuperNodes of the pool."
+        for site, names in found.items()
+        if names
+    }
+
+
+def too_few(pools: Mapping[str, Sequence[PoolSpec]], partitions: int) -> dict[str, str]:
+    """Site -> why its pools cannot have their numbers, where C(partitions) is fixed and below the number of SuperNodes that count across the fleet."""
+    sizes = {site: sum(pool.replicas for pool in listed if _has_range(pool)) for site, listed in pools.items()}
+    total = sum(sizes.values())
+    words = (
+        f"flower_partitions is {partitions}, and {total} SuperNodes of the sites of this run have a number ({{partition}}): set it to {total} or more, "
+        "or leave it out."
+    )
+    return {site: words for site, size in sizes.items() if size} if total > partitions else {}
 
 
 def without_range(pools: Sequence[PoolSpec]) -> list[str]:
@@ -191,7 +215,8 @@ def _allocation(book: ranges.Book, site: str, pools: Sequence[PoolSpec]) -> dict
     return {
         pool.name: {
             "offset": entry["pools"].get(pool.name, {}).get("offset", 0),
-            "partitions": entry["partitions"] or book["partitions"],
+            # A fleet whose pools have no SuperNode yet has no partition; of theirs nothing is asked.
+            "partitions": entry["partitions"] or book["partitions"] or (0 if pool.replicas else 1),
         }
         for pool in pools
     }

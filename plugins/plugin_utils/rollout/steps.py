@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +29,7 @@ from ..manifests import superexec, supernode
 from ..plan.planned_object import mark_of
 from ..reach.site import DATA_FAULTS, Done, KeysMade, Reach, Restart, Site, named, unexpected
 from ..rotation import conditions
+from ..validate.bundle_faults import BUNDLE
 from ..validate.supernode_faults import render_faults
 from . import numbers, online
 from .outcome import Outcomes, RecordedRun, resting
@@ -464,6 +466,7 @@ class Rollout:
             return done
 
         self.settle()
+        self._refuse_other_pools()
         self._refuse_new_claims()
         tried = self.outcomes.good()
         applied = self.outcomes.each(resting(self.ways, one))
@@ -482,6 +485,33 @@ class Rollout:
                     self.outcomes[name].warnings.append(words)
         # Nothing else has changed what they can import.
         self._note_packages([name for name in noted if self.outcomes[name].changed and not self.outcomes[name].failed])
+
+    def _refuse_other_pools(self) -> None:
+        """Refuse ClientApps for other SuperNodes than a site has: those without a SuperNode would never be ready, and runs would wait for
+        SuperNodes without one. What people apply is not known before they reply.
+        """
+        chosen = [name for name in self.outcomes.good() if self.sites[name].spec.has_apps_apart]
+        try:
+            found, unreadable = self.hub.ledger.read_sites() if chosen else ({}, {})
+        except ClusterError as error:  # ClientApps themselves need nothing of the hub
+            for name in chosen:
+                words = f"whether it has the SuperNodes of these ClientApps is not known: {error.message}"
+                self.outcomes[name].warnings.append(named(name, words))
+            return
+        for name in chosen:
+            site = self.sites[name]
+            if site.way.delivery == BUNDLE or name in unreadable:
+                continue
+            keys = (found.get(name) or records.empty_record(name))["keys"].values()
+            has = Counter(key["pool"] for key in keys if not key.get("leaving"))
+            wants = Counter({pool.name: pool.replicas for pool in site.spec.pools})
+            differs = [f"{has[pool]} in pool {pool}, not {wants[pool]}" for pool in sorted({*has, *wants}) if has[pool] != wants[pool]]
+            if differs:
+                self.outcomes.fail(
+                    name,
+                    f"its ClientApps stay as they are: according to the hub, the site has other SuperNodes than its variables ({'; '.join(differs)}), "
+                    "and only federated.flower.site changes these. Run that first.",
+                )
 
     def _refuse_new_claims(self) -> None:
         """Refuse ClientApps that would wait without end for claims that only the deployment of their site creates."""

@@ -182,15 +182,20 @@ def settle(pool: Pool, held: Mapping[str, str], was: int | None, is_dead: Callab
     """
     kept, moved = dict(held), ""
     if pool.offset is not None and was is not None and was != pool.offset:
-        kept = renumber(held, was, pool.offset)
+        kept = renumber(held, pool.names)
         moved = f"{keys_secret(pool.name)}: its numbers moved from {was} to {pool.offset}"
     lacking = [name for name in pool.names if name not in kept or is_dead(kept[name])]
     return Settled(kept, lacking, sorted(set(kept) - set(pool.names), key=natural), moved)
 
 
-def renumber(held: Mapping[str, str], was: int, now: int) -> dict[str, str]:
-    """Names of a pool's keys after its numbers moved: each replica keeps its key."""
-    return {str(int(name) - was + now): key for name, key in held.items()}
+def renumber(held: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """A pool's keys after its numbers moved: none is lost.
+
+    A number that stays has its key as before: its pod may stay, too, with the key that it read when it started, and another pod with that
+    key would be refused. The other keys get the new numbers in their order.
+    """
+    free = iter([name for name in names if name not in held])
+    return {name if name in names else next(free, name): held[name] for name in sorted(held, key=natural)}
 
 
 def plan(

@@ -67,7 +67,13 @@ class PoolSpec(PodsSpec):
     @property
     def uses_partition(self) -> bool:
         """Whether it counts across the fleet."""
-        return node_config.uses_partition(self.node_config)
+        return node_config.uses(self.node_config, "{partition}")
+
+    @property
+    def needs_others_count(self) -> bool:
+        """Whether it wants to know how many partitions the fleet has, and adds none: others, or a fixed number, say it."""
+        counts = node_config.uses(self.node_config, "{partitions}") and not self.uses_partition
+        return counts and not self.is_daemon and self.replicas > 0
 
 
 OWN = ("name", "mode", "replicas", "node_config", "gpu")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..manifests import superexec, superlink, supernode
+from ..manifests import superexec, superlink, supernode, tunnel
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
 from .what_runs import What
@@ -28,8 +28,14 @@ def site_as_before(spec: SiteSpec, was: What) -> SiteSpec:
         old = images.get(new.name, {})
         return replace(new, image=old.get(supernode.NAME, new.image), superexec_image=old.get(superexec.NAME, new.superexec_image))
 
-    sidecar = next((old[SIDECAR] for old in images.values() if SIDECAR in old), spec.sidecar_image)
-    return replace(spec, version=was["version"], sidecar_image=sidecar, pools=[pool(one) for one in spec.pools])
+    of_all = {container: image for old in images.values() for container, image in old.items()}  # all pools have the same helpers
+    return replace(
+        spec,
+        version=was["version"],
+        sidecar_image=of_all.get(SIDECAR, spec.sidecar_image),
+        tunnel_image=of_all.get(tunnel.NAME, spec.tunnel_image),
+        pools=[pool(one) for one in spec.pools],
+    )
 
 
 def hub_as_before(was: What) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.module_utils.node_config impor
     Expansion,
     NodeConfigError,
     expand,
-    uses_partition,
+    uses,
 )
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "node-config.yaml").read_text(encoding="utf-8"))["cases"]
@@ -394,11 +394,11 @@ def test_result_is_plain_data() -> None:
     assert {type(key) for key in got.preview[0]["config"]} == {str}
 
 
-def test_uses_partition() -> None:
-    assert uses_partition({"a": 1, "b": "x{partition}"})
-    assert uses_partition({"a": {"string": "{partition}"}})
-    assert not uses_partition({"a": "{partitions}", "b": None, "c": {"x": "{partition}"}})
-    assert not uses_partition(None)
+def test_uses() -> None:
+    assert uses({"a": 1, "b": "x{partition}"}, "{partition}")
+    assert uses({"a": {"string": "{partition}"}}, "{partition}")
+    assert not uses({"a": "{partitions}", "b": None, "c": {"x": "{partition}"}}, "{partition}")
+    assert not uses(None, "{partition}")
 
 
 FRAGMENTS = [

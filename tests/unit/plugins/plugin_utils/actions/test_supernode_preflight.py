@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,3 +59,49 @@ def test_a_site_that_looks_for_the_hub_elsewhere_is_refused(hub: dict[str, Any],
 def test_a_site_is_not_deployed_without_knowing_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     _hub, outcomes = known(monkeypatch, {}, fault="hub does not answer")
     assert outcomes.good() == [] and outcomes["site-b"].msg == "site-b: hub does not answer"
+
+
+@pytest.mark.parametrize(
+    ("other", "fixed", "count", "refused"),
+    [("{index}", 0, 0, True), ("{partition}", 0, 0, False), ("{index}", "6", 0, False), ("{index}", "", 4, False), ("{index}", "", None, True)],
+)
+def test_a_site_that_asks_for_the_number_of_partitions_of_a_fleet_without_any_is_refused(
+    parsed_site: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, other: str, fixed: object, count: int | None, refused: bool
+) -> None:
+    def read_book(_ledger: Any) -> dict[str, Any]:
+        if count is None:
+            raise ClusterError("hub does not answer")
+        return {"partitions": count}
+
+    sites = {"site-a": numbered(parsed_site, "site-a", "{partitions}"), "site-b": numbered(parsed_site, "site-b", other)}
+    monkeypatch.setattr(supernode_preflight.Ledger, "read_book", read_book)
+    outcomes = checked(sites, fixed)
+    assert outcomes.good() == (["site-b"] if refused else ["site-a", "site-b"])
+    words = "hub does not answer" if count is None else "node_config of pool cpu has {partitions}"
+    assert not refused or f"site-a: {words}" in outcomes["site-a"].msg
+
+
+def numbered(parsed_site: Callable[..., Any], name: str, number: str, replicas: int = 1) -> Site:
+    spec = parsed_site(pools=[{"name": "cpu", "replicas": replicas, "node_config": {"n": number}}])
+    return Site(name, spec, Way("direct", "controller", "direct"), hub="hub")
+
+
+def checked(sites: dict[str, Site], fixed: object) -> Outcomes:
+    outcomes = Outcomes(RUN, sites, 1)
+    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action.connect, action.variables_of = contextlib.nullcontext, lambda _name: {"supernode_partitions": fixed}
+    action._check_numbers(sites, outcomes)
+    return outcomes
+
+
+@pytest.mark.parametrize(("fixed", "refused"), [(4, True), (5, False), (0, False)])
+def test_fewer_partitions_than_supernodes_that_count_are_refused(parsed_site: Callable[..., Any], fixed: int, refused: bool) -> None:
+    sites = {
+        "site-a": numbered(parsed_site, "site-a", "{partition}", 3),
+        "site-b": numbered(parsed_site, "site-b", "{partition}", 2),
+        "site-c": numbered(parsed_site, "site-c", "{index}", 7),
+    }
+    outcomes = checked(sites, fixed)
+    assert outcomes.good() == (["site-c"] if refused else [*sites])
+    assert not refused or "flower_partitions is 4, and 5 SuperNodes of the sites of this run" in outcomes["site-b"].msg
+    assert checked({}, 4).good() == []

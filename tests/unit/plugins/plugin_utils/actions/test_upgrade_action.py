@@ -170,7 +170,7 @@ def test_only_what_replaces_pods_waits_for_runs(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("failed", [False, True])
 def test_pods_that_cannot_be_asked_fail_no_wave(monkeypatch: pytest.MonkeyPatch, failed: bool) -> None:
     monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running("1.40.0")])
-    planned = with_a_bundle("1.41.0", waves=[["clinic", "site-a"]])
+    planned = with_a_bundle("1.41.0", waves=[["clinic", "site-a"]]) | {"online": ["1", "2"]}
     key = {"node_id": "1", "pool": "cpu", "name": "0"}
     records = {name: {**empty_record(name), "keys": {f"SHA256:{name}": {**key, "node_id": node}}} for name, node in (("clinic", "2"), ("site-a", "1"))}
     ledger = SimpleNamespace(read_book=lambda: {}, read_sites=lambda: (records, {}))
@@ -198,3 +198,31 @@ def test_pods_that_cannot_be_asked_fail_no_wave(monkeypatch: pytest.MonkeyPatch,
         assert found["why"] == {"clinic": "clinic: the folder is full"} and states["clinic"] == "waiting", "what could not be written is a failure"
     else:
         assert not found["why"] and states["clinic"] == "done"
+
+
+@pytest.mark.parametrize(("lost", "failed"), [("", False), ("1", True)])
+def test_a_node_of_a_cluster_that_was_away_before_fails_no_wave(monkeypatch: pytest.MonkeyPatch, lost: str, failed: bool) -> None:
+    """The deployment of a DaemonSet pool does not wait for it either."""
+    planned = with_a_bundle("1.41.0", waves=[["site-a"]]) | {"online": ["1"]}
+    keys = {f"SHA256:{node}": {"node_id": node, "pool": "edge", "name": f"node-{node}"} for node in ("1", "2")}
+    ledger = SimpleNamespace(read_book=lambda: {}, read_sites=lambda: ({"site-a": {**empty_record("site-a"), "keys": keys}}, {}))
+    monkeypatch.setattr(upgrade, "Ledger", lambda *_given: ledger)
+    action = action_of({"sites": {"site-a": {"was": planned["pairs"]["site-a"][0], "state": "waiting"}}})
+    action.where = "flower"
+    action.cli = SimpleNamespace(nodes=lambda *_given: {node: {"status": "offline" if node in ("2", lost) else "online"} for node in ("1", "2")})
+    found = action._gate(
+        {
+            "federation": "demo",
+            "sites": ["site-a"],
+            "plan": planned,
+            "deployed": {"sites": {"site-a": {}}},
+            "supernodes": {"site-a": {"workloads": [site_running("1.41.0")]}},
+            "run": {},
+            "accepted": {},
+            "failed": [],
+            "max_failed": 0,
+            "wait_timeout": 1,
+        },
+        None,
+    )
+    assert found["why"] == ({"site-a": "site-a: edge/node-1 is offline"} if failed else {}) and found["stop"] == failed

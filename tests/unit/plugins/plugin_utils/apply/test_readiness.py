@@ -244,3 +244,11 @@ def test_pods_on_nodes_that_are_not_ready_do_not_count(away: int, ready: bool) -
     status = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 2, "numberAvailable": 2}
     assert state(obj("apps/v1", "DaemonSet", {}, **SEEN, **status), away=away).ready is ready
     assert not state(obj("apps/v1", "DaemonSet", {}, observedGeneration=1, **status), away=away).ready
+
+
+@pytest.mark.parametrize(("at_once", "away", "held"), [(1, 1, True), (2, 1, False), (1, 0, False), ("25%", 1, False)])
+def test_nodes_that_are_not_ready_may_hold_a_rolling_update(at_once: Any, away: int, held: bool) -> None:
+    status = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 0, "numberAvailable": 2}
+    spec = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": at_once}}}
+    why = state(obj("apps/v1", "DaemonSet", spec, **SEEN, **status), away=away).why
+    assert why.startswith(f"0 of {3 - away} pods are updated") and ("set supernode_max_unavailable to 2" in why) == held

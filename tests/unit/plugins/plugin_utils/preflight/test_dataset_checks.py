@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import dataset_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.dataset_checks import Seen
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 CT = {"name": "ct", "claim": "ct"}
@@ -173,6 +174,32 @@ def test_a_new_claim() -> None:
     assert "was created by someone else" in check(wanted, claims={name: {**claim(), "metadata": {"name": name}}})[0]
 
 
+@pytest.mark.parametrize(("has_default", "told"), [(False, True), (True, False), (None, False)])
+def test_a_new_claim_in_a_cluster_without_a_default_class(has_default: bool | None, told: bool) -> None:
+    wanted = spec({"name": "ct", "new_claim": {"size": "10Gi"}})
+    faults, warnings = check(wanted, claims={"dataset-ct": None}, has_default=has_default)
+    assert faults == "" and ("no default StorageClass, so PersistentVolumeClaim flower/dataset-ct waits" in warnings) == told == bool(warnings)
+    assert check(spec(NEW), claims={"dataset-ct": None}, has_default=False) == ("", "")
+
+
+def test_classes_are_listed_for_a_new_claim_without_one_only() -> None:
+    listed: list[str] = []
+
+    class Cluster:
+        """With one class, which is the default."""
+
+        def get(self, *_place: str | None) -> None:
+            return None
+
+        def list(self, _api: str, kind: str) -> list[dict[str, Any]]:
+            listed.append(kind)
+            return [{"metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}]
+
+    cluster: Any = Cluster()
+    assert direct_datasets.check(cluster, spec({"name": "ct", "new_claim": {"size": "10Gi"}})) == [] and listed == ["StorageClass"]
+    assert direct_datasets.check(cluster, spec(NFS)) == [] and listed == ["StorageClass"]
+
+
 def test_a_claim_that_a_patch_adopts() -> None:
     note = {"metadata": {"annotations": {"federated.flower/adopt": "true"}}}
     patch = {"target": {"kind": "PersistentVolumeClaim", "name": "dataset-ct"}, "patch": note}
@@ -213,6 +240,12 @@ def test_a_volume_or_an_unbound_claim_keeps_its_form() -> None:
     name = datasets.volume_name(wanted, wanted.pools[0].datasets[0])
     moved = {name: ours(wanted, "PersistentVolume", nfs={"server": "other", "path": "/ct"})}
     assert f"PersistentVolume {name} has another nfs" in check(wanted, claims={"dataset-ct": None}, volumes=moved)[0]
+    local = {"name": "ct", "volume": {"local": {"path": "/ct"}, "node": "n2"}}
+    there = spec({**local, "volume": {**local["volume"], "node": "n1"}})
+    for before, fault in ((ours(there, "PersistentVolume"), True), (ours(spec(local), "PersistentVolume"), False)):
+        assert (f"PersistentVolume {name} has another node" in check(spec(local), claims={"dataset-ct": None}, volumes={name: before})[0]) == fault
+    before["spec"].pop("nodeAffinity")
+    assert check(spec(local), claims={"dataset-ct": None}, volumes={name: before}) == ("", "")
     smaller = {"resources": {"requests": {"storage": "1Mi"}}}
     live = {"dataset-ct": ours(wanted, "PersistentVolumeClaim", **smaller)}
     assert "because the storage is not created here" in check(wanted, claims=live)[0]

@@ -125,3 +125,32 @@ def test_a_node_that_is_down_does_not_fail_its_site(parsed_site, down, failed):
     words = "site-a: pool nodes: not ready are the nodes c; their SuperNodes are not waited for"
     assert done.warnings == ([] if failed else [words])
     assert ("2 of 3 pods" in done.msg) is failed
+
+
+@pytest.mark.parametrize(
+    ("replicas", "switched", "rendering", "refused"),
+    [(2, False, False, True), (2, True, False, False), (2, False, True, False), (0, False, False, False)],
+)
+def test_clientapps_wait_for_the_switch_of_their_supernodes(monkeypatch, parsed_site, replicas, switched, rendering, refused):
+    site = Site("site-a", parsed_site(clientapp="workload", pools=[{"name": "cpu", "replicas": replicas}]), way_of({}))
+    way = direct.Way(SimpleNamespace(check=False, rendering=rendering), site)
+    way._cluster = Live()
+    way._cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}} if switched else {}
+    monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done(msg="applied"))
+    if refused:
+        with pytest.raises(direct.ClusterError, match="of site-a are not deployed for ClientApps in their own pods yet"):
+            way.apply_apps([], lambda: None, 1)
+    else:
+        assert way.apply_apps([], lambda: None, 1).msg == "applied"
+
+
+def test_nodes_that_are_away_pull_no_images(monkeypatch, parsed_site):
+    site = Site("site-a", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}]), way_of({}))
+    way = direct.Way(SimpleNamespace(check=True), site)
+    way._cluster = Live(node("n1", ready=True), node("n2", ready=False))
+    body = {"containers": [{"image": "r/supernode:2"}]}
+    jobs = [{"spec": {"template": {"spec": {**body, "nodeName": name}}}} for name in ("n1", "n2")]
+    monkeypatch.setattr(direct.direct_pull, "_jobs", lambda *_given: jobs)
+    monkeypatch.setattr(direct.direct_pull.ask, "require", lambda *_given: None)
+    done = way.pull([], 60)
+    assert done.nodes == ["n1"] and done.msg == "to be pulled: r/supernode:2 on 1 node of site-a"

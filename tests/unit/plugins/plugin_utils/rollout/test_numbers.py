@@ -7,10 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.pool_spec import PoolSpec
 
@@ -91,3 +95,31 @@ def test_sites_that_count_inside_themselves_take_no_numbers_of_others_when_the_b
 def test_pools_without_a_range() -> None:
     pools = [INDEXED, pool("cpu", "{partition}", 1), PoolSpec(name="nodes", mode="DaemonSet")]
     assert numbers.without_range(pools) == ["default", "nodes"]
+
+
+def test_the_number_of_partitions_of_a_fleet_without_any_is_not_known() -> None:
+    """That is told before the site gets a key, and not of a pool without a SuperNode."""
+    counts = pool("cpu", "{partitions}", 2)
+    faults = allocate(Kept({}), a=counts, b=INDEXED).faults
+    assert list(faults) == ["a"] and "node_config of pool cpu has {partitions}, and the fleet has none yet" in faults["a"]
+    assert "set flower_partitions" in faults["a"]
+    assert allocate(Kept({}), a=counts, b=pool("cpu", "{partition}", 1)).faults == {}
+    fixed = numbers.allocate(Run(), Kept({}), {"a": [counts]}, lambda names: dict.fromkeys(names, {}), partitions=5, repartition=False)
+    assert fixed.faults == {} and fixed.allocation["a"]["cpu"]["partitions"] == 5
+    assert allocate(Kept({}), a=pool("cpu", "{partitions}", 0)).faults == {}
+
+
+@pytest.mark.parametrize("number", ["{partition}", "{partitions}"])
+def test_a_fleet_whose_pools_have_no_supernode_yet_can_be_rendered(parsed_site: Callable[..., Any], number: str) -> None:
+    config = {"partition-id": number, "num-partitions": "{partitions}"}
+    spec = parsed_site(pools=[{"name": "cpu", "replicas": 0, "node_config": config}])
+    found = allocate(Kept({}), a=spec.pools[0])
+    assert supernode.expansion(replace(spec, allocation=found.allocation["a"]), spec.pools[0]).argument
+
+
+def test_a_site_without_a_supernode_counts_with_no_older_number() -> None:
+    ledger = Kept({})
+    allocate(ledger, a=pool("cpu", "{partition}", 0))
+    assert allocate(ledger, b=pool("cpu", "{partition}", 2)).warnings == []
+    (warning,) = allocate(ledger, a=pool("cpu", "{partition}", 3)).warnings  # none that its partitions move: it had none
+    assert warning.startswith("b still uses fewer than the fleet's 5 partitions")

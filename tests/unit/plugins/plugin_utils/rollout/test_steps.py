@@ -207,3 +207,47 @@ def test_one_site_at_a_time_asks_for_active_runs_and_none_waits_longer_than_it_m
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _number: one.wait_no_run(site), range(4)))
     assert len(at_once) == 4 and max(begun) - min(begun) < 0.05, "the time of those before counts"
+
+
+class WithPools(Ledger):
+    """The ledger of a hub whose site has SuperNodes: pool -> number; and one more, which is leaving."""
+
+    def __init__(self, **pools: int) -> None:
+        super().__init__()
+        self.pools = pools
+
+    def read_sites(self) -> tuple[dict[str, Any], dict[str, str]]:
+        keys = {f"{pool}{n}": {"pool": pool, "name": str(n), "node_id": "1"} for pool, number in self.pools.items() for n in range(number)}
+        return {"a": {"site": "a", "keys": {**keys, "old": {"pool": "cpu", "name": "9", "node_id": "2", "leaving": True}}}}, {}
+
+
+@pytest.mark.parametrize(
+    ("has", "delivery", "apart", "words"),
+    [
+        ({"cpu": 2}, "direct", True, ""),
+        ({"cpu": 4}, "direct", True, "(4 in pool cpu, not 2)"),
+        ({"cpu": 1, "gpu": 1}, "ocm", True, "(1 in pool cpu, not 2; 1 in pool gpu, not 0)"),
+        ({}, "direct", True, "(0 in pool cpu, not 2)"),
+        ({"cpu": 4}, "bundle", True, ""),
+        ({"cpu": 4}, "direct", False, ""),
+    ],
+)
+def test_clientapps_are_not_changed_for_supernodes_that_a_site_does_not_have(
+    parsed_site: Callable[..., Any], has: dict[str, int], delivery: str, apart: bool, words: str
+) -> None:
+    spec = parsed_site(pools=[{"name": "cpu", "replicas": 2}], clientapp="workload" if apart else "pod")
+    one = deploying(WithPools(**has), spec)
+    one.sites["a"].way = Way(delivery, "site", "direct")
+    one._refuse_other_pools()
+    assert words in one.outcomes["a"].msg and one.outcomes["a"].failed == bool(words)
+
+
+def test_clientapps_are_changed_without_the_hub_all_the_same(parsed_site: Callable[..., Any]) -> None:
+    def away() -> None:
+        raise ClusterError("hub does not answer")
+
+    one = deploying(WithPools(), parsed_site(clientapp="workload"))
+    one.hub.ledger.read_sites = away
+    one._refuse_other_pools()
+    assert not one.outcomes["a"].failed
+    assert one.outcomes["a"].warnings == ["a: whether it has the SuperNodes of these ClientApps is not known: hub does not answer"]

@@ -61,6 +61,18 @@ def test_a_pool_whose_numbers_moved_keeps_its_keys():
     assert "moved from 0 to 5" in second.reasons[0]
 
 
+def test_a_number_that_stays_keeps_its_key_when_the_others_move():
+    """Its pod stays with the key that it has read, which no other pod can use meanwhile."""
+    first = plan([keys.Pool("cpu", ["0", "1", "2"], 0)])
+    second = plan([keys.Pool("cpu", ["2", "3", "4"], 2)], first.secrets)
+    zero, one, two = prints(first)
+    assert prints(second) == [two, zero, one] and second.extra == {}
+    fewer = plan([keys.Pool("cpu", ["2", "3"], 2)], first.secrets)
+    assert prints(fewer) == [two, zero] and fewer.extra == {"cpu": ["1"]}
+    more = plan([keys.Pool("cpu", ["1", "2", "3", "4"], 1)], first.secrets)
+    assert prints(more)[:3] == [one, two, zero] and prints(more)[3] not in prints(first)
+
+
 def test_a_shrunk_pool_names_the_extra_keys_and_keeps_them_until_they_are_unregistered():
     first = plan([keys.Pool("cpu", ["0", "1"], 0)])
     second = plan([keys.Pool("cpu", ["0"], 0)], first.secrets)
@@ -162,7 +174,7 @@ def test_daemonset_pools_run_on_selected_nodes_whose_taints_they_tolerate():
     found = [node("b", {"zone": "x"}), node("a", {"zone": "x"}, [gpu]), node("c"), node("d", {"zone": "x"}, [cordoned])]
 
     def names(tolerations):
-        return [item["metadata"]["name"] for item in nodes.eligible(found, {"zone": "x"}, tolerations)]
+        return [item["metadata"]["name"] for item in nodes.eligible(found, {"zone": "x"}, tolerations, None)]
 
     assert names([]) == ["b", "d"]
     assert names([{"key": "gpu", "operator": "Equal", "value": "yes"}]) == ["a", "b", "d"]
@@ -175,10 +187,36 @@ def test_a_pod_of_a_daemonset_stays_on_a_node_that_is_closed_later():
     closed = {"key": "maintenance", "value": "soon", "effect": "NoSchedule"}
     evicting = {"key": "maintenance", "value": "now", "effect": "NoExecute"}
     found = [node("a", {}, [closed]), node("b", {}, [closed]), node("c", {}, [closed, evicting]), node("d")]
-    assert nodes.closed(found, None, None) == ["a", "b"]
-    chosen = nodes.eligible(found, None, None, {"a", "c"})
+    assert nodes.closed(found, None, None, None) == ["a", "b"]
+    chosen = nodes.eligible(found, None, None, None, {"a", "c"})
     assert [item["metadata"]["name"] for item in chosen] == ["a", "d"]
-    assert nodes.closed(found, {"zone": "x"}, None) == [] and nodes.closed(found, None, [{"operator": "Exists"}]) == []
+    assert nodes.closed(found, {"zone": "x"}, None, None) == [] and nodes.closed(found, None, [{"operator": "Exists"}], None) == []
+    assert nodes.closed(found, None, None, near({"matchExpressions": [{"key": "zone", "operator": "Exists"}]})) == []
+
+
+def near(*terms):
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}}
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "chosen"),
+    [
+        ("In", ["x", "y"], "ab"), ("NotIn", ["x"], "bcd"), ("Exists", [], "abd"), ("DoesNotExist", [], "c"),
+        ("Gt", ["4"], "d"), ("Lt", ["6"], "d"), ("Gt", ["5"], ""), ("Unknown", [], ""),
+    ],
+)  # fmt: skip
+def test_a_daemonset_has_pods_where_its_affinity_permits_them(operator, values, chosen):
+    found = [node("a", {"zone": "x"}), node("b", {"zone": "y"}), node("c"), node("d", {"zone": "5"})]
+
+    def names(affinity):
+        return "".join(item["metadata"]["name"] for item in nodes.eligible(found, None, None, affinity))
+
+    rule = {"key": "zone", "operator": operator, "values": values}
+    named = {"key": "metadata.name", "operator": "In", "values": ["a"]}
+    assert names(near({"matchExpressions": [rule]})) == chosen
+    assert names(near({"matchExpressions": [rule]}, {"matchFields": [named]})) == "".join(sorted({*chosen, "a"}))
+    assert names(near({"matchExpressions": [rule], "matchFields": [named]})) == ("a" if "a" in chosen else "")
+    assert names(near({})) == "" and names({"podAffinity": {}}) == "abcd"
 
 
 def test_a_pod_says_why_it_does_not_work():

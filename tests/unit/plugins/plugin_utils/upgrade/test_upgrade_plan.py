@@ -48,15 +48,18 @@ def test_what_changes(live: Any, want: Any, differs: bool, words: str) -> None:
 
 
 def test_what_is_wanted_is_what_is_rendered() -> None:
-    given = {"version": "1.40.0", "federation": "f", "namespace": "n", "cluster": "c", "pools": [{"name": "cpu", "replicas": 1}]}
+    given = {
+        "version": "1.40.0", "federation": "f", "namespace": "n", "cluster": "c", "pools": [{"name": "cpu", "replicas": 1}],
+        "http_proxy": {"address": "proxy:3128"},
+    }  # fmt: skip
     spec = SiteSpec.parse(given).complete()
     objects = supernode.objects(spec)
     found = what_runs.wanted(spec.version, objects)
     (one,) = found["workloads"]
     assert (one["name"], one["pool"]) == ("supernode-cpu", "cpu")
-    assert one["images"]["supernode"] == "docker.io/flwr/supernode:1.40.0" and "sidecar" in one["images"]
+    assert one["images"]["supernode"] == "docker.io/flwr/supernode:1.40.0" and {"sidecar", "tunnel"} <= set(one["images"])
     # The way back renders what ran before.
-    newer = SiteSpec.parse({**given, "version": "1.41.0", "image": "x/supernode:none", "sidecar_image": "x/haproxy:1"}).complete()
+    newer = SiteSpec.parse({**given, "version": "1.41.0", "image": "x/supernode:none", "sidecar_image": "x/haproxy:1", "tunnel_image": "x/socat:1"}).complete()
     assert what_runs.wanted(newer.version, supernode.objects(newer)) != found
     back = as_before.site_as_before(newer, found)
     assert what_runs.wanted(back.version, supernode.objects(back)) == found
