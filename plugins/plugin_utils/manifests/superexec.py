@@ -14,7 +14,16 @@ from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
 from ..spec.pool_spec import PoolSpec
 from . import datasets
-from .pod import container_security_context, flower_env, grpc_probes, image, mount, past_proxy, scratch_volume, secret_volume
+from .pod import (
+    container_security_context,
+    flower_env,
+    grpc_probes,
+    image,
+    mount,
+    past_proxy,
+    scratch_volume,
+    secret_volume,
+)
 
 NAME = "superexec"  # of the container
 SECRET = "supernode-superexec"
