@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube import clust
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
@@ -87,6 +87,7 @@ class ActionModule(CertificateAction):
             metrics_checks.require_operator(cluster, spec)
             warnings += metrics_checks.warnings(spec)
             warnings += tracking_checks.warnings(spec)
+            warnings += [word for word in [exposure.exposure_of(spec).doubt(spec)] if word]
             if spec.tracking.uri and spec.tracking.secret:
                 secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
                 if fault := tracking_checks.fault(spec, secret):

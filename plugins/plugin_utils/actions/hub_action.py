@@ -21,7 +21,7 @@ from ..hub.wanted import Wanted
 from ..kube.client import Cluster
 from ..ledger import access
 from ..ledger.store import Ledger
-from ..manifests import exposure, skupper, superlink
+from ..manifests import exposure, federation, skupper, superlink
 from ..manifests.exposures.base_exposure import SERVICE
 from ..preflight import denial_checks
 from ..reach.site import named
@@ -40,6 +40,7 @@ class CertificateAction(ClusterAction):
             return exposure.address(spec)
         kinds = (("v1", "Service"), *exposure.exposure_of(spec).reads)
         live = [hub.get(version, kind, SERVICE, spec.namespace) for version, kind in kinds]
+        live.append(hub.get("v1", "ConfigMap", federation.NAME, spec.namespace))
         if exposure.needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         known = [item for item in live if item]
