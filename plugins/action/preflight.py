@@ -20,8 +20,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, outputs, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
