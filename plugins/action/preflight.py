@@ -22,11 +22,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import (
     clocks,
+    database_claim,
     metrics_checks,
     output_checks,
     rehearsal,
@@ -92,7 +94,14 @@ class ActionModule(CertificateAction):
                 secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
                 if fault := tracking_checks.fault(spec, secret):
                     raise ClusterError(fault)
-            objects = superlink.objects(spec.complete())
+            workload = cluster.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace)
+            workload = workload if proof.belongs(workload, spec.federation) else None  # one of an operator is replaced
+            objects = superlink.objects(replace(spec.complete(), made_storage_size=database_claim.made_size(workload)))
+            (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
+            if fault := database_claim.fault(rendered, workload):
+                raise ClusterError(f"{fault}.")
+            claim = cluster.get("v1", "PersistentVolumeClaim", superlink.CLAIM, spec.namespace) if workload else None
+            warnings += [word for word in [database_claim.warning(spec, claim)] if word]
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]

@@ -187,7 +187,7 @@ def stateful_set(spec: HubSpec) -> Object:
                     "spec": compact(
                         {
                             "accessModes": [spec.storage_access_mode],
-                            "resources": {"requests": {"storage": spec.storage_size}},
+                            "resources": {"requests": {"storage": spec.made_storage_size or spec.storage_size}},
                             "storageClassName": spec.storage_class,
                         }
                     ),
