@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms im
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, outputs, superlink
@@ -33,6 +34,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight import 
     output_checks,
     rehearsal,
     serverapp_pod,
+    storage_classes,
     tracking_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
@@ -100,8 +102,9 @@ class ActionModule(CertificateAction):
             (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
             if fault := database_claim.fault(rendered, workload):
                 raise ClusterError(f"{fault}.")
-            claim = cluster.get("v1", "PersistentVolumeClaim", superlink.CLAIM, spec.namespace) if workload else None
+            claim = cluster.get("v1", "PersistentVolumeClaim", superlink.CLAIM, spec.namespace)
             warnings += [word for word in [database_claim.warning(spec, claim)] if word]
+            warnings += self._class_warnings(cluster, spec) if claim is None else []
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
@@ -136,6 +139,13 @@ class ActionModule(CertificateAction):
         self.refuse_faults(hub, plan, wanted)
         warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         return (certificates.describe(plan.certificate) if plan.certificate else {}), dict(wanted.lost_sites)
+
+    @staticmethod
+    def _class_warnings(cluster: Cluster, spec: HubSpec) -> list[str]:
+        try:
+            return storage_classes.warnings(spec, cluster.list("storage.k8s.io/v1", "StorageClass"))
+        except Forbidden:  # no right that a deployment needs
+            return []
 
     def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""

@@ -101,7 +101,7 @@ def named(live: Iterable[Mapping[str, Any]], kind: str, name: str = SERVICE) -> 
 
 
 def chosen(hosts: Sequence[str], live: Live) -> str:
-    """One of several hosts that are equally good: the one that sites were told before, else the first; empty if there is none.
+    """One of several hosts that are equally good: the one that sites have already, else the first; empty if there is none.
 
     Firewalls of sites may know that one only, and nodes, of which some load balancers give the addresses (K3s), come and go.
     """

@@ -38,7 +38,7 @@ class NodePort(OutsideExposure):
         if spec.external_traffic_policy != "Local" or not self.needs_nodes(spec):
             return ""
         return (
-            "superlink_external_traffic_policy: with Local only the node that runs the SuperLink's pod answers at the node port, and sites are told "
+            "superlink_external_traffic_policy: with Local only the node that runs the SuperLink's pod answers at the node port, and sites get "
             "the address of one node, whichever that is. Set superlink_host to an address that leads to the pod's node, or remove the policy"
         )
 
