@@ -85,10 +85,10 @@ def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
     if is_switched(spec, cluster.get(_API, kind, name, spec.namespace)):
         return outputs_change(spec)
     # What is found later is as it is.
-    found = {"gateway_secret": live_certificates.mounted_secret(hub), "made_storage_size": database_claim.made_size(hub)}
+    found = replace(spec.complete(), gateway_secret=live_certificates.mounted_secret(hub), made_storage_size=database_claim.made_size(hub))
     (wanted,) = [
         one
-        for one in superlink.objects(replace(spec.complete(), **found))
+        for one in superlink.objects(found)
         if (one["apiVersion"], one["metadata"]["name"]) == (_API, name)
     ]
     live = cluster.get(_API, wanted["kind"], name, spec.namespace)
