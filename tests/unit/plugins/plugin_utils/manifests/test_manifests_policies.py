@@ -127,13 +127,33 @@ def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
     ids=["name", "ipv4", "ipv6", "networks", "proxy", "proxy-name", "proxy-networks"],
 )
 def test_the_way_to_the_superlink(changes, rule, supernode_spec):
-    site = found(specs.supernode_objects(supernode_spec(**changes)))
+    site = found(specs.supernode_objects(supernode_spec(hub_namespace="", **changes)))
     assert list(site) == ["supernode-default-deny", "supernode"]
     assert site["supernode"] == {
         "podSelector": own("supernode"),
         "policyTypes": ["Ingress", "Egress"],
         "egress": [*DNS, rule],
     }
+
+
+def test_the_way_to_the_superlink_in_the_same_cluster(supernode_spec):
+    """Plugins that see the pod behind the address of a Service, a node port or a load balancer: K3s, Calico, Cilium."""
+    here = {
+        "to": [
+            {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "fl"}},
+                "podSelector": own("superlink"),
+            }
+        ],
+        "ports": tcp(9092),
+    }
+
+    def egress(**changes):
+        return found(specs.supernode_objects(supernode_spec(hub_namespace="fl", **changes)))["supernode"]["egress"]
+
+    assert egress(superlink_address="192.0.2.10:443")[-1] == here
+    assert here not in egress(http_proxy={"address": "192.0.2.30:3128"})
+    assert here not in egress(connectivity="skupper", superlink_address="flower-superlink:9092")
 
 
 def test_nobody_calls_a_supernode_but_monitoring_its_sidecar(supernode_spec):
@@ -150,7 +170,7 @@ def test_dns_elsewhere(supernode_spec):
         {"namespace": "openshift-dns", "ports": ["5353/UDP", "5353/TCP"]},
         {"cidr": "169.254.20.10", "ports": ["53/UDP"]},
     ]
-    egress = found(specs.supernode_objects(supernode_spec(dns=places)))["supernode"]["egress"]
+    egress = found(specs.supernode_objects(supernode_spec(dns=places, hub_namespace="")))["supernode"]["egress"]
     assert [[port["port"] for port in rule["ports"]] for rule in egress] == [[53], [5353, 5353], [9092]]
     assert egress[0]["to"] == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
 
