@@ -36,6 +36,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import database_claim
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 
@@ -73,6 +74,7 @@ class ActionModule(CertificateAction):
             )
             client_ca = secret_ref(reported.ca_namespace, clients.CA)
             seen = self._look(hub, source, wanted, client_ca)
+            made_size = database_claim.made_size(seen[live_certificates.stateful_set_ref(wanted)])
             made, plan = credentials.plan(wanted, seen), source.plan(wanted, seen)
             own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
             self.refuse_faults(hub, plan, wanted)
@@ -119,6 +121,7 @@ class ActionModule(CertificateAction):
             "names": list(wanted.names),
             "ca_bundle": shown.trust,
             "secret": shown.secret,
+            "storage_size": made_size,
             "certificate": certificate,
             "trust": [certificates.describe(part) for part in certificates.split(shown.trust)],
             "certificates": [*made.certificates, *own.certificates],

@@ -18,19 +18,23 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms im
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import (
     clocks,
+    database_claim,
     metrics_checks,
     output_checks,
     rehearsal,
     serverapp_pod,
+    storage_classes,
     tracking_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
@@ -87,11 +91,20 @@ class ActionModule(CertificateAction):
             metrics_checks.require_operator(cluster, spec)
             warnings += metrics_checks.warnings(spec)
             warnings += tracking_checks.warnings(spec)
+            warnings += [word for word in [exposure.exposure_of(spec).doubt(spec)] if word]
             if spec.tracking.uri and spec.tracking.secret:
                 secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
                 if fault := tracking_checks.fault(spec, secret):
                     raise ClusterError(fault)
-            objects = superlink.objects(spec.complete())
+            workload = cluster.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace)
+            workload = workload if proof.belongs(workload, spec.federation) else None  # one of an operator is replaced
+            objects = superlink.objects(replace(spec.complete(), made_storage_size=database_claim.made_size(workload)))
+            (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
+            if fault := database_claim.fault(rendered, workload):
+                raise ClusterError(f"{fault}.")
+            claim = cluster.get("v1", "PersistentVolumeClaim", superlink.CLAIM, spec.namespace)
+            warnings += [word for word in [database_claim.warning(spec, claim)] if word]
+            warnings += self._class_warnings(cluster, spec) if claim is None else []
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
@@ -127,6 +140,13 @@ class ActionModule(CertificateAction):
         warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
         return found, dict(wanted.lost_sites)
+
+    @staticmethod
+    def _class_warnings(cluster: Cluster, spec: HubSpec) -> list[str]:
+        try:
+            return storage_classes.warnings(spec, cluster.list("storage.k8s.io/v1", "StorageClass"))
+        except Forbidden:  # no right that a deployment needs
+            return []
 
     def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""

@@ -104,6 +104,10 @@ secret:
   description: Name of the Secret with the certificate and key that the gateway serves.
   returned: success
   type: str
+storage_size:
+  description: The size with which the volume of the SuperLink's database was made, which its StatefulSet keeps. Empty if there is none yet.
+  returned: success
+  type: str
 names:
   description: Names that a certificate for the gateway must cover.
   returned: success

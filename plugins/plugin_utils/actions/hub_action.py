@@ -11,17 +11,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..base.addresses import is_address, split_address
 from ..base.errors import ClusterError
 from ..base.ports import FLEET_PORT
 from ..base.values import boolean, text
 from ..hub import gateway_names, live_certificates, plan_checks
 from ..hub.sources.choice import choose
-from ..hub.sources.interface import Plan, Source
+from ..hub.sources.interface import BUILTIN, Plan, Source
 from ..hub.wanted import Wanted
 from ..kube.client import Cluster
 from ..ledger import access
 from ..ledger.store import Ledger
-from ..manifests import exposure, skupper, superlink
+from ..manifests import exposure, federation, skupper, superlink
 from ..manifests.exposures.base_exposure import SERVICE
 from ..preflight import denial_checks
 from ..reach.site import named
@@ -40,6 +41,7 @@ class CertificateAction(ClusterAction):
             return exposure.address(spec)
         kinds = (("v1", "Service"), *exposure.exposure_of(spec).reads)
         live = [hub.get(version, kind, SERVICE, spec.namespace) for version, kind in kinds]
+        live.append(hub.get("v1", "ConfigMap", federation.NAME, spec.namespace))
         if exposure.needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         known = [item for item in live if item]
@@ -79,7 +81,7 @@ class CertificateAction(ClusterAction):
             federation=spec.federation,
             namespace=spec.namespace,
             ca_namespace=params["ca_namespace"],
-            names=replace(spec, superlink_address=address).names_of_certificate([*needed, *kept]),
+            names=replace(spec, superlink_address=address).names_of_certificate([*needed, *kept, *self._told_names(hub, spec)]),
             lifetime=datetime.timedelta(days=spec.certificate_days),
             ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
             needed=needed,
@@ -148,6 +150,19 @@ class CertificateAction(ClusterAction):
                 "this variable of the host is corrected in the inventory."
             ) from error
         return bool(connected_by(SKUPPER, {site: way}, [site]))
+
+    @staticmethod
+    def _told_names(hub: Cluster, spec: HubSpec) -> list[str]:
+        """Names by which sites know the gateway until they learn another address; none where those who sign may not know them.
+
+        A run reaches them one after the other, and those with a bundle much later. Until then they connect to the old address if it still
+        leads here. The names stay in the certificate until it is renewed.
+        """
+        if spec.certificates_source != BUILTIN:
+            return []
+        published = (hub.get("v1", "ConfigMap", federation.NAME, spec.namespace) or {}).get("data") or {}
+        address = text(published.get("address"))
+        return [name for name in (split_address(address)[0] if is_address(address) else "", text(published.get("server_name"))) if name]
 
     @staticmethod
     def _served_names(hub: Cluster, spec: HubSpec) -> list[str]:

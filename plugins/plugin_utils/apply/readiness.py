@@ -242,7 +242,11 @@ def service(obj: Object) -> State:
         "ingress"
     ):
         return READY
-    return State(False, "the load balancer has no address")
+    return State(
+        False,
+        "the load balancer has no address. A cloud, or a controller in the cluster such as MetalLB, must assign one; without either, use "
+        "another type of Service",
+    )
 
 
 def crd(obj: Object) -> State:

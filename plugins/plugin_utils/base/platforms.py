@@ -4,7 +4,7 @@
 
 """What differs between Kubernetes and OpenShift, as values of variables. Pure.
 
-A variable with the value C(auto), or a list of peers that is Kubernetes' own, is left to the platform. What a user sets stays.
+A variable with the value C(auto), or a list of peers that is the roles' default, is left to the platform. What a user sets stays.
 
 Sources: OpenShift documentation, «Managing security context constraints» (restricted-v2: user, fsGroup and SELinux labels come from the
 namespace's ranges, and every other one is refused), «DNS Operator» (pods of DaemonSet dns-default, port 5353), «Enabling monitoring for
@@ -28,6 +28,12 @@ USER = 49999  # of Flower's images
 KUBE_DNS: list[dict[str, Any]] = [
     {"namespace": "kube-system", "pod_selector": {"k8s-app": "kube-dns"}, "ports": ["53/UDP", "53/TCP"]}
 ]
+# Caches on the nodes, which answer pods where there are any: kubespray, and GKE unless it is switched off. They listen on a link-local
+# address, as DNS of some clouds does (Cloud DNS for GKE: 169.254.169.254), or, where Cilium redirects, in pods.
+NODE_DNS: list[dict[str, Any]] = [
+    {"namespace": "kube-system", "pod_selector": {"k8s-app": "node-local-dns"}, "ports": ["53/UDP", "53/TCP"]},
+    {"cidr": "169.254.0.0/16", "ports": ["53/UDP", "53/TCP"]},
+]
 OPENSHIFT_DNS: list[dict[str, Any]] = [
     {
         "namespace": "openshift-dns",
@@ -43,7 +49,7 @@ _VALUES: dict[str, dict[str, Any]] = {
         "run_as_group": USER,
         "fs_group": USER,
         "exposure": "load_balancer",
-        "dns": KUBE_DNS,
+        "dns": [*KUBE_DNS, *NODE_DNS],
         "monitoring_namespaces": [],
     },
     OPENSHIFT: {
@@ -55,8 +61,8 @@ _VALUES: dict[str, dict[str, Any]] = {
         "monitoring_namespaces": [USER_MONITORING],
     },
 }
-# Lists that are left to the platform where they are Kubernetes' own, since their items are checked one by one.
-_LISTS = ("dns", "monitoring_namespaces")
+# Lists that are left to the platform where they are the roles' defaults, since their items are checked one by one.
+_OPEN: dict[str, list[dict[str, Any]]] = {"dns": KUBE_DNS, "monitoring_namespaces": []}
 
 
 def of_groups(groups: Iterable[str]) -> str:
@@ -77,6 +83,4 @@ def settled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_open(name: str, value: Any) -> bool:
-    if name in _LISTS:
-        return bool(value == _VALUES[KUBERNETES][name])
-    return bool(value == AUTO)
+    return bool(value == _OPEN.get(name, AUTO))

@@ -86,6 +86,7 @@ def configuration(spec: HubSpec) -> str:
     lines += [
         "frontend fleet",
         f"  bind :{FLEET_PORT} proto h1{tls}",
+        "  option dontlognull",  # health checks of load balancers connect and send nothing, every few seconds from each node
         # The frontend counts all connections, and this rule applies to those that come when there are too many: the others go on. It is
         # evaluated after the handshake, so that the answer is a 503.
         f"  tcp-request session set-var(sess.over) bool(true) if {{ fe_conn gt {limit} }}",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.values import Object, compact
+from ..spec.fields import merge_env
 from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
 from . import patches
@@ -78,6 +79,34 @@ def flower_env(spec: FlowerSpec, home: str) -> list[Object]:
     if spec.time_zone:
         env.append({"name": "TZ", "value": spec.time_zone})
     return env
+
+
+def past_proxy(env: list[Object], *urls: str) -> list[Object]:
+    """The environment of a container that reaches its own peers even if it has an HTTP proxy, which users set for what apps download.
+
+    Flower's client asks the proxy for every host, localhost included, that C(NO_PROXY) does not have (httpx, C(trust_env)). The proxy
+    does not know these. C(no_proxy) is preferred to C(NO_PROXY), so each one that is set gets them; a value from elsewhere stays as it is.
+
+    Args:
+        urls: C(scheme://host) of the peers.
+    """
+    set_ones = {entry["name"].lower() for entry in env if entry.get("value") != ""}
+    hosts = [host for scheme, host in (url.split("://") for url in urls) if set_ones & {f"{scheme}_proxy", "all_proxy"}]
+    if not hosts:
+        return env
+    if "no_proxy" not in set_ones:
+        return merge_env(env, [{"name": "NO_PROXY", "value": ",".join(hosts)}])
+    return [
+        {**entry, "value": _with_hosts(entry["value"], hosts)} if entry["name"].lower() == "no_proxy" and entry.get("value") else entry
+        for entry in env
+    ]
+
+
+def _with_hosts(given: str, hosts: Iterable[str]) -> str:
+    """A value of C(NO_PROXY) that has some hosts."""
+    known = [entry.strip() for entry in given.split(",")]
+    missing = [host for host in hosts if not any(entry in ("*", host) or (entry[:1] == "." and host.endswith(entry)) for entry in known)]
+    return ",".join([given, *missing])
 
 
 def grpc_probes(port: int, *, failures: int) -> Object:

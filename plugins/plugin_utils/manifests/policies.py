@@ -106,7 +106,7 @@ def supernode_objects(spec: SiteSpec) -> list[Object]:
         ingress = [_rule("from", [{"pod_selector": own_pods(spec.federation, CLIENTAPP)}], door), *ingress]
         runtime = _rule("to", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], door)
         apps, more = [_policy(spec, CLIENTAPP, ingress=[], egress=[*names, runtime, *more])], []
-    egress = [*names, _superlink(spec), *more]
+    egress = [*names, _superlink(spec), *_superlink_here(spec), *more]
     return [*default_deny(spec, SUPERNODE), _policy(spec, SUPERNODE, ingress=ingress, egress=egress), *apps]
 
 
@@ -328,6 +328,14 @@ def _tracking(spec: HubSpec) -> list[Object]:
         # A Service's port is translated before the policy of the receiving pod looks, and it is not known here.
         return [_rule("to", [{"namespace": namespace}], [])]
     return [_rule("to", [], [_port(port)])]  # the addresses of a name are not known here
+
+
+def _superlink_here(spec: SiteSpec) -> list[Object]:
+    """The rule for the SuperLink's pod, where the site is in the hub's cluster: many plugins see that and not the address, which is translated."""
+    if spec.connectivity == SKUPPER or spec.has_proxy or not spec.hub_namespace:
+        return []
+    pod = {"namespace": spec.hub_namespace, "pod_selector": own_pods(spec.federation, SUPERLINK)}
+    return [_rule("to", [pod], [_port(FLEET_PORT)])]
 
 
 def _superlink(spec: SiteSpec) -> Object:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..base.ports import SUPEREXEC_HEALTH_PORT
 from ..base.values import Object, compact
@@ -14,7 +14,16 @@ from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
 from ..spec.pool_spec import PoolSpec
 from . import datasets
-from .pod import container_security_context, flower_env, grpc_probes, image, mount, scratch_volume, secret_volume
+from .pod import (
+    container_security_context,
+    flower_env,
+    grpc_probes,
+    image,
+    mount,
+    past_proxy,
+    scratch_volume,
+    secret_volume,
+)
 
 NAME = "superexec"  # of the container
 SECRET = "supernode-superexec"
@@ -23,7 +32,7 @@ SECRET = "supernode-superexec"
 def container(
     spec: FlowerSpec,
     pods: PodsSpec,
-    runtime: Iterable[str],
+    runtime: Sequence[str],
     *,
     env: Iterable[Object] = (),
     mounts: Iterable[Object] = (),
@@ -33,7 +42,7 @@ def container(
 
     Args:
         pods: its settings.
-        runtime: arguments with the address of the Runtime API, and how it is trusted.
+        runtime: arguments with the address of the Runtime API, the first of which is its option, and how it is trusted.
         env: variables that these arguments refer to.
         mounts: what they need besides.
         failures: failed liveness checks before it is restarted.
@@ -45,6 +54,8 @@ def container(
     ]  # fmt: skip
     if pods.runtime_dependency_installation:
         args.append("--allow-runtime-dependency-installation")
+    peer = f"{'http' if '--insecure' in runtime else 'https'}://{runtime[1].rpartition(':')[0]}"
+    made = merge_env(env, flower_env(spec, "/tmp"), datasets.env(pods), pods.gpu.env(), pods.env)
     return compact(
         {
             "name": NAME,
@@ -52,7 +63,7 @@ def container(
             "imagePullPolicy": spec.image_pull_policy,
             "args": args + pods.extra_args,
             "lifecycle": pods.lifecycle,
-            "env": merge_env(env, flower_env(spec, "/tmp"), datasets.env(pods), pods.gpu.env(), pods.env),
+            "env": past_proxy(made, peer),
             "resources": pods.gpu.added_to(pods.resources),
             "securityContext": container_security_context(),
             **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=failures),

@@ -36,6 +36,7 @@ from .pod import (
     grpc_probes,
     image,
     mount,
+    past_proxy,
     pod_template,
     scratch_volume,
     secret_volume,
@@ -130,6 +131,8 @@ def superlink_container(spec: HubSpec) -> Object:
     computes = not spec.is_process
     mounts += ([*outputs.mounts(spec), *tracking.mounts(spec)] if computes else []) + spec.pods.volume_mounts
     env = [*outputs.env(spec), *tracking.env(spec)] if computes else []
+    # The command line calls the SuperLink, and the ServerApps that it starts do.
+    peers = ["https://localhost", *(["https://127.0.0.1"] if computes else [])]
     return compact(
         {
             "name": NAME,
@@ -137,7 +140,7 @@ def superlink_container(spec: HubSpec) -> Object:
             "imagePullPolicy": spec.image_pull_policy,
             "args": arguments(spec),
             "lifecycle": spec.pods.lifecycle,
-            "env": merge_env(flower_env(spec, "/flwr"), env, spec.pods.env),
+            "env": past_proxy(merge_env(flower_env(spec, "/flwr"), env, spec.pods.env), *peers),
             "resources": spec.pods.resources,
             "securityContext": container_security_context(),
             **grpc_probes(HEALTH_PORT, failures=6),
@@ -184,7 +187,7 @@ def stateful_set(spec: HubSpec) -> Object:
                     "spec": compact(
                         {
                             "accessModes": [spec.storage_access_mode],
-                            "resources": {"requests": {"storage": spec.storage_size}},
+                            "resources": {"requests": {"storage": spec.made_storage_size or spec.storage_size}},
                             "storageClassName": spec.storage_class,
                         }
                     ),

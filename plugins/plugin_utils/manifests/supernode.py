@@ -29,6 +29,7 @@ from .pod import (
     grpc_probes,
     image,
     mount,
+    past_proxy,
     pod_template,
     scratch_volume,
     secret_volume,
@@ -336,21 +337,24 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
     args += pool.extra_args
     if not pool.is_process:
         mounts += superexec.compute_mounts(pool)
+    # The sidecar, and itself for the ClientApps that it starts.
+    peers = [*(["https://localhost"] if spec.has_sidecar else []), *([] if pool.is_process else ["http://127.0.0.1"])]
+    # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).
+    env = merge_env(
+        [key_env],
+        expanded.env,
+        flower_env(spec, "/tmp"),
+        [] if pool.is_process else [*datasets.env(pool), *pool.gpu.env()],
+        pool.env,
+    )
     return compact(
         {
             "name": NAME,
             "image": image(spec, "supernode", pool.image),
             "imagePullPolicy": spec.image_pull_policy,
             "args": args,
-            # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).
             "lifecycle": pool.lifecycle,
-            "env": merge_env(
-                [key_env],
-                expanded.env,
-                flower_env(spec, "/tmp"),
-                [] if pool.is_process else [*datasets.env(pool), *pool.gpu.env()],
-                pool.env,
-            ),
+            "env": past_proxy(env, *peers),
             "ports": [{"name": "health", "containerPort": HEALTH_PORT}],
             "resources": pool.resources if pool.is_process else pool.gpu.added_to(pool.resources),
             "securityContext": container_security_context(),

@@ -4,26 +4,28 @@
 
 """Whether the pod of ServerApps can be replaced now, for example by one with another image: that fails active runs at once.
 
-Others go on: a run outlives a restart of the SuperLink and of SuperNodes.
+With subprocess isolation it is the SuperLink's. Others go on: a run outlives a restart of the SuperLink and of SuperNodes.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from ..apply.compare import differing_parts
 from ..base.errors import ClusterError
 from ..flower import runs
 from ..flower.cli import FlowerCLI
+from ..hub import live_certificates
 from ..kube.api_errors import ApiError
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..manifests import outputs, serverapp, superlink, tracking
 from ..marks import proof
 from ..rotation import conditions
 from ..spec.hub_spec import HubSpec
-from . import rehearsal
+from . import database_claim, rehearsal
 
 _API = "apps/v1"
 _DEPLOYMENT, _STATEFUL_SET = "Deployment", "StatefulSet"
@@ -76,19 +78,24 @@ def require(cluster: Cluster, spec: HubSpec, *, check: bool = False) -> list[str
 
 
 def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
+    hub = cluster.get(_API, _STATEFUL_SET, superlink.NAME, spec.namespace)
+    if _stays(hub, spec) and (before := isolation(hub)) not in ("", spec.isolation):
+        return isolation_change(before, spec.isolation)
     kind, name = replaced(spec)
     if is_switched(spec, cluster.get(_API, kind, name, spec.namespace)):
         return outputs_change(spec)
+    # What is found later is as it is.
+    found = replace(spec.complete(), gateway_secret=live_certificates.mounted_secret(hub), made_storage_size=database_claim.made_size(hub))
     (wanted,) = [
         one
-        for one in superlink.objects(spec.complete())
+        for one in superlink.objects(found)
         if (one["apiVersion"], one["metadata"]["name"]) == (_API, name)
     ]
     live = cluster.get(_API, wanted["kind"], name, spec.namespace)
     if is_tracking_changed(spec, wanted, live):
         return TRACKING
-    if spec.is_process and _stays(live, spec) and (parts := _changed_parts(cluster, wanted, live)):
-        return template_change(parts)
+    if _stays(live, spec) and (parts := _changed_parts(cluster, wanted, live)):
+        return template_change(spec, parts)
     return None
 
 
@@ -176,11 +183,26 @@ def fault(change: Change, listed: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def template_change(parts: Sequence[str]) -> Change:
-    """Other fields of the pod."""
+def isolation(superlink_workload: Mapping[str, Any]) -> str:
+    """That of a live SuperLink; empty where its arguments do not say."""
+    containers = superlink_workload["spec"]["template"]["spec"]["containers"]
+    args = [text for one in containers if one["name"] == superlink.NAME for text in one.get("args") or []]
+    return next((value for option, value in itertools.pairwise(args) if option == "--isolation"), "")
+
+
+def isolation_change(before: str, after: str) -> Change:
+    """ServerApps are going to run in another pod."""
     return Change(
-        f"the pod of ServerApps is replaced by one with another {', '.join(parts)} (variables of the hub: superlink_serverapp_*, superlink_image, "
-        "flower_app_image, flower_version)",
+        f"superlink_isolation: ServerApps run with {before}, and the pod that they are in goes with {after}",
+        f"leave superlink_isolation: {before} for now. -e flower_serverapp_force=true fails them",
+    )
+
+
+def template_change(spec: HubSpec, parts: Sequence[str]) -> Change:
+    """Other fields of the pod."""
+    whose, own = ("", "superlink_serverapp_*, superlink_image, flower_app_image") if spec.is_process else (" (the SuperLink's)", "superlink_*")
+    return Change(
+        f"the pod of ServerApps{whose} is replaced by one with another {', '.join(parts)} (variables of the hub: {own}, flower_version)",
         "leave these as they are for now. federated.flower.upgrade waits for runs; -e flower_serverapp_force=true fails them",
     )
 

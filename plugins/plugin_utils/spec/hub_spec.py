@@ -58,6 +58,7 @@ class HubSpec(FlowerSpec, OcmUse):
     """The hub.
 
     Attributes:
+        made_storage_size: that with which the volume of the database was made, found by the action C(certificates).
         outputs_claim: an existing claim for outputs; empty for one that is created.
         outputs_min_free: quantity; with less room than that, no run is submitted.
         tracking: server to which ServerApps report, and C(tracking_credentials) the names of the credentials for it that are in variables.
@@ -68,6 +69,7 @@ class HubSpec(FlowerSpec, OcmUse):
     pods: PodsSpec = field(default_factory=PodsSpec)
     serverapp: PodsSpec = field(default_factory=PodsSpec)
     storage_size: Text = ""
+    made_storage_size: Text = ""
     storage_class: Text = ""
     storage_access_mode: Text = "ReadWriteOnce"
     outputs_enabled: Flag = False

@@ -28,6 +28,8 @@ Table = dict[Pair, set[Port]]
 PORTS: list[Port] = [(port, "TCP") for port in (53, 443, 8000, 8404, 8990, 8991, 9091, 9092)] + [(53, "UDP")]
 DNS = {(53, "TCP"), (53, "UDP")}
 OUTSIDE = {"IP": "203.0.113.7"}
+CACHE = {"k8s-app": "node-local-dns"}
+NAMES = dict.fromkeys(("dns", "cache", "cache of the node"), DNS)
 DIRECTIONS = ("Ingress", "Egress")
 
 
@@ -174,6 +176,9 @@ def strangers(fed, context: str) -> dict[str, dict[str, Any]]:
     return {
         "stranger": placed(fed, context, fed.namespace, {"app": "stranger"}),
         "elsewhere": placed(fed, context, "default", {"k8s-app": "kube-dns"}),  # passes for a DNS server
+        "cache elsewhere": placed(fed, context, "default", CACHE),
+        "cache": placed(fed, context, "kube-system", CACHE),
+        "cache of the node": {"IP": "169.254.20.10"},
         "system": placed(fed, context, "kube-system", {"app": "stranger"}),
         "monitoring": placed(fed, context, "monitoring", {"app": "prometheus"}),
         "dns": live(fed, context, dns),
@@ -197,8 +202,8 @@ def hub(fed) -> Scene:
         policies_of(fed, "hub"),
         peers,
         calls={
-            "superlink": {"dns": DNS},
-            "serverapp": {"dns": DNS, "superlink": {(9091, "TCP")}},
+            "superlink": dict(NAMES),
+            "serverapp": {**NAMES, "superlink": {(9091, "TCP")}},
             "stranger": {},
             "in the CA's": {},
         },
@@ -220,19 +225,23 @@ def site(fed) -> Scene:
     published = fed.hub.get("v1", "ConfigMap", "flower-federation", fed.namespace)["data"]["address"]
     address, _colon, port = published.rpartition(":")
     first, second = fed.pods("site-a").values()
+    (superlink,) = fed.pods("hub", name="superlink").values()
     peers = {
         "supernode": live(fed, "site-a", first),
         "another supernode": live(fed, "site-a", second),
         "the hub": {"IP": address},
+        # As if this were the hub's cluster.
+        "the hub's pod": placed(fed, "site-a", fed.namespace, superlink["metadata"]["labels"]),
+        "a pod elsewhere": placed(fed, "site-a", "default", superlink["metadata"]["labels"]),
         **strangers(fed, "site-a"),
     }
-    way = {"dns": DNS, "the hub": {(int(port), "TCP")}}
+    way = {**NAMES, "the hub": {(int(port), "TCP")}, "the hub's pod": {(9092, "TCP")}}
     metrics = {"monitoring": {(8404, "TCP")}}
     return Scene(
         policies_of(fed, "site-a"),
         peers,
-        calls={"supernode": way, "another supernode": way, "stranger": {}},
-        called={"supernode": metrics, "another supernode": metrics, "stranger": {}},
+        calls={"supernode": way, "another supernode": way, "stranger": {}, "the hub's pod": {}},
+        called={"supernode": metrics, "another supernode": metrics, "stranger": {}, "the hub's pod": {}},
         ports=[*PORTS, (int(port), "TCP")],
     )
 
@@ -292,7 +301,7 @@ def loosened(policies: Policies) -> Iterator[tuple[dict[str, Any], str, str, Pol
 
 def alone(scene: Scene) -> Scene:
     """The same in someone else's namespace: nothing closes pods but the policies made for them."""
-    closed = ("stranger", "in the CA's")
+    closed = ("stranger", "in the CA's", "the hub's pod")
     return replace(
         scene,
         policies=[policy for policy in scene.policies if not default_deny(policy)],

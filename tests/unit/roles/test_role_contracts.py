@@ -115,7 +115,7 @@ def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
     variables = yaml_file("roles", role, "vars", "main.yml")
     spec = variables[f"__{role}_spec"]
     found_by_tasks = {
-        "cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names", "skupper", "hub",
+        "cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names", "made_storage_size", "skupper", "hub",
     }  # fmt: skip
     renamed = {"superlink_address": "superlink_address"} if role == "superlink" else {}
     for key, expression in spec.items():

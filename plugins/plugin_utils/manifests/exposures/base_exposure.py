@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ...base.addresses import is_ip
-from ...base.values import Object
+from ...base.addresses import is_address, is_ip, split_address
+from ...base.values import Object, text
 from ...spec.hub_spec import HubSpec
+from .. import federation
 
 SERVICE = "superlink"
 ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
@@ -38,7 +39,7 @@ class Exposure:
         service_type: type of the Service.
         options: options that have an effect with this exposure, and with few others.
         passes_tls: whether something in front of the gateway finds it by the name in the TLS handshake.
-        reads: apiVersion and kind of what C(address) reads besides the Service, all with the name C(superlink).
+        reads: apiVersion and kind of what C(address) reads besides the Service and what is published, all with the name C(superlink).
     """
 
     name = "cluster_ip"
@@ -79,6 +80,10 @@ class Exposure:
     def add_faults(self, given: Mapping[str, Any], faults: Faults) -> None:
         """Faults in the hub's variables of this exposure only."""
 
+    def doubt(self, spec: HubSpec) -> str:
+        """Why sites may not reach the address, a sentence; empty if nothing is known against it."""
+        return ""
+
 
 class OutsideExposure(Exposure):
     """An exposure whose Service has a port outside of the cluster."""
@@ -90,9 +95,19 @@ class OutsideExposure(Exposure):
         return {"externalTrafficPolicy": spec.external_traffic_policy}
 
 
-def named(live: Iterable[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
-    """The live object of a kind with the gateway's name; empty if there is none."""
-    return next((one for one in live if one.get("kind") == kind and one["metadata"]["name"] == SERVICE), {})
+def named(live: Iterable[Mapping[str, Any]], kind: str, name: str = SERVICE) -> Mapping[str, Any]:
+    """The live object of a kind with a name, the gateway's by default; empty if there is none."""
+    return next((one for one in live if one.get("kind") == kind and one["metadata"]["name"] == name), {})
+
+
+def chosen(hosts: Sequence[str], live: Live) -> str:
+    """One of several hosts that are equally good: the one that sites have already, else the first; empty if there is none.
+
+    Firewalls of sites may know that one only, and nodes, of which some load balancers give the addresses (K3s), come and go.
+    """
+    published = text((named(live, "ConfigMap", federation.NAME).get("data") or {}).get("address"))
+    told = split_address(published)[0] if is_address(published) else ""
+    return told if told in hosts else next(iter(hosts), "")
 
 
 def join(host: str, port: int | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...base.addresses import network
 from ...spec.hub_spec import HubSpec
-from .base_exposure import Live, OutsideExposure, join, named
+from .base_exposure import Live, OutsideExposure, chosen, join, named
 
 
 class LoadBalancer(OutsideExposure):
@@ -29,10 +29,8 @@ class LoadBalancer(OutsideExposure):
         }
 
     def address(self, spec: HubSpec, live: Live) -> str:
-        """See C(Exposure). The first address that the load balancer got."""
+        """See C(Exposure). One of the addresses that the load balancer got."""
         status = (named(live, "Service").get("status") or {}).get("loadBalancer") or {}
-        for entry in status.get("ingress") or []:
-            given = entry.get("hostname") or entry.get("ip")
-            if given:
-                return join(spec.host or given, spec.port)
-        return ""
+        given = [entry.get("hostname") or entry.get("ip") or "" for entry in status.get("ingress") or []]
+        host = chosen([*filter(None, given)], live)
+        return join(spec.host or host, spec.port) if host else ""

@@ -6,12 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from ...base.values import text
 from ...spec.hub_spec import HubSpec
-from .base_exposure import Live, OutsideExposure, join, named
+from .base_exposure import Live, OutsideExposure, chosen, join, named
 
 
 class NodePort(OutsideExposure):
@@ -21,7 +18,7 @@ class NodePort(OutsideExposure):
     service_type = "NodePort"
 
     def address(self, spec: HubSpec, live: Live) -> str:
-        """See C(Exposure). External addresses of nodes are preferred, then internal ones; the first node by name."""
+        """See C(Exposure). External addresses of nodes are preferred, then internal ones; nodes by name."""
         node_port = spec.node_port
         for entry in (named(live, "Service").get("spec") or {}).get("ports") or []:
             if entry.get("name") == "fleet":
@@ -36,12 +33,18 @@ class NodePort(OutsideExposure):
         """See C(Exposure)."""
         return not spec.superlink_address and not spec.host
 
+    def doubt(self, spec: HubSpec) -> str:
+        """See C(Exposure)."""
+        if spec.external_traffic_policy != "Local" or not self.needs_nodes(spec):
+            return ""
+        return (
+            "superlink_external_traffic_policy: with Local only the node that runs the SuperLink's pod answers at the node port, and sites get "
+            "the address of one node, whichever that is. Set superlink_host to an address that leads to the pod's node, or remove the policy"
+        )
 
-def _node_address(live: Iterable[Mapping[str, Any]]) -> str:
+
+def _node_address(live: Live) -> str:
     nodes = sorted((one for one in live if one.get("kind") == "Node"), key=lambda one: one["metadata"]["name"])
-    for wanted in ("ExternalIP", "InternalIP"):
-        for node in nodes:
-            for entry in (node.get("status") or {}).get("addresses") or []:
-                if entry.get("type") == wanted:
-                    return text(entry.get("address"))
-    return ""
+    addresses = [entry for node in nodes for entry in (node.get("status") or {}).get("addresses") or []]
+    kinds = ("ExternalIP", "InternalIP")
+    return chosen([text(entry.get("address")) for kind in kinds for entry in addresses if entry.get("type") == kind], live)

@@ -105,6 +105,21 @@ def test_sites_that_a_router_would_not_lead_to_the_gateway_stop_the_run(parsed_h
     assert named.name_variable == "superlink_host"
 
 
+@pytest.mark.parametrize(("source", "stays"), [("builtin", True), ("cert_manager", False), ("existing", False)])
+def test_sites_that_have_the_old_address_still_verify_the_gateway(parsed_hub: Any, source: str, stays: bool) -> None:
+    """A bundle is applied days after the run that made it."""
+
+    class Published(Hub):
+        def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
+            return {"data": {"address": "old.example:9092", "server_name": "gateway.example"}} if name == "flower-federation" else None
+
+    for hub, told in ((Published(), {"old.example", "gateway.example"} if stays else set()), (Hub(), set())):
+        params = {"spec": parsed_hub(superlink_address="", certificates_source=source), "ca_namespace": "flower-ca", "sites": []}
+        found = Action().wanted(hub, params, "hub.example:9092", [])
+        assert {"old.example", "gateway.example"} & set(found.names) == told
+        assert "hub.example" in found.names and found.needed == {"hub.example": "sites"}
+
+
 def test_whether_a_site_is_in_the_network() -> None:
     action = Action(
         inside={"flower_connectivity": "skupper"},

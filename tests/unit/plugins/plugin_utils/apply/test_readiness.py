@@ -98,7 +98,11 @@ STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", mes
             "the job has failed: BackoffLimitExceeded",
         ),
         (obj("v1", "Service", {"type": "ClusterIP"}), ""),
-        (obj("v1", "Service", {"type": "LoadBalancer"}, loadBalancer={}), "the load balancer has no address"),
+        (
+            obj("v1", "Service", {"type": "LoadBalancer"}, loadBalancer={}),
+            "the load balancer has no address. A cloud, or a controller in the cluster such as MetalLB, must assign one; without either, use "
+            "another type of Service",
+        ),
         (obj("v1", "Service", {"type": "LoadBalancer"}, loadBalancer={"ingress": [{"ip": "1.2.3.4"}]}), ""),
         (obj("v1", "Namespace", phase="Active"), ""),
         (obj("v1", "Namespace", phase="Terminating"), "it is Terminating"),

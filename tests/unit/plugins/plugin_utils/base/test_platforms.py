@@ -57,7 +57,8 @@ def test_openshift_chooses_users_dns_monitoring_and_exposure(found_later: bool) 
 def test_kubernetes_is_the_default(platform: str) -> None:
     for spec in (HubSpec.parse({**OPEN, "platform": platform}), HubSpec.parse(OPEN).on("kubernetes")):
         assert [getattr(spec, name) for name in IDS] == [49999, 49999, 49999]
-        assert (spec.exposure, spec.dns, spec.monitoring_namespaces) == ("load_balancer", platforms.KUBE_DNS, [])
+        assert (spec.exposure, spec.monitoring_namespaces) == ("load_balancer", [])
+        assert sorted(map(str, spec.dns)) == sorted(map(str, [*platforms.KUBE_DNS, *platforms.NODE_DNS]))
 
 
 def test_what_a_user_sets_stays() -> None:
@@ -89,6 +90,15 @@ def test_no_pod_of_openshift_has_a_user_of_its_own() -> None:
         contexts = [pod["securityContext"], *(container["securityContext"] for container in one)]
         assert not any({"runAsUser", "runAsGroup", "fsGroup", "seLinuxOptions"} & set(context) for context in contexts)
     assert {item["kind"] for item in objects} & {"SecurityContextConstraints"} == set()
+
+
+def test_policies_know_caches_on_nodes() -> None:
+    """Pods of GKE and kubespray ask these and no pod of kube-dns."""
+    site = SiteSpec.parse({**OPEN, "pools": [{"name": "cpu"}]}).complete()
+    peers = [rule["to"] for rule in policies.egress_rules(site.dns)]
+    assert [{"ipBlock": {"cidr": "169.254.0.0/16"}}] in peers
+    assert [one["podSelector"]["matchLabels"]["k8s-app"] for (one,) in peers if "podSelector" in one] == ["kube-dns", "node-local-dns"]
+    assert {rule["ports"][0]["port"] for rule in policies.egress_rules(site.dns)} == {53}
 
 
 def test_policies_know_the_dns_of_openshift() -> None:

@@ -148,7 +148,7 @@ def test_only_client_apps_may_call_supernodes_and_only_at_their_door(spec):
     assert ingress["ports"] == [{"port": 9095, "protocol": "TCP"}]
     assert ingress["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/name"] == "clientapp"
     assert app["policyTypes"] == ["Ingress", "Egress"] and "ingress" not in app
-    assert [rule["ports"][0]["port"] for rule in app["egress"]] == [53, 9095, 443]
+    assert [rule["ports"][0]["port"] for rule in app["egress"]] == [53, 53, 53, 9095, 443]
     assert "198.51.100.0/24" not in str(node)
 
 

@@ -11,15 +11,22 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
 
-DNS = {
-    "to": [
+_DNS_PORTS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
+DNS = [
+    {"to": [{"ipBlock": {"cidr": "169.254.0.0/16"}}], "ports": _DNS_PORTS},
+    *[
         {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
-            "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
+            "to": [
+                {
+                    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+                    "podSelector": {"matchLabels": {"k8s-app": app}},
+                }
+            ],
+            "ports": _DNS_PORTS,
         }
+        for app in ("kube-dns", "node-local-dns")
     ],
-    "ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}],
-}
+]
 STORE = {"cidr": "192.0.2.0/24", "except": ["192.0.2.1"], "ports": ["443", "9000-9010/UDP"]}
 STORE_RULE = {
     "to": [{"ipBlock": {"cidr": "192.0.2.0/24", "except": ["192.0.2.1/32"]}}],
@@ -49,12 +56,12 @@ def test_hub(superlink_spec):
         "podSelector": own("superlink"),
         "policyTypes": ["Ingress", "Egress"],
         "ingress": [{"ports": tcp(9092)}, {"from": [{"podSelector": own("serverapp")}], "ports": tcp(9091)}],
-        "egress": [DNS],
+        "egress": DNS,
     }
     assert hub["serverapp"] == {
         "podSelector": own("serverapp"),
         "policyTypes": ["Ingress", "Egress"],
-        "egress": [DNS, {"to": [{"podSelector": own("superlink")}], "ports": tcp(9091)}],
+        "egress": [*DNS, {"to": [{"podSelector": own("superlink")}], "ports": tcp(9091)}],
     }
 
 
@@ -78,14 +85,14 @@ def test_hub_with_sources_monitoring_and_a_registry(superlink_spec):
         "ports": tcp(8404),
     }
     assert hub["serverapp"]["egress"][-1] == STORE_RULE
-    assert hub["superlink"]["egress"] == [DNS]
+    assert hub["superlink"]["egress"] == DNS
 
 
 def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
     hub = found(render.superlink_objects(superlink_spec(isolation="subprocess", serverapp_egress=[STORE])))
     assert list(hub) == ["superlink-default-deny", "superlink"]
     assert hub["superlink"]["ingress"] == [{"ports": tcp(9092)}]
-    assert hub["superlink"]["egress"] == [DNS, STORE_RULE]
+    assert hub["superlink"]["egress"] == [*DNS, STORE_RULE]
 
 
 @pytest.mark.parametrize(
@@ -120,13 +127,33 @@ def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
     ids=["name", "ipv4", "ipv6", "networks", "proxy", "proxy-name", "proxy-networks"],
 )
 def test_the_way_to_the_superlink(changes, rule, supernode_spec):
-    site = found(specs.supernode_objects(supernode_spec(**changes)))
+    site = found(specs.supernode_objects(supernode_spec(hub_namespace="", **changes)))
     assert list(site) == ["supernode-default-deny", "supernode"]
     assert site["supernode"] == {
         "podSelector": own("supernode"),
         "policyTypes": ["Ingress", "Egress"],
-        "egress": [DNS, rule],
+        "egress": [*DNS, rule],
     }
+
+
+def test_the_way_to_the_superlink_in_the_same_cluster(supernode_spec):
+    """Plugins that see the pod behind the address of a Service, a node port or a load balancer: K3s, Calico, Cilium."""
+    here = {
+        "to": [
+            {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "fl"}},
+                "podSelector": own("superlink"),
+            }
+        ],
+        "ports": tcp(9092),
+    }
+
+    def egress(**changes):
+        return found(specs.supernode_objects(supernode_spec(hub_namespace="fl", **changes)))["supernode"]["egress"]
+
+    assert egress(superlink_address="192.0.2.10:443")[-1] == here
+    assert here not in egress(http_proxy={"address": "192.0.2.30:3128"})
+    assert here not in egress(connectivity="skupper", superlink_address="flower-superlink:9092")
 
 
 def test_nobody_calls_a_supernode_but_monitoring_its_sidecar(supernode_spec):
@@ -143,7 +170,7 @@ def test_dns_elsewhere(supernode_spec):
         {"namespace": "openshift-dns", "ports": ["5353/UDP", "5353/TCP"]},
         {"cidr": "169.254.20.10", "ports": ["53/UDP"]},
     ]
-    egress = found(specs.supernode_objects(supernode_spec(dns=places)))["supernode"]["egress"]
+    egress = found(specs.supernode_objects(supernode_spec(dns=places, hub_namespace="")))["supernode"]["egress"]
     assert [[port["port"] for port in rule["ports"]] for rule in egress] == [[53], [5353, 5353], [9092]]
     assert egress[0]["to"] == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
 

@@ -105,7 +105,7 @@ def test_supernodes_may_call_their_router_and_no_address(parsed_site):
     spec = parsed_site(connectivity="skupper", superlink_address="flower-superlink:9092")
     (policy,) = (p for p in policies.supernode_objects(spec) if p["metadata"]["name"] == "supernode")
     assert {"to": [{"podSelector": {"matchLabels": skupper.ROUTER}}]} in policy["spec"]["egress"]
-    assert not any("ipBlock" in peer for rule in policy["spec"]["egress"] for peer in rule["to"])
+    assert {rule["ports"][0]["port"] for rule in policy["spec"]["egress"] for peer in rule["to"] if "ipBlock" in peer} == {53}
 
 
 def test_policies_of_skupper_only_where_a_policy_closes_the_namespace(parsed_network_site, parsed_link, parsed_listener):

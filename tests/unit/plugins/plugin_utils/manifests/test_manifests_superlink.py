@@ -352,6 +352,46 @@ def test_address(changes, live, address, parsed_hub):
     assert exposure.address(parsed_hub(**{"superlink_address": "", **changes}), live) == address
 
 
+def published(address):
+    return {"kind": "ConfigMap", "metadata": {"name": "flower-federation"}, "data": {"address": address}}
+
+
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        ("10.0.0.2:31000", "10.0.0.2:31000"),
+        ("10.0.0.2:30000", "10.0.0.2:31000"),  # another port of the same node
+        ("10.0.0.9:31000", "10.0.0.1:31000"),  # its node is gone
+        ("hub.example:9092", "10.0.0.1:31000"),  # it was another exposure
+        ("", "10.0.0.1:31000"),
+    ],
+)
+def test_a_new_node_changes_no_address(told, address, parsed_hub):
+    """Firewalls of sites may know the address of one node only."""
+    spec = parsed_hub(superlink_address="", exposure="node_port")
+    assert exposure.address(spec, [*LIVE, published(told)]) == address
+
+
+def test_a_load_balancer_that_lists_nodes_keeps_the_address_that_sites_know(parsed_hub):
+    def address(*given, told="10.0.0.2:9092", **changes):
+        service = {"kind": "Service", "metadata": {"name": "superlink"}, "status": {"loadBalancer": {"ingress": list(given)}}}
+        return exposure.address(parsed_hub(superlink_address="", exposure="load_balancer", **changes), [service, published(told)])
+
+    first, second = {"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}
+    assert address(first, second) == "10.0.0.2:9092"
+    assert address(first) == address(first, second, told="hub.example:9092") == "10.0.0.1:9092"
+    assert address(first, second, host="hub.example") == "hub.example:9092"
+    assert address() == ""
+
+
+def test_a_node_port_that_answers_at_one_node_only_is_doubted(parsed_hub):
+    local = {"superlink_address": "", "exposure": "node_port", "external_traffic_policy": "Local"}
+    assert "superlink_host" in exposure.exposure_of(parsed_hub(**local)).doubt(parsed_hub(**local))
+    for more in ({"host": "10.0.0.1"}, {"superlink_address": "hub.example:443"}, {"external_traffic_policy": ""}, {"exposure": "load_balancer"}):
+        spec = parsed_hub(**{**local, **more})
+        assert exposure.exposure_of(spec).doubt(spec) == ""
+
+
 def test_the_host_of_a_route_is_known_before_it_is_admitted(parsed_hub):
     spec = parsed_hub(superlink_address="", exposure="route")
     assert exposure.likely_address(spec, UNADMITTED) == "superlink-flower.apps.example.com:9092"

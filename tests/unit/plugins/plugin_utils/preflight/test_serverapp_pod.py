@@ -182,6 +182,34 @@ def test_what_replaces_the_pod_is_refused_while_a_run_is_active(parsed_hub, outp
         assert "would fail run 8 of me/demo (running). Nothing was changed." in words and "flower_serverapp_force=true" in words
 
 
+@pytest.mark.parametrize(
+    ("after", "part"),
+    [
+        ({}, ""),
+        ({"resources": {"requests": {"memory": "1Gi"}}}, "resources"),
+        ({"gateway_image": "registry.example.com/haproxy:3"}, "image"),
+        ({"log_level": "DEBUG"}, "env"),
+        ({"storage_size": "50Gi"}, ""),
+        ({"gateway_secret": ""}, ""),
+    ],
+)
+def test_with_subprocess_isolation_it_is_the_pod_of_the_superlink(parsed_hub, after, part):
+    before = {"isolation": "subprocess", "gateway_secret": "superlink-gateway-issued"}
+    words = Hub(deployed(parsed_hub(**before))).refusal(parsed_hub(**{**before, **after}))
+    assert bool(words) == bool(part)
+    if part:
+        assert f"the pod of ServerApps (the SuperLink's) is replaced by one with another {part} (variables of the hub: superlink_*," in words
+
+
+@pytest.mark.parametrize("before", ["process", "subprocess"])
+def test_another_isolation_fails_the_runs_of_the_pod_that_goes(parsed_hub, before):
+    after = "subprocess" if before == "process" else "process"
+    words = Hub(deployed(parsed_hub(isolation=before))).refusal(parsed_hub(isolation=after))
+    assert words.startswith(f"hub: superlink_isolation: ServerApps run with {before},") and "would fail run 8 of me/demo (running)" in words
+    assert f"leave superlink_isolation: {before} for now" in words
+    assert Hub({}).refusal(parsed_hub(isolation=after)) == "", "of a new hub"
+
+
 def test_a_field_that_the_api_server_writes_in_another_way_is_no_change(parsed_hub, monkeypatch):
     live = deployed(parsed_hub())
     hub = Hub(live)
