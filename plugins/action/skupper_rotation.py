@@ -62,7 +62,7 @@ class ActionModule(SkupperAction):
         known = dataclasses.replace(before, links=looked_after)
         todo = rotation_plan.todo(choice, known, now, duration(params["renew_before"]))
         if set(todo) & {rotation_plan.CA, rotation_plan.SERVER}:
-            self._leave_adopted(hub, todo, choice)
+            self._leave_given(hub, todo, choice)
             if choice != rotation_plan.DUE and rotation_plan.stage(before) == rotation_plan.NONE:
                 raise ClusterError(
                     f"the Secret of the CA or {skupper.SITE_SERVER} is not in namespace {params['hub_namespace']} of {cluster.name}, so nothing "
@@ -93,15 +93,16 @@ class ActionModule(SkupperAction):
             }.get(step, set())
         return self._result(todo, facts, hub.read())
 
-    def _leave_adopted(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
-        """A requested rotation is refused where the hub's Site is someone else's; one that is only due is a warning."""
-        try:
-            hub.refuse_adopted()
-        except ClusterError as error:
-            if choice != rotation_plan.DUE:
-                raise
-            theirs = [f"{kind} ({todo.pop(kind)})" for kind in (rotation_plan.CA, rotation_plan.SERVER) if kind in todo]
-            self.warn(f"{' and '.join(theirs)}: {error}")
+    def _leave_given(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
+        """What was requested is refused where the hub's Site or a Secret is someone else's; what is only due is a warning."""
+        theirs: dict[str, list[str]] = {}
+        for kind in [kind for kind in (rotation_plan.CA, rotation_plan.SERVER) if kind in todo]:
+            why = hub.fault(kind)
+            if why and choice != rotation_plan.DUE:
+                raise ClusterError(f"{why}.")
+            if why:
+                theirs.setdefault(why, []).append(f"{kind} ({todo.pop(kind)})")
+        self.warn(*(f"{' and '.join(kinds)}: {why}." for why, kinds in theirs.items()))
 
     def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> datetime.datetime | None:
         """Deny the site in the ledger, so that it is not linked again, and remove the hub's objects for its link.
