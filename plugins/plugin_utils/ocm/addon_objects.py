@@ -175,9 +175,9 @@ def predicates(spec: AddonSpec) -> list[Object]:
     return spec.predicates or [{"requiredClusterSelector": labelled}]
 
 
-def unreachable_tolerations() -> list[Object]:
-    """Tolerations of a Placement for unreachable or unhealthy clusters."""
-    return [{"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)]
+def tolerations(spec: AddonSpec) -> list[Object]:
+    """Tolerations of the Placement: for unreachable and unhealthy clusters, and the user's."""
+    return [*({"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)), *spec.tolerations]
 
 
 def placement(spec: AddonSpec) -> Object:
@@ -189,7 +189,7 @@ def placement(spec: AddonSpec) -> Object:
         "prioritizerPolicy": {"configurations": spec.prioritizers} if spec.prioritizers else None,
         "spreadPolicy": {"spreadConstraints": spec.spread} if spec.spread else None,
         "decisionStrategy": {"groupStrategy": spec.decision_groups} if spec.decision_groups else None,
-        "tolerations": unreachable_tolerations() + spec.tolerations,
+        "tolerations": tolerations(spec),
     }
     meta = {"name": spec.placement, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": meta, "spec": compact(body)}

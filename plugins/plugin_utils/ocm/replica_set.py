@@ -130,11 +130,11 @@ def progressing(item: Object) -> str:
 
 
 def placement(spec: SiteSpec, own: str) -> Object:
-    """Which clusters have this version."""
+    """Which clusters have this version. It tolerates every taint: whether a cluster with one keeps the add-on, which is required, is not decided here."""
     body = {
         "clusterSets": spec.clientapp_cluster_sets,
         "predicates": _predicates(spec, own),
-        "tolerations": addon_objects.unreachable_tolerations(),
+        "tolerations": [{"operator": "Exists"}],
     }
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": _meta(spec, own), "spec": body}
 

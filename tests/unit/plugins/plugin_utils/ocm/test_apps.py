@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
-    api,
     checks,
     feature_gates,
     health,
@@ -92,17 +92,18 @@ def test_where_the_hub_paces_a_new_image_is_no_new_version(apps):
 def test_a_cluster_needs_the_label_and_the_add_on(apps):
     spec, workloads = apps()
     own = replica_set.version(spec, workloads)
-    ((chosen,), tolerated) = (
-        made(spec, workloads)[0]["spec"]["predicates"],
-        made(spec, workloads)[0]["spec"]["tolerations"],
-    )
+    (chosen,) = made(spec, workloads)[0]["spec"]["predicates"]
     labels = chosen["requiredClusterSelector"]["labelSelector"]
     assert labels["matchLabels"] == {"clientapp.federated.flower/flower": own}
     # Whether it is there, and not what it says: a SuperNode that is restarted makes it say another thing.
     assert labels["matchExpressions"] == [
         {"key": "feature.open-cluster-management.io/addon-flower-supernode", "operator": "Exists"}
     ]
-    assert {one["key"] for one in tolerated} == {api.UNREACHABLE, api.UNAVAILABLE}
+
+
+def test_client_apps_follow_the_add_on_to_clusters_with_taints(apps):
+    """Only the add-on's Placement knows ocm_addon_tolerations. With Manual there is none, and a taint removes no SuperNodes."""
+    assert made(*apps())[0]["spec"]["tolerations"] == [{"operator": "Exists"}], "this tolerates every taint (ocm, taint_toleration.go)"
 
 
 def test_values_are_in_the_replica_set_byte_for_byte(apps):
@@ -344,6 +345,24 @@ def test_a_version_whose_label_is_gone_is_waited_for_as_well(apps, monkeypatch):
     hub.works.append("flower.clientapp-old")
     with pytest.raises(ClusterError, match="its agent is silent. Its ClientApps stay as they are"):
         one.bring(None, lambda: gates.append(1))
+
+
+@pytest.mark.parametrize(("changed", "gates"), [("Placement", []), ("ManifestWorkReplicaSet", [1])])
+def test_only_what_changes_pods_waits_for_runs(changed, gates, apps, monkeypatch):
+    spec, workloads = apps()
+    version = {f"clientapp.federated.flower/{spec.federation}": replica_set.version(spec, workloads)}
+    live = {"metadata": {"labels": version}, "spec": {"manifestWorkTemplate": {}}}
+    hub, applied, waited = SimpleNamespace(get=lambda *_which: live), [], []
+
+    def apply(_hub, objects, **_options):
+        applied.append([item["kind"] for item in objects])
+        told = [{"kind": item["kind"], "change": "changed" if item["kind"] == changed else "unchanged"} for item in objects]
+        return SimpleNamespace(objects=told, changed=True)
+
+    monkeypatch.setattr("ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps.apply_objects", apply)
+    monkeypatch.setattr(checks, "unavailable", lambda *_given: "")
+    Apps(hub, spec, workloads).bring(None, lambda: waited.append(1))
+    assert waited == gates and applied[-1] == [changed]
 
 
 class Once:
