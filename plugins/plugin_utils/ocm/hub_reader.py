@@ -31,7 +31,7 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
         claim: whether to take over the add-on of a federation of this name in another namespace.
 
     Returns:
-        C(install), C(predicates), C(cluster_sets) and C(clientapps), for the sites' check; C(warnings).
+        C(install), C(predicates), C(cluster_sets), C(set_labels), C(tolerations) and C(clientapps), for the sites' check; C(warnings).
 
     Raises:
         ClusterError: lists all that is missing.
@@ -42,6 +42,7 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
     missing = [one for one in wanted if not _serves(hub, *one)]
     manager = _manager(hub)
     warnings: list[str] = []
+    sets: list[dict[str, Any]] = []
     faults = checks.missing_kinds(missing) + checks.gates(manager)
     if not faults:
         ask.require(hub, grants.ocm_rights(spec.namespace, spec))
@@ -53,14 +54,16 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
             off, warnings = checks.replica_sets(manager, live, enable=spec.enable_gates)
             faults += off
         if chosen:
-            sets = [item["metadata"]["name"] for item in hub.list(api.SETS, "ManagedClusterSet")]
+            sets = hub.list(api.SETS, "ManagedClusterSet")
             bound = hub.list(api.SETS, "ManagedClusterSetBinding", spec.namespace)
-            faults += checks.bindings(spec, sets, [item["spec"]["clusterSet"] for item in bound])
+            faults += checks.bindings(spec, [item["metadata"]["name"] for item in sets], [item["spec"]["clusterSet"] for item in bound])
     _refuse(faults)
     return {
         "install": spec.install,
         "predicates": addon_objects.predicates(spec),
         "cluster_sets": spec.cluster_sets,
+        "set_labels": checks.set_labels(sets),
+        "tolerations": addon_objects.tolerations(spec),
         "clientapps": apps,
         "warnings": warnings,
     }
@@ -83,8 +86,9 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
     except NotServed as error:
         raise ClusterError(checks.missing_kinds([(api.CLUSTERS, "ManagedCluster")])[0] + ".") from error
     faults = checks.cluster(name, live, _pending(hub, name))
-    if live is not None and not faults and not claim:
-        faults += checks.taken(spec, hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name))
+    own = hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name) if live is not None and not faults else None
+    if not claim:
+        faults += checks.taken(spec, own)
     if live is not None and not faults and addon.get("install"):
         if addon["install"] != spec.ocm_install:
             faults.append(
@@ -92,7 +96,7 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
                 "flower_ocm_install for all hosts"
             )
         elif addon["install"] == PLACEMENTS:
-            faults += checks.chosen(name, live, addon["predicates"], addon["cluster_sets"])
+            faults += checks.chosen(name, live, addon, selected=own is not None)
     if live is not None and not faults and spec.has_apps_apart:
         faults += checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS))
     _refuse(faults)

@@ -60,7 +60,7 @@ def lost(addons: Iterable[Live], managed: Iterable[Live], slices: Iterable[Live]
     return sorted(served & staying - set(placements.decisions(slices)))
 
 
-def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, seconds: float) -> str:
+def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, seconds: float, sets: Iterable[Live] = ()) -> str:
     """Why the add-on is not handed over, with the remedy.
 
     Args:
@@ -69,14 +69,12 @@ def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, s
         without: ManagedClusters that it has not selected.
         remark: why it has selected no cluster at all; empty if it has.
         seconds: how long it was waited for.
+        sets: ManagedClusterSets.
     """
     names = [clusters.name_of(one) for one in without]
     spec = placement["spec"]
-    whys = [
-        why
-        for one, name in zip(without, names)
-        for why in checks.chosen(name, one, spec["predicates"], spec["clusterSets"])
-    ]
+    wanted = {"predicates": spec["predicates"], "cluster_sets": spec["clusterSets"], "set_labels": checks.set_labels(sets), "tolerations": spec["tolerations"]}
+    whys = [why for one, name in zip(without, names) for why in checks.chosen(name, one, wanted)]
     whys = whys or [
         "Compare their labels and claims with ocm_addon_predicates, their taints with ocm_addon_tolerations, and their number with "
         "ocm_addon_number_of_clusters"
@@ -163,4 +161,4 @@ class Handover:
         live = self.hub.get(api.PLACEMENTS, "Placement", meta["name"], meta["namespace"]) or self.placement
         without = [one for one in self._managed if clusters.name_of(one) in missing]
         remark = "" if placements.decisions(slices) else placements.remark(live, 0)
-        return refusal(self.addon, self.placement, without, remark, seconds)
+        return refusal(self.addon, self.placement, without, remark, seconds, self.hub.list(api.SETS, "ManagedClusterSet"))

@@ -218,7 +218,7 @@ def test_what_the_operator_says_of_a_feature(status):
 
 
 def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
-    addon = {"cluster_sets": ["default"], "clientapps": True}
+    addon = {"cluster_sets": ["default"], "set_labels": {}, "clientapps": True}
 
     def faults(live=None, **changes):
         return checks.clientapps(apps(**changes)[0], live or status.cluster(), addon, dict)

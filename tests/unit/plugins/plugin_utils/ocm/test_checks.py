@@ -213,14 +213,77 @@ def selector(operator, key, *values):
     ]
 
 
+def wanted(predicates, sets=("default",), *, set_labels=None, tolerations=()):
+    return {"predicates": predicates, "cluster_sets": list(sets), "set_labels": set_labels or {"global": {}}, "tolerations": list(tolerations)}
+
+
 def test_what_a_new_placement_would_not_choose_is_known_before(status, parsed_addon):
     live = status.cluster()
+    labels = live["metadata"]["labels"]
     own = addon_objects.predicates(parsed_addon())
-    assert checks.chosen("cluster-a", live, own, ["default"]) == checks.chosen("cluster-a", live, own, ["global"]) == []
-    assert "clusterset set labs --clusters cluster-a" in checks.chosen("cluster-a", live, own, ["labs"])[0]
-    live["metadata"]["labels"].pop(addon_objects.FEDERATION_LABEL)
-    (fault,) = checks.chosen("cluster-a", live, own, ["default"])
+    assert checks.chosen("cluster-a", live, wanted(own)) == checks.chosen("cluster-a", live, wanted(own, ["global"])) == []
+    labels.pop("cluster.open-cluster-management.io/clusterset")
+    assert "clusterset set labs --clusters cluster-a" in checks.chosen("cluster-a", live, wanted(own, ["labs"]))[0]
+    labels.pop(addon_objects.FEDERATION_LABEL)
+    (fault,) = checks.chosen("cluster-a", live, wanted(own))
     assert "kubectl label managedcluster cluster-a federated.flower/federation=flower" in fault
+
+
+def test_no_remedy_takes_a_cluster_from_others(status, parsed_addon):
+    """Another set would take what others deliver to the former one, and another label the SuperNodes of another federation."""
+    live = status.cluster()
+    own = addon_objects.predicates(parsed_addon())
+    (fault,) = checks.chosen("cluster-a", live, wanted(own, ["labs"]))
+    assert "selects from labs: add default to flower_ocm_cluster_sets" in fault
+    live["metadata"]["labels"][addon_objects.FEDERATION_LABEL] = "cardiology"
+    (fault,) = checks.chosen("cluster-a", live, wanted(own))
+    assert "its label federated.flower/federation is cardiology" in fault and "ocm_addon_predicates" in fault and "kubectl" not in fault
+
+
+def test_a_cluster_is_in_sets_that_select_by_any_labels_too(status, parsed_addon):
+    live = status.cluster()
+    live["metadata"]["labels"]["vendor"] = "OpenShift"
+    own = addon_objects.predicates(parsed_addon())
+    selector = {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"vendor": "OpenShift"}}}
+    by_labels = checks.set_labels(
+        [
+            {"metadata": {"name": "openshift"}, "spec": {"clusterSelector": selector}},
+            {"metadata": {"name": "default"}, "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}},
+            {"metadata": {"name": "global"}, "spec": {"clusterSelector": {"selectorType": "LabelSelector"}}},
+        ]
+    )
+    assert by_labels == {"openshift": {"matchLabels": {"vendor": "OpenShift"}}, "global": {}}
+    assert checks.chosen("cluster-a", live, wanted(own, ["openshift"], set_labels=by_labels)) == []
+    live["metadata"]["labels"]["vendor"] = "k3s"
+    assert "selects from openshift" in checks.chosen("cluster-a", live, wanted(own, ["openshift"], set_labels=by_labels))[0]
+
+
+@pytest.mark.parametrize(
+    ("taint", "toleration", "good"),
+    [
+        ({"key": "gpu", "value": "clinic", "effect": "NoSelect"}, {}, False),
+        ({"key": "gpu", "value": "clinic", "effect": "NoSelect"}, {"key": "gpu", "operator": "Exists"}, True),
+        ({"key": "gpu", "value": "clinic", "effect": "NoSelect"}, {"key": "gpu", "value": "clinic"}, True),
+        ({"key": "gpu", "value": "clinic", "effect": "NoSelect"}, {"key": "gpu", "operator": "Equal", "value": "lab"}, False),
+        ({"key": "gpu", "effect": "NoSelect"}, {"key": "gpu", "operator": "Exists", "effect": "NoSelectIfNew"}, False),
+        ({"key": "gpu", "effect": "NoSelectIfNew"}, {"operator": "Exists"}, True),
+        ({"key": "gpu", "effect": "PreferNoSelect"}, {"key": "other", "operator": "Exists"}, True),
+        ({"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}, {}, True),
+    ],
+)
+def test_taints_are_judged_as_open_cluster_management_does(taint, toleration, good, status, parsed_addon):
+    live = status.cluster(spec={"hubAcceptsClient": True, "taints": [taint]})
+    spec = parsed_addon(tolerations=[toleration] if toleration else [])
+    found = checks.chosen("cluster-a", live, wanted(addon_objects.predicates(spec), tolerations=addon_objects.tolerations(spec)))
+    assert (found == []) is good
+    assert good or found[0].startswith("the ManagedCluster cluster-a has the taint gpu"), found
+
+
+def test_a_taint_for_new_clusters_concerns_no_site_that_is_there(status, parsed_addon):
+    live = status.cluster(spec={"hubAcceptsClient": True, "taints": [{"key": "full", "effect": "NoSelectIfNew"}]})
+    own = wanted(addon_objects.predicates(parsed_addon()))
+    assert checks.chosen("cluster-a", live, own, selected=True) == []
+    assert "has the taint full:NoSelectIfNew" in checks.chosen("cluster-a", live, own)[0]
 
 
 @pytest.mark.parametrize(
@@ -250,4 +313,4 @@ def test_predicates_are_judged_as_kubernetes_does(predicate, good, status):
     live = status.cluster()
     live["metadata"]["labels"]["gpu"] = "a100"
     live["status"]["clusterClaims"] = [{"name": "region", "value": "eu"}]
-    assert (checks.chosen("cluster-a", live, predicate, ["default"]) == []) is good
+    assert (checks.chosen("cluster-a", live, wanted(predicate)) == []) is good
