@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, placement_switch
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError, ocm_addon_objects
@@ -58,6 +59,7 @@ class ActionModule(ClusterAction):
             faults = checks.foreign(spec, live, claim=params["claim"])
             if faults:
                 raise ClusterError(f"nothing is changed: {faults[0]}.")
+            rest = [item for item in rest if not self._is_bound(hub, item)]
             self._options = {"applyset": _SET, "applyset_namespace": spec.namespace}
             try:
                 if params["state"] == "present":
@@ -91,6 +93,15 @@ class ActionModule(ClusterAction):
             return hub.get(api.ADDONS, "ClusterManagementAddOn", name)
         except NotServed:
             return None
+
+    @staticmethod
+    def _is_bound(hub: Cluster, item: Object) -> bool:
+        """Whether someone else has bound the cluster set to the namespace: bindings are all alike, and that one is used as it is."""
+        meta = item["metadata"]
+        if item["kind"] != "ManagedClusterSetBinding":
+            return False
+        live = hub.get(api.SETS, item["kind"], meta["name"], meta["namespace"])
+        return live is not None and not proof.is_managed(live)
 
     def _hand_over(self, hub: Cluster, name: str, before: Sequence[Object], objects: Sequence[Object]) -> None:
         """Let the add-on get its clusters from another Placement; the former one stays."""
