@@ -89,6 +89,28 @@ def test_where_the_hub_paces_a_new_image_is_no_new_version(apps):
     assert version() != version(env=[{"name": "A", "value": "1"}])
 
 
+@pytest.mark.parametrize(
+    ("given", "rendered"),
+    [
+        ({}, {"maxConcurrency": 1}),
+        ({"type": "Progressive"}, {"maxConcurrency": 1}),
+        ({"type": "Progressive", "progressive": {"minSuccessTime": "5m"}}, {"maxConcurrency": 1, "minSuccessTime": "5m"}),
+        ({"type": "Progressive", "progressive": {"maxConcurrency": "2", "maxFailures": "10%"}}, {"maxConcurrency": 2, "maxFailures": "10%"}),
+    ],
+)
+def test_the_hub_rolls_out_to_one_cluster_at_a_time_unless_told_otherwise(given, rendered, apps):
+    """Without a number OCM takes all clusters at once, and a number as text ends its rollout before it begins."""
+    (reference,) = made(*apps(clientapp_pace="ocm", clientapp_rollout=given), rules=True)[1]["spec"]["placementRefs"]
+    assert reference["rolloutStrategy"] == {"type": "Progressive", "progressive": rendered}
+
+
+def test_another_rollout_is_as_it_was_given(apps):
+    given = {"type": "ProgressivePerGroup", "progressivePerGroup": {"maxFailures": 1}}
+    for asked, rendered in ((given, given), ({"type": "All"}, {"type": "All"})):
+        (reference,) = made(*apps(clientapp_pace="ocm", clientapp_rollout=asked), rules=True)[1]["spec"]["placementRefs"]
+        assert reference["rolloutStrategy"] == rendered
+
+
 def test_a_cluster_needs_the_label_and_the_add_on(apps):
     spec, workloads = apps()
     own = replica_set.version(spec, workloads)
