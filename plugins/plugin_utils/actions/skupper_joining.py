@@ -179,7 +179,7 @@ class Join:
             if verdict.do == tokens.REFUSE:
                 raise ClusterError(f"{verdict.why}.")
             if verdict.do == tokens.WAIT:
-                # Skupper's controller tries it for ever, up to 2.2.1 without a time limit, and serves no namespace of the cluster meanwhile
+                # Skupper's controller tries it again and again, up to 2.2.1 without a time limit, and serves no namespace of the cluster meanwhile
                 # (internal/kube/grants/redeem.go).
                 token = self.look_at_site().token
                 self.action.remove(self.site, [token] if token is not None and is_ours(token) else [], self.seconds)
