@@ -223,6 +223,26 @@ def taken(spec: SiteSpec, live: Mapping[str, Any] | None) -> list[str]:
     return []
 
 
+def crowded(spec: SiteSpec, works: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A fault if another federation has SuperNodes in the same namespace of a managed cluster. Their objects have the same names, and the agent,
+    which applies the ManifestWorks of both, would overwrite one with the other.
+
+    Args:
+        works: ManifestWorks of all federations, in the namespace of the cluster on the hub.
+    """
+    others = set()
+    for work in works:
+        federation = (work["metadata"].get("labels") or {}).get("app.kubernetes.io/instance")
+        listed = ((work.get("spec") or {}).get("workload") or {}).get("manifests") or []
+        if federation != spec.federation and any((item.get("metadata") or {}).get("namespace") == spec.namespace for item in listed):
+            others.add(str(federation))
+    return [
+        f"the namespace {spec.namespace} of the managed cluster {spec.ocm_cluster} has SuperNodes of the federation {name}, and two federations need two "
+        "namespaces: set supernode_namespace (flower_namespace by default) to another name"
+        for name in sorted(others)
+    ]
+
+
 def bindings(spec: AddonSpec, sets: Iterable[str], bound: Iterable[str]) -> list[str]:
     """Faults of cluster sets: those that do not exist, and those that are not bound to the namespace.
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.labels import query
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..rights import ask, grants
@@ -20,6 +21,8 @@ from .scraping import document
 
 # Label of a managed cluster's certificate signing requests (ocm, pkg/registration).
 _REQUESTS = "open-cluster-management.io/cluster-name"
+# Labels of what is delivered for any federation.
+_OF_ALL = query({key: value for key, value in addon_objects.addon_labels("").items() if key != "app.kubernetes.io/instance"})
 _CSR = ("certificates.k8s.io/v1", "CertificateSigningRequest")
 
 
@@ -89,6 +92,8 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
     own = hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name) if live is not None and not faults else None
     if not claim:
         faults += checks.taken(spec, own)
+    if live is not None and not faults:
+        faults += checks.crowded(spec, hub.list(api.WORKS, "ManifestWork", name, labels=_OF_ALL))
     if live is not None and not faults and addon.get("install"):
         if addon["install"] != spec.ocm_install:
             faults.append(

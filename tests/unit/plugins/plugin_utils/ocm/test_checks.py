@@ -203,6 +203,18 @@ def test_a_cluster_that_is_not_heard_is_told_and_no_fault(status):
     assert checks.cluster("c", status.cluster(available="Unknown")) == []
 
 
+def test_two_federations_in_one_namespace_of_a_managed_cluster_are_refused(status, parsed_ocm_site):
+    """Their StatefulSets, CA bundles and keys have the same names there, and nothing but this tells them apart before they are applied."""
+    spec = parsed_ocm_site()
+    own, other = (status.nodes(parsed_ocm_site(**changes)) for changes in ({}, {"federation": "cardiology"}))
+    elsewhere = status.nodes(parsed_ocm_site(federation="cardiology", namespace="cardiology"))
+    assert checks.crowded(spec, [own, elsewhere]) == []
+    (fault,) = checks.crowded(spec, [own, other, other])
+    assert "has SuperNodes of the federation cardiology" in fault and "set supernode_namespace" in fault
+    names = [[(item["kind"], item["metadata"]["name"]) for item in work["spec"]["workload"]["manifests"]] for work in (own, other)]
+    assert names[0] == names[1]
+
+
 def selector(operator, key, *values):
     return [
         {
