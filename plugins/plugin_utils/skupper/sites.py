@@ -48,7 +48,8 @@ def of_hub(spec: NetworkSiteSpec, found: Iterable[Object]) -> NetworkSiteSpec:
     """The spec of a hub without C(name), with the name of the Site that it has: by default it is that of the host, which may be called differently in
     another inventory. A Site of another name would have another CA, and every site would lose its link. Other specs are as they were."""
     ours = [site for site in split(found)[0] if not site["metadata"].get("deletionTimestamp")]
-    return replace(spec, name=ours[0]["metadata"]["name"]) if spec.hub and not spec.name and len(ours) == 1 else spec
+    keeps = spec.hub and not spec.name and len(ours) == 1 and state.has_link_access(ours[0])
+    return replace(spec, name=ours[0]["metadata"]["name"]) if keeps else spec
 
 
 def has_own(spec: NetworkSiteSpec, found: Iterable[Object]) -> bool:

@@ -64,7 +64,7 @@ def test_a_hub_whose_host_is_called_differently_keeps_its_site(parsed_network_si
     assert spec.site_name == "hub" and sites.decide(spec, found) == sites.Plan()
     for changes in ({**hub, "name": "hub-fra"}, {"cluster": "site-b"}):
         assert sites.of_hub(parsed_network_site(**changes), found) == parsed_network_site(**changes)
-    for there in ([], [given.hub_site(going=True)], [given.hub_site(ours=False)], [given.hub_site(), given.site("other")]):
+    for there in ([], [given.hub_site(going=True)], [given.hub_site(ours=False)], [given.hub_site(), given.site("other")], [given.site()]):
         assert sites.of_hub(parsed_network_site(**hub), there).site_name == "hub-fra"
 
 
