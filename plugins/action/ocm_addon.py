@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec i
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError, ocm_addon_objects
 
 _SET = "ocm-addon"
+_BINDING = "ManagedClusterSetBinding"
 
 
 class ActionModule(ClusterAction):
@@ -59,7 +60,9 @@ class ActionModule(ClusterAction):
             faults = checks.foreign(spec, live, claim=params["claim"])
             if faults:
                 raise ClusterError(f"nothing is changed: {faults[0]}.")
-            rest = [item for item in rest if not self._is_bound(hub, item)]
+            if params["state"] == "present" and (loss := placement_switch.loss(hub, spec, live)):
+                raise ClusterError(f"nothing is changed: {loss}.")
+            rest = self._bindings(hub, spec) + [item for item in rest if item["kind"] != _BINDING]
             self._options = {"applyset": _SET, "applyset_namespace": spec.namespace}
             try:
                 if params["state"] == "present":
@@ -95,13 +98,15 @@ class ActionModule(ClusterAction):
             return None
 
     @staticmethod
-    def _is_bound(hub: Cluster, item: Object) -> bool:
-        """Whether someone else has bound the cluster set to the namespace: bindings are all alike, and that one is used as it is."""
-        meta = item["metadata"]
-        if item["kind"] != "ManagedClusterSetBinding":
-            return False
-        live = hub.get(api.SETS, item["kind"], meta["name"], meta["namespace"])
-        return live is not None and not proof.is_managed(live)
+    def _bindings(hub: Cluster, spec: AddonSpec) -> list[Object]:
+        """Bindings of the cluster sets. Those of someone else are used as they are. Those of this collection stay, without them nothing would be selected,
+        also if it is not to create them any more (C(bind_cluster_sets))."""
+        found = []
+        for item in [addon_objects.set_binding(spec, one) for one in spec.cluster_sets] if spec.has_placements else []:
+            live = hub.get(api.SETS, _BINDING, item["metadata"]["name"], spec.namespace)
+            if spec.bind_cluster_sets if live is None else proof.is_managed(live):
+                found.append(item)
+        return found
 
     def _hand_over(self, hub: Cluster, name: str, before: Sequence[Object], objects: Sequence[Object]) -> None:
         """Let the add-on get its clusters from another Placement; the former one stays."""

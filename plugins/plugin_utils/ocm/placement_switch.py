@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hand the add-on over to another Placement, from another one or from C(Manual), without removing it from any site.
+"""Hand the add-on over to another Placement, from another one or from C(Manual), without removing it from any site, and change no Placement so that it
+loses one.
 
 OCM deletes an add-on in every cluster that no Placement of its ClusterManagementAddOn has selected (ocm, C(addon_install_reconciler.go)), and the
 SuperNodes and their keys with it. A Placement that was just created has selected nothing yet, and OCM does not take that for an error. So the Placement is
@@ -15,11 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..apply.engine import apply_objects
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
+from ..base.labels import query
 from ..base.values import Object
 from ..kube.client import Cluster
-from . import api, checks, clusters, hub_reader, leaving, placements
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from . import addon_objects, api, checks, clusters, hub_reader, leaving, nodes_work, placements
 
 Live = Mapping[str, Any]
 
@@ -41,6 +45,51 @@ def first(live: Live | None, objects: Sequence[Object]) -> list[Object]:
     *before, wanted = objects
     now, then = placements.references(live), placements.references(wanted)
     return before if live is not None and then and now != then else []
+
+
+def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
+    """Why the Placement from which the add-on gets its clusters is not to be changed: sites would lose their SuperNodes and keys. Empty if it may be.
+
+    Args:
+        hub: a connection.
+        spec: what is wanted.
+        live: the ClusterManagementAddOn; None if there is none.
+    """
+    if spec.install != PLACEMENTS or placements.references(live) != {(spec.namespace, spec.placement)}:
+        return ""
+    wanted = addon_objects.placement(spec)
+    if not any(one["change"] == "changed" for one in apply_objects(hub, [wanted], check=True).objects):
+        return ""
+    selected = placements.decisions(hub_reader.slices(hub, spec.namespace, spec.placement))
+    works = hub.list(api.WORKS, "ManifestWork", labels=query(addon_objects.addon_labels(spec.federation)))
+    own = [one["metadata"] for one in works if one["metadata"]["name"] == f"{spec.name}-{nodes_work.PART}"]
+    served = {meta["namespace"] for meta in own if not meta.get("deletionTimestamp")} & selected.keys()
+    sites = [one for one in hub.list(api.CLUSTERS, "ManagedCluster") if clusters.name_of(one) in served and not clusters.is_leaving(one)]
+    selection = _selection(wanted, hub.list(api.SETS, "ManagedClusterSet"))
+    whys = {clusters.name_of(one): checks.chosen(clusters.name_of(one), one, selection, selected=True) for one in sites}
+    going = sorted(name for name, why in whys.items() if why)
+    reasons = [why for name in going for why in whys[name]]
+    if not going and 0 < (spec.number_of_clusters or 0) < len(sites):
+        going = [f"{len(sites) - (spec.number_of_clusters or 0)} of {', '.join(sorted(served))}"]
+        reasons = [f"ocm_addon_number_of_clusters is {spec.number_of_clusters}"]
+    if not going:
+        return ""
+    return (
+        f"the {_named(wanted)} would no longer select the managed clusters {', '.join(going)}, and Open Cluster Management would delete their SuperNodes with "
+        f"their keys. {'. '.join(reasons[:_SHOWN])}. Sites that are to leave are removed before the Placement is changed: by the labels that select "
+        "their clusters now, or from the inventory, with -e flower_forget_sites"
+    )
+
+
+def _selection(placement: Live, sets: Iterable[Live]) -> dict[str, Any]:
+    """What C(checks.chosen) needs to know."""
+    spec = placement["spec"]
+    return {
+        "predicates": spec["predicates"],
+        "cluster_sets": spec["clusterSets"],
+        "set_labels": checks.set_labels(sets),
+        "tolerations": spec["tolerations"],
+    }
 
 
 def lost(addons: Iterable[Live], managed: Iterable[Live], slices: Iterable[Live]) -> list[str]:
@@ -72,9 +121,7 @@ def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, s
         sets: ManagedClusterSets.
     """
     names = [clusters.name_of(one) for one in without]
-    spec = placement["spec"]
-    wanted = {"predicates": spec["predicates"], "cluster_sets": spec["clusterSets"], "set_labels": checks.set_labels(sets), "tolerations": spec["tolerations"]}
-    whys = [why for one, name in zip(without, names) for why in checks.chosen(name, one, wanted)]
+    whys = [why for one, name in zip(without, names) for why in checks.chosen(name, one, _selection(placement, sets))]
     whys = whys or [
         "Compare their labels and claims with ocm_addon_predicates, their taints with ocm_addon_tolerations, and their number with "
         "ocm_addon_number_of_clusters"
