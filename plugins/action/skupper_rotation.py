@@ -146,10 +146,15 @@ class ActionModule(SkupperAction):
             return self.finished(
                 "nothing to finish", stage=rotation_plan.stage(before), after=rotation_plan.facts(before)
             )
-        lagging = rotation_plan.lagging(before, params["sites"], params["reports"], params["revoke"])
+        ledger = Ledger(hub.cluster, params["hub_namespace"], params["federation"])
+        denials = access.denied(ledger.read_book(), ledger.read_sites()[0])
+        lagging = rotation_plan.lagging(before, params["sites"], params["reports"], params["revoke"], denials)
         known = [(report.get("link") or {}).get("site_uid", "") for report in params["reports"]]
         foreign = rotation_plan.strangers(hub.site(), known)
-        foreign = [name for name in foreign if name not in (self._name_of(params["revoke"]), *lagging)]
+        # A site that is denied keeps its link until its certificate is refused, and is waited for as little as one that is revoked.
+        excused = [site for site, denial in denials.items() if not denial.get("holder")]
+        told = {self._name_of(site) for site in (params["revoke"], *excused, *lagging)}
+        foreign = [name for name in foreign if name not in told]
         held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
         held += [f"{name}: its link was created by someone else" for name in foreign]
         if held and not params["force"]:
@@ -165,6 +170,8 @@ class ActionModule(SkupperAction):
             return self.finished("it waits", stage=rotation_plan.stage(before), after=rotation_plan.facts(before))
         for word in held:
             self.warn(f"revoked: {word}")
+        for site in sorted({*excused} & {*params["sites"]} - {params["revoke"]}):
+            self.warn(f"{site} is denied, so its link ends with the previous CA. When it is admitted, federated.flower.site links it again")
         if open_end:
             hub.step(rotation_plan.next_step(before, (), changed_over=True))
         if params["revoke"]:
@@ -177,7 +184,7 @@ class ActionModule(SkupperAction):
         )
 
     def _name_of(self, host: str) -> str:
-        """Name of the Site of a host that is revoked: its cluster may be unreachable."""
+        """Name of the Site of a host that this run did not ask: its cluster may be unreachable."""
         known = self.task_vars.get("hostvars") or {}
         given = known[host].get("skupper_site_name") if host and host in known else None
         return str(plain(self._templar.template(given))) if given else host

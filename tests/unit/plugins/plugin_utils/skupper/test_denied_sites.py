@@ -1,0 +1,72 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rotation of the CA does not wait for a site that is denied, whose router stays in the network until its certificate is refused."""
+
+from __future__ import annotations
+
+import datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import skupper_rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, rotation_plan
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
+
+YEARS = datetime.timedelta(days=1825)
+
+
+def record(name: str) -> dict[str, Any]:
+    links = [{"name": "x", "remoteSiteId": "uid-of-hub", "operational": True}]
+    return {"id": f"uid-of-{name}", "name": name, "links": links}
+
+
+@pytest.fixture
+def finish(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Function: the last part of a rotation, of a hub to which site-a and site-b are linked. Returns its steps."""
+    old, new = certificates.make_ca("old", YEARS), certificates.make_ca("new", YEARS)
+    leaf = certificates.issue(old, "skupper-router", ["192.0.2.7"], YEARS)
+    server = {"tls.crt": certificates.first(leaf.certificate), "tls.key": leaf.key, "ca.crt": old.certificate + new.certificate}
+    good = {"trusts": [link_credentials.describe(new.certificate)["serial"]], "ready": True, "site_uid": "uid-of-site-a"}
+    site = given.hub_site(network=[{"id": "uid-of-hub", "name": "hub"}, record("site-a"), record("site-b")])
+
+    def run(denial: dict[str, Any] | None, report: dict[str, Any] | None, **options: Any) -> list[str]:
+        steps: list[str] = []
+        monkeypatch.setattr(HubRotation, "read", lambda _self: rotation_plan.Hub(new.certificate, server))
+        monkeypatch.setattr(HubRotation, "site", lambda _self: site)
+        monkeypatch.setattr(HubRotation, "step", lambda _self, which: steps.append(which))
+        monkeypatch.setattr(HubRotation, "cut", lambda _self: steps.append("cut"))
+        records = {"site-b": {"access": denial} if denial else {}}
+        ledger = SimpleNamespace(read_book=dict, read_sites=lambda: (records, {}))
+        monkeypatch.setattr(skupper_rotation, "Ledger", lambda *_given: ledger)
+        action: Any = object.__new__(skupper_rotation.ActionModule)
+        action.inventory_host, action.task_vars = "hub", {}
+        action._task = SimpleNamespace(check_mode=False, diff=False)
+        action.begin()
+        reports = [{"site": "site-a", "link": good}, *([{"site": "site-b", **report}] if report else [])]
+        asked = {"step": "finish", "hub": "hub", "hub_namespace": "flower", "federation": "flower", "sites": ["site-a", "site-b"], "reports": reports}
+        cluster: Any = SimpleNamespace(name="hub")
+        action._finish(HubRotation(action, cluster, "flower", 1), action._checked(action.ARGS, {}, {**asked, **options}, ""))
+        return steps
+
+    return run
+
+
+@pytest.mark.parametrize("report", [{"denied": True, "link": {}}, None])
+def test_a_site_that_is_denied_is_not_waited_for(report, finish):
+    assert finish({"since": "today"}, report) == [rotation_plan.REPLACE_SERVER]
+
+
+def test_a_denied_site_does_not_keep_another_one_from_being_revoked(finish):
+    assert finish({"since": "today"}, {"denied": True, "link": {}}, revoke="site-c") == [rotation_plan.REPLACE_SERVER, "cut"]
+
+
+@pytest.mark.parametrize("denial", [None, {"since": "today", "holder": "a drill"}])
+def test_a_site_that_is_denied_for_a_time_or_not_reached_is_waited_for(denial, finish):
+    with pytest.raises(ClusterError, match="site-b: the site is denied.*it resumes where it stopped"):
+        finish(denial, {"denied": True, "link": {}, "msg": "the site is denied"})
