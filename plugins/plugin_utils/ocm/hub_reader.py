@@ -19,8 +19,8 @@ from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, checks, placements
 from .scraping import document
 
-# Label of a managed cluster's certificate signing requests (ocm, pkg/registration).
-_REQUESTS = "open-cluster-management.io/cluster-name"
+# Label of a managed cluster's certificate signing requests; those of its add-ons, which are someone else's, have the other as well (ocm, pkg/registration).
+_REQUESTS, _OF_ADDONS = "open-cluster-management.io/cluster-name", "open-cluster-management.io/addon-name"
 # Labels of what is delivered for any federation.
 _OF_ALL = query({key: value for key, value in addon_objects.addon_labels("").items() if key != "app.kubernetes.io/instance"})
 _CSR = ("certificates.k8s.io/v1", "CertificateSigningRequest")
@@ -145,6 +145,6 @@ def _manager(hub: Cluster) -> dict[str, Any] | None:
 def _pending(hub: Cluster, name: str) -> list[dict[str, Any]]:
     """Certificate signing requests of a cluster; none without the right to read them, since hubs approve most of them automatically."""
     try:
-        return hub.list(*_CSR, labels=f"{_REQUESTS}={name}")
+        return hub.list(*_CSR, labels=f"{_REQUESTS}={name},!{_OF_ADDONS}")
     except Forbidden:
         return []

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, schema
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, hub_reader, schema
 
 
 def kind(name, properties):
@@ -187,6 +189,26 @@ def test_a_cluster_that_is_not_there_not_accepted_or_leaving(status):
     leaving = status.cluster()
     leaving["metadata"]["deletionTimestamp"] = "now"
     assert "being detached" in checks.cluster("cluster-a", leaving)[0]
+
+
+def test_a_request_of_an_add_on_that_nobody_approves_stops_no_site(parsed_ocm_site, status):
+    """It has the label of the cluster as well (ocm, pkg/registration/register/csr)."""
+    own = {"open-cluster-management.io/cluster-name": "cluster-a"}
+    requests = [{"metadata": {"name": "addon-cluster-a-other-x", "labels": {**own, "open-cluster-management.io/addon-name": "other"}}}]
+
+    def listed(_version, kind, *_namespace, labels):
+        if kind != "CertificateSigningRequest":
+            return []
+        named, _comma, without = labels.partition(",")
+        key, _equals, value = named.partition("=")
+        found = [one for one in requests if one["metadata"]["labels"].get(key) == value]
+        return [one for one in found if not without or without.removeprefix("!") not in one["metadata"]["labels"]]
+
+    hub = SimpleNamespace(list=listed, get=lambda _version, kind, *_which: status.cluster() if kind == "ManagedCluster" else None)
+    assert hub_reader.at_site(hub, parsed_ocm_site(), {}) == []
+    requests.append({"metadata": {"name": "cluster-a-x", "labels": own}})
+    with pytest.raises(ClusterError, match=r"is not approved \(cluster-a-x\)"):
+        hub_reader.at_site(hub, parsed_ocm_site(), {})
 
 
 def test_a_request_is_pending_until_someone_decides():
