@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..apply.engine import apply_objects
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
 from ..base.labels import query
@@ -58,7 +57,8 @@ def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
     if spec.install != PLACEMENTS or placements.references(live) != {(spec.namespace, spec.placement)}:
         return ""
     wanted = addon_objects.placement(spec)
-    if not any(one["change"] == "changed" for one in apply_objects(hub, [wanted], check=True).objects):
+    now = hub.get(api.PLACEMENTS, "Placement", spec.placement, spec.namespace)
+    if now is None or hub.apply(wanted, dry_run=True).get("spec") == now.get("spec"):
         return ""
     selected = placements.decisions(hub_reader.slices(hub, spec.namespace, spec.placement))
     works = hub.list(api.WORKS, "ManifestWork", labels=query(addon_objects.addon_labels(spec.federation)))
