@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration, moment
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, forgetting
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
@@ -114,12 +114,6 @@ class ActionModule(SkupperAction):
         site = params["revoke"]
         ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
         now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0).isoformat()
-        if site in ledger.read_records():
-            if ledger.change_record(site, lambda record: access.deny(record, "", now)):
-                self.done["changed"] = True
-                self.note(cluster.name, words=[f"{site} is denied, because its link is revoked"])
-        elif not ledger.read_denial(site):
-            self.warn(f"the ledger has no site {site}: it will be linked again if it is in the inventory")
         going = []
         for kind, name in (
             ("AccessGrant", skupper.grant_name(site)),
@@ -128,6 +122,18 @@ class ActionModule(SkupperAction):
             live = self.read(cluster, kind, name, params["hub_namespace"])
             if live is not None and is_ours(live):
                 going.append(live)
+        records = ledger.read_records()
+        if site not in params["sites"] and not going and forgetting.unknown([site], records, ledger.read_book()):
+            raise ClusterError(
+                f"this federation does not have a site {site}, and never had one, so nothing is revoked: the ledger on {cluster.name} has "
+                f"{', '.join(sorted(records)) or 'no sites'}. Is the name right (flower_site)?"
+            )
+        if site in records:
+            if ledger.change_record(site, lambda record: access.deny(record, "", now)):
+                self.done["changed"] = True
+                self.note(cluster.name, words=[f"{site} is denied, because its link is revoked"])
+        elif not ledger.read_denial(site):
+            self.warn(f"the ledger has no site {site}: it will be linked again if it is in the inventory")
         self.remove(cluster, going, params["wait_timeout"], at_hub=True)
         since = None if going else moment(ledger.read_denial(site).get("since"))
         return since and since + datetime.timedelta(seconds=cluster.skew or 0)

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rotation of the CA does not wait for a site that is denied, whose router stays in the network until its certificate is refused."""
+"""A rotation of the CA does not wait for a site that is denied, whose router stays in the network until its certificate is refused. What is no site
+is not revoked."""
 
 from __future__ import annotations
 
@@ -70,3 +71,32 @@ def test_a_denied_site_does_not_keep_another_one_from_being_revoked(finish):
 def test_a_site_that_is_denied_for_a_time_or_not_reached_is_waited_for(denial, finish):
     with pytest.raises(ClusterError, match="site-b: the site is denied.*it resumes where it stopped"):
         finish(denial, {"denied": True, "link": {}, "msg": "the site is denied"})
+
+
+@pytest.mark.parametrize(
+    ("site", "sites", "book", "certificate", "good"),
+    [
+        ("site-bb", ["site-a"], {}, False, False),
+        ("site-b", ["site-a", "site-b"], {}, False, True),
+        ("site-b", ["site-a"], {"left": {"site-b": {}}}, False, True),
+        ("site-b", ["site-a"], {}, True, True),
+    ],
+)
+def test_a_name_that_no_site_has_or_had_is_not_revoked(site, sites, book, certificate, good, monkeypatch):
+    """The CA would be replaced, and the site that was meant would get a new certificate."""
+    ledger = SimpleNamespace(read_book=lambda: book, read_records=lambda: {"site-a": {}}, read_denial=lambda _site: {})
+    monkeypatch.setattr(skupper_rotation, "Ledger", lambda *_given, **_more: ledger)
+    action: Any = object.__new__(skupper_rotation.ActionModule)
+    action.inventory_host, action._task = "hub", SimpleNamespace(check_mode=False, diff=False)
+    action.begin()
+    removed: list[Any] = []
+    action.remove = lambda _cluster, objects, _seconds, **_more: removed.extend(objects)
+    action.read = lambda _cluster, kind, name, _namespace: given.live(kind, name) if certificate and kind == "Certificate" else None
+    params = {"revoke": site, "sites": sites, "hub_namespace": "flower", "federation": "flower", "wait_timeout": 1}
+    cluster: Any = SimpleNamespace(name="hub", skew=0)
+    if good:
+        action._take_back(cluster, params)
+        assert len(removed) == certificate
+    else:
+        with pytest.raises(ClusterError, match="does not have a site site-bb, and never had one.*the ledger on hub has site-a. Is the name right"):
+            action._take_back(cluster, params)
