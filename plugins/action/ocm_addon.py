@@ -17,11 +17,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, placement_switch
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError, ocm_addon_objects
 
 _SET = "ocm-addon"
+_BINDING = "ManagedClusterSetBinding"
 
 
 class ActionModule(ClusterAction):
@@ -58,6 +60,9 @@ class ActionModule(ClusterAction):
             faults = checks.foreign(spec, live, claim=params["claim"])
             if faults:
                 raise ClusterError(f"nothing is changed: {faults[0]}.")
+            if params["state"] == "present" and (loss := placement_switch.loss(hub, spec, live)):
+                raise ClusterError(f"nothing is changed: {loss}.")
+            rest = self._bindings(hub, spec) + [item for item in rest if item["kind"] != _BINDING]
             self._options = {"applyset": _SET, "applyset_namespace": spec.namespace}
             try:
                 if params["state"] == "present":
@@ -91,6 +96,17 @@ class ActionModule(ClusterAction):
             return hub.get(api.ADDONS, "ClusterManagementAddOn", name)
         except NotServed:
             return None
+
+    @staticmethod
+    def _bindings(hub: Cluster, spec: AddonSpec) -> list[Object]:
+        """Bindings of the cluster sets. Those of someone else are used as they are. Those of this collection stay, without them nothing would be selected,
+        also if it is not to create them any more (C(bind_cluster_sets))."""
+        found = []
+        for item in [addon_objects.set_binding(spec, one) for one in spec.cluster_sets] if spec.has_placements else []:
+            live = hub.get(api.SETS, _BINDING, item["metadata"]["name"], spec.namespace)
+            if spec.bind_cluster_sets if live is None else proof.is_managed(live):
+                found.append(item)
+        return found
 
     def _hand_over(self, hub: Cluster, name: str, before: Sequence[Object], objects: Sequence[Object]) -> None:
         """Let the add-on get its clusters from another Placement; the former one stays."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, hub_reader, leaving
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, hub_reader, leaving, placement_switch
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 
 
@@ -28,6 +29,9 @@ class ActionModule(ClusterAction):
         spec = AddonSpec.parse(params["spec"])
         with self.connect() as hub:
             found = hub_reader.at_addon(hub, spec, claim=params["claim"])
+            loss = placement_switch.loss(hub, spec, hub.get(api.ADDONS, "ClusterManagementAddOn", spec.name))
+            if loss:
+                raise ClusterError(f"{loss}.")
             addons = hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={spec.name}") if params["sites"] else []
         where = places(self, sorted({leaving.site_of(item) for item in addons} & set(params["sites"])))
         left = [leaving.moved_sentence(site, cluster, where[site]) for site, cluster in leaving.moved(addons, where)]

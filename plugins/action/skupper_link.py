@@ -114,6 +114,7 @@ class ActionModule(SkupperAction):
 
     def _linked(self, join: Join, seen: links.Hub, own: links.Site, plan: links.Plan, *, renew: bool) -> dict[str, Any]:
         spec, names, reasons = join.spec, plan.names, []
+        self.require_proxy(join.site, spec)
         if plan.do == links.TOKEN:
             if self.check:
                 return self._foreseen(join, known=seen.site)

@@ -20,7 +20,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
     sites,
     state,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import ListenerSpec, NetworkSiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
+    LinkSpec,
+    ListenerSpec,
+    NetworkSiteSpec,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
 
 
@@ -48,6 +52,7 @@ class ActionModule(SkupperAction):
                 self.require_kinds(cluster)
                 if live is not None and not going:
                     self._check(cluster, wanted, ListenerSpec.parse(listener), live)
+                    self.require_proxy(cluster, LinkSpec.parse(link))
         return self.finished(f"{cluster.name} can take part in the Skupper network")
 
     def _check_place(

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration, moment
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, forgetting
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
@@ -62,7 +62,7 @@ class ActionModule(SkupperAction):
         known = dataclasses.replace(before, links=looked_after)
         todo = rotation_plan.todo(choice, known, now, duration(params["renew_before"]))
         if set(todo) & {rotation_plan.CA, rotation_plan.SERVER}:
-            self._leave_adopted(hub, todo, choice)
+            self._leave_given(hub, todo, choice)
             if choice != rotation_plan.DUE and rotation_plan.stage(before) == rotation_plan.NONE:
                 raise ClusterError(
                     f"the Secret of the CA or {skupper.SITE_SERVER} is not in namespace {params['hub_namespace']} of {cluster.name}, so nothing "
@@ -93,15 +93,16 @@ class ActionModule(SkupperAction):
             }.get(step, set())
         return self._result(todo, facts, hub.read())
 
-    def _leave_adopted(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
-        """A requested rotation is refused where the hub's Site is someone else's; one that is only due is a warning."""
-        try:
-            hub.refuse_adopted()
-        except ClusterError as error:
-            if choice != rotation_plan.DUE:
-                raise
-            theirs = [f"{kind} ({todo.pop(kind)})" for kind in (rotation_plan.CA, rotation_plan.SERVER) if kind in todo]
-            self.warn(f"{' and '.join(theirs)}: {error}")
+    def _leave_given(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
+        """What was requested is refused where the hub's Site or a Secret is someone else's; what is only due is a warning."""
+        theirs: dict[str, list[str]] = {}
+        for kind in [kind for kind in (rotation_plan.CA, rotation_plan.SERVER) if kind in todo]:
+            why = hub.fault(kind)
+            if why and choice != rotation_plan.DUE:
+                raise ClusterError(f"{why}.")
+            if why:
+                theirs.setdefault(why, []).append(f"{kind} ({todo.pop(kind)})")
+        self.warn(*(f"{' and '.join(kinds)}: {why}." for why, kinds in theirs.items()))
 
     def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> datetime.datetime | None:
         """Deny the site in the ledger, so that it is not linked again, and remove the hub's objects for its link.
@@ -113,12 +114,6 @@ class ActionModule(SkupperAction):
         site = params["revoke"]
         ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
         now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0).isoformat()
-        if site in ledger.read_records():
-            if ledger.change_record(site, lambda record: access.deny(record, "", now)):
-                self.done["changed"] = True
-                self.note(cluster.name, words=[f"{site} is denied, because its link is revoked"])
-        elif not ledger.read_denial(site):
-            self.warn(f"the ledger has no site {site}: it will be linked again if it is in the inventory")
         going = []
         for kind, name in (
             ("AccessGrant", skupper.grant_name(site)),
@@ -127,6 +122,18 @@ class ActionModule(SkupperAction):
             live = self.read(cluster, kind, name, params["hub_namespace"])
             if live is not None and is_ours(live):
                 going.append(live)
+        records = ledger.read_records()
+        if site not in params["sites"] and not going and forgetting.unknown([site], records, ledger.read_book()):
+            raise ClusterError(
+                f"this federation does not have a site {site}, and never had one, so nothing is revoked: the ledger on {cluster.name} has "
+                f"{', '.join(sorted(records)) or 'no sites'}. Is the name right (flower_site)?"
+            )
+        if site in records:
+            if ledger.change_record(site, lambda record: access.deny(record, "", now)):
+                self.done["changed"] = True
+                self.note(cluster.name, words=[f"{site} is denied, because its link is revoked"])
+        elif not ledger.read_denial(site):
+            self.warn(f"the ledger has no site {site}: it will be linked again if it is in the inventory")
         self.remove(cluster, going, params["wait_timeout"], at_hub=True)
         since = None if going else moment(ledger.read_denial(site).get("since"))
         return since and since + datetime.timedelta(seconds=cluster.skew or 0)
@@ -145,10 +152,15 @@ class ActionModule(SkupperAction):
             return self.finished(
                 "nothing to finish", stage=rotation_plan.stage(before), after=rotation_plan.facts(before)
             )
-        lagging = rotation_plan.lagging(before, params["sites"], params["reports"], params["revoke"])
+        ledger = Ledger(hub.cluster, params["hub_namespace"], params["federation"])
+        denials = access.denied(ledger.read_book(), ledger.read_sites()[0])
+        lagging = rotation_plan.lagging(before, params["sites"], params["reports"], params["revoke"], denials)
         known = [(report.get("link") or {}).get("site_uid", "") for report in params["reports"]]
         foreign = rotation_plan.strangers(hub.site(), known)
-        foreign = [name for name in foreign if name not in (self._name_of(params["revoke"]), *lagging)]
+        # A site that is denied keeps its link until its certificate is refused, and is waited for as little as one that is revoked.
+        excused = [site for site, denial in denials.items() if not denial.get("holder")]
+        told = {self._name_of(site) for site in (params["revoke"], *excused, *lagging)}
+        foreign = [name for name in foreign if name not in told]
         held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
         held += [f"{name}: its link was created by someone else" for name in foreign]
         if held and not params["force"]:
@@ -164,6 +176,8 @@ class ActionModule(SkupperAction):
             return self.finished("it waits", stage=rotation_plan.stage(before), after=rotation_plan.facts(before))
         for word in held:
             self.warn(f"revoked: {word}")
+        for site in sorted({*excused} & {*params["sites"]} - {params["revoke"]}):
+            self.warn(f"{site} is denied, so its link ends with the previous CA. When it is admitted, federated.flower.site links it again")
         if open_end:
             hub.step(rotation_plan.next_step(before, (), changed_over=True))
         if params["revoke"]:
@@ -176,7 +190,7 @@ class ActionModule(SkupperAction):
         )
 
     def _name_of(self, host: str) -> str:
-        """Name of the Site of a host that is revoked: its cluster may be unreachable."""
+        """Name of the Site of a host that this run did not ask: its cluster may be unreachable."""
         known = self.task_vars.get("hostvars") or {}
         given = known[host].get("skupper_site_name") if host and host in known else None
         return str(plain(self._templar.template(given))) if given else host

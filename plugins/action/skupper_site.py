@@ -53,6 +53,7 @@ class ActionModule(SkupperAction):
         namespace, seconds = spec.namespace, params["wait_timeout"]
         made = self.make_namespace(cluster, spec, seconds)
         found = [] if made else self.listed(cluster, "Site", namespace)
+        spec = sites.of_hub(spec, found)
         end = "" if made else self.end_of(cluster, namespace, own=sites.has_own(spec, found))
         plan = sites.decide(spec, found, end)
         if plan.fault:

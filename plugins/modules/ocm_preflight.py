@@ -67,4 +67,13 @@ cluster_sets:
   returned: success
   type: list
   elements: str
+set_labels:
+  description: Name and label selector of the hub's cluster sets that select clusters by any labels.
+  returned: success
+  type: dict
+tolerations:
+  description: Tolerations of the Placement.
+  returned: success
+  type: list
+  elements: dict
 """

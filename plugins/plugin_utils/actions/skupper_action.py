@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,12 +17,13 @@ from ..apply.wait import Clock, Waiter
 from ..audit import notes
 from ..base.errors import ClusterError
 from ..base.labels import query
-from ..kube.api_errors import NotServed, Unavailable, Unreachable
+from ..kube.api_errors import Forbidden, NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..manifests import namespace as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
-from ..skupper import ends, sites, state
+from ..skupper import ends, links, sites, state
 from ..skupper.state import State
+from ..spec.network_spec import LinkSpec
 from ..spec.part_spec import PartSpec
 from ..validate.skupper_faults import OLDEST, version_fault
 from .cluster_action import ClusterAction
@@ -80,7 +82,7 @@ class SkupperAction(ClusterAction):
         if not self.is_served(cluster):
             raise ClusterError(
                 f"Skupper's CustomResourceDefinitions are not in the cluster {cluster.name}: {API} is not served. Install Skupper {_OLDEST} "
-                "or later installed there, or set skupper_site_install to manifests or operator to have it done by this run."
+                "or later there, or set skupper_site_install to manifests or operator to have it done by this run."
             )
         try:
             cluster.resource(API, "MultiKeyListener")
@@ -89,6 +91,12 @@ class SkupperAction(ClusterAction):
                 f"Skupper's CustomResourceDefinitions in the cluster {cluster.name} are those of 2.1 or earlier (there is no kind "
                 f"MultiKeyListener). Skupper {_OLDEST} or later is needed: upgrade its CustomResourceDefinitions and its controller."
             ) from None
+
+    def require_proxy(self, cluster: Cluster, spec: LinkSpec) -> None:
+        """Stop where the Secret of a link's proxy is not there, as far as it may be read."""
+        if spec.proxy_secret:
+            with contextlib.suppress(Forbidden):
+                self.refuse([links.proxy_fault(spec, cluster.get("v1", "Secret", spec.proxy_secret, spec.namespace))])
 
     @staticmethod
     def listed(cluster: Cluster, kind: str, namespace: str) -> list[Object]:

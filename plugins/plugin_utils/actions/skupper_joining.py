@@ -179,6 +179,10 @@ class Join:
             if verdict.do == tokens.REFUSE:
                 raise ClusterError(f"{verdict.why}.")
             if verdict.do == tokens.WAIT:
+                # Skupper's controller tries it again and again, up to 2.2.1 without a time limit, and serves no namespace of the cluster meanwhile
+                # (internal/kube/grants/redeem.go).
+                token = self.look_at_site().token
+                self.action.remove(self.site, [token] if token is not None and is_ours(token) else [], self.seconds)
                 raise ClusterError(self._stuck(verdict.why))
             if len(reasons) == ROUNDS:
                 raise ClusterError(
@@ -207,7 +211,7 @@ class Join:
         return (
             f"AccessToken {self.at_site}/{self.spec.name} on {self.site.name} was not redeemed after {self.seconds:g} s: {why}. The site's "
             "Skupper controller calls the url of the hub's grant server, without a proxy: is there a way, and a NetworkPolicy that opens "
-            "it? skupper_link_mode: direct needs none."
+            "it? skupper_link_mode: direct needs none. The token was deleted, because the controller would try it again and again; the next run creates one."
         )
 
     def _token_anew(self) -> None:

@@ -20,7 +20,7 @@ from ..kube.client import Cluster
 from ..manifests import skupper
 from ..pki import certificates
 from ..skupper import link_credentials, rotation_plan, sites, state
-from ..skupper.ownership import is_ours
+from ..skupper.ownership import is_made, is_ours
 from ..skupper.state import State
 from .skupper_action import SkupperAction
 from .skupper_joining import Join
@@ -48,7 +48,7 @@ class HubRotation:
         """The hub's Site.
 
         Raises:
-            ClusterError: there is none, or it is someone else's, and so are its certificates.
+            ClusterError: there is none.
         """
         found = sites.active(self.action.listed(self.cluster, "Site", self.namespace))
         if found is None:
@@ -57,15 +57,26 @@ class HubRotation:
             )
         return found
 
-    def refuse_adopted(self) -> None:
-        """Fail where the hub's Site is someone else's."""
+    def fault(self, kind: str) -> str:
+        """Why something of this kind (C(rotation_plan.CA) or C(SERVER)) must be replaced by its owner; empty if it is Skupper's own."""
         found = self.site()
         if not is_ours(found):
-            raise ClusterError(
+            return (
                 f"{state.named(found)} on {self.cluster.name} was created by someone else, so its CA and the certificate of its router must be "
                 "replaced by their owner: other links may depend on them. Certificates of links that this collection created are renewed by "
-                "federated.flower.site."
+                "federated.flower.site"
             )
+        names = [skupper.SITE_SERVER]
+        if kind == rotation_plan.CA and rotation_plan.stage(self.read()) not in (rotation_plan.BEGUN, rotation_plan.OVERLAP):
+            names.insert(0, Join.ca_name(found))
+        secrets = [(name, self.cluster.get("v1", "Secret", name, self.namespace)) for name in names]
+        return next((self._given(name) for name, live in secrets if live is not None and not is_made(live)), "")
+
+    def _given(self, name: str) -> str:
+        return (
+            f"Secret {self.namespace}/{name} on {self.cluster.name} was not created by Skupper but by someone else, and its key would be lost if it was "
+            "deleted to be recreated. Its owner must replace its content; federated.flower.skupper_rotate then continues with the sites"
+        )
 
     def read(self) -> rotation_plan.Hub:
         """The content of the Secrets."""
@@ -107,6 +118,8 @@ class HubRotation:
         live = self.cluster.get("v1", "Secret", name, self.namespace)
         old = entries(live).get("tls.crt", "")
         if live is not None:
+            if not is_made(live):
+                raise ClusterError(f"{self._given(name)}.")
             try:
                 self.cluster.delete(
                     "v1", "Secret", name, self.namespace, uid=live["metadata"]["uid"], propagation="Background"

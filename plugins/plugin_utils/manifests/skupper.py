@@ -43,6 +43,7 @@ CONTROL = "skupper"  # ConfigMap that selects the controller of a namespace
 SITE_LABEL = "federated.flower/site"
 PRIOR_REVISIONS = "skupper.io/tls-prior-valid-revisions"  # on a Secret; wins over the setting of the Site
 TLS_SECRET = "kubernetes.io/tls"
+PROXY = "proxy-configuration"  # setting of a Link: the Secret of its proxy
 
 
 def applyset(part: str) -> str:
@@ -180,7 +181,7 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
         endpoints: C(status.endpoints) of the hub's Site.
         names: group -> name of an existing Link, which is kept.
     """
-    settings = compact({"proxy-configuration": spec.proxy_secret})
+    settings = compact({PROXY: spec.proxy_secret})
     return [
         _object(
             spec,

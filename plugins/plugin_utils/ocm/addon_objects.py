@@ -57,6 +57,7 @@ STORAGE = {
 VERSIONED = ("AddOnTemplate", "AddOnDeploymentConfig")
 # Pods of a pool for which the site reports why they wait. More of them fail for the same reason.
 WATCHED_PODS = 8
+SHARES = ("maxConcurrency", "maxFailures")  # of a rollout: a number of clusters, or a percentage
 
 
 def addon_labels(instance: Any) -> dict[str, str]:
@@ -127,6 +128,15 @@ def addon_objects(spec: AddonSpec) -> list[Object]:
     return found
 
 
+def rollout(given: Mapping[str, Any]) -> Object:
+    """A rolloutStrategy with numbers as numbers: OCM takes a text for a percentage, and with any other rolls out nothing (sdk-go, C(parseRolloutSize))."""
+
+    def numbers(options: Mapping[str, Any]) -> Object:
+        return {key: int(value) if key in SHARES and text(value).isdecimal() else value for key, value in options.items()}
+
+    return {key: numbers(value) if isinstance(value, Mapping) else value for key, value in given.items()}
+
+
 def _placeholder(spec: PartSpec, addon: str) -> Object:
     """If someone else creates the namespace, a template still needs a manifest."""
     meta = {"name": f"{addon}-addon", "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
@@ -147,7 +157,7 @@ def management_addon(spec: AddonSpec, base: Object, config: Object) -> Object:
     strategy: Object = {"type": spec.install}
     if spec.install == PLACEMENTS:
         entry: Object = {"name": spec.placement, "namespace": spec.namespace, "configs": references}
-        entry["rolloutStrategy"] = spec.rollout or {"type": "All"}
+        entry["rolloutStrategy"] = rollout(spec.rollout or {"type": "All"})
         strategy["placements"] = [entry]
     words = {"displayName": "Flower SuperNodes", "description": f"SuperNodes of the federation {spec.federation}"}
     return {
@@ -175,9 +185,9 @@ def predicates(spec: AddonSpec) -> list[Object]:
     return spec.predicates or [{"requiredClusterSelector": labelled}]
 
 
-def unreachable_tolerations() -> list[Object]:
-    """Tolerations of a Placement for unreachable or unhealthy clusters."""
-    return [{"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)]
+def tolerations(spec: AddonSpec) -> list[Object]:
+    """Tolerations of the Placement: for unreachable and unhealthy clusters, and the user's."""
+    return [*({"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)), *spec.tolerations]
 
 
 def placement(spec: AddonSpec) -> Object:
@@ -189,7 +199,7 @@ def placement(spec: AddonSpec) -> Object:
         "prioritizerPolicy": {"configurations": spec.prioritizers} if spec.prioritizers else None,
         "spreadPolicy": {"spreadConstraints": spec.spread} if spec.spread else None,
         "decisionStrategy": {"groupStrategy": spec.decision_groups} if spec.decision_groups else None,
-        "tolerations": unreachable_tolerations() + spec.tolerations,
+        "tolerations": tolerations(spec),
     }
     meta = {"name": spec.placement, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": meta, "spec": compact(body)}

@@ -94,7 +94,9 @@ class Apps:
         moves = current != self.version
         # Also versions whose label has gone, and whose ClientApps have not: an agent was silent when they were to be deleted.
         before = self._held(current) - {self.version} if moves else {current}
-        if (moves or changes) and any(before) and not self.check:
+        # A Placement alone changes no pod.
+        restarts = moves or any(item["kind"] == "ManifestWorkReplicaSet" for item in changes)
+        if restarts and any(before) and not self.check:
             self._refuse_unheard()
             gate()
         if changes:
@@ -138,7 +140,7 @@ class Apps:
             raise ClusterError(f"{self.spec.cluster}: {silent}. Its ClientApps stay as they are; run again then.")
 
     def _make(self) -> list[Object]:
-        """The version's objects, if they are not there as they should be."""
+        """Those of the version's objects that are not there as they should be."""
         name = replica_set.name_of(self.version)
         live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec.hub_namespace)
         known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
@@ -154,7 +156,8 @@ class Apps:
             body = wanted[-1]["spec"]
             body["manifestWorkTemplate"] = scraping.watched(body["manifestWorkTemplate"])
         foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
-        return wanted if foreseen.changed else []
+        changed = {one["kind"] for one in foreseen.objects if one["change"] != "unchanged"}
+        return [item for item in wanted if item["kind"] in changed]
 
     def _leave(self, versions: Iterable[str], clock: Clock | None, goal: str | None = None) -> None:
         """Remove the label, and wait until objects of versions are deleted in the cluster; C(goal): the version that follows."""

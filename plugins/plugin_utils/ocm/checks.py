@@ -223,6 +223,26 @@ def taken(spec: SiteSpec, live: Mapping[str, Any] | None) -> list[str]:
     return []
 
 
+def crowded(spec: SiteSpec, works: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A fault if another federation has SuperNodes in the same namespace of a managed cluster. Their objects have the same names, and the agent,
+    which applies the ManifestWorks of both, would overwrite one with the other.
+
+    Args:
+        works: ManifestWorks of all federations, in the namespace of the cluster on the hub.
+    """
+    others = set()
+    for work in works:
+        federation = (work["metadata"].get("labels") or {}).get("app.kubernetes.io/instance")
+        listed = ((work.get("spec") or {}).get("workload") or {}).get("manifests") or []
+        if federation != spec.federation and any((item.get("metadata") or {}).get("namespace") == spec.namespace for item in listed):
+            others.add(str(federation))
+    return [
+        f"the namespace {spec.namespace} of the managed cluster {spec.ocm_cluster} has SuperNodes of the federation {name}, and two federations need two "
+        "namespaces: set supernode_namespace (flower_namespace by default) to another name"
+        for name in sorted(others)
+    ]
+
+
 def bindings(spec: AddonSpec, sets: Iterable[str], bound: Iterable[str]) -> list[str]:
     """Faults of cluster sets: those that do not exist, and those that are not bound to the namespace.
 
@@ -330,30 +350,78 @@ def unavailable(name: str, live: Mapping[str, Any]) -> str:
     return f"the ManagedCluster {name} does not report{since}: its SuperNodes may continue, but changes do not reach it"
 
 
-def chosen(
-    name: str, live: Mapping[str, Any], wanted: Sequence[Mapping[str, Any]], cluster_sets: Sequence[str]
-) -> list[str]:
+def set_labels(sets: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Name -> label selector of those ManagedClusterSets that select clusters by any labels, such as C(global)."""
+    selectors = {one["metadata"]["name"]: (one.get("spec") or {}).get("clusterSelector") or {} for one in sets}
+    return {name: one.get("labelSelector") or {} for name, one in selectors.items() if one.get("selectorType") == "LabelSelector"}
+
+
+def chosen(name: str, live: Mapping[str, Any], wanted: Mapping[str, Any], *, selected: bool = False) -> list[str]:
     """Why a Placement that does not exist yet would not select a cluster, as far as known without OCM.
 
     Args:
         name: of the ManagedCluster.
         live: it.
-        wanted: the Placement's predicates; one of them must match.
-        cluster_sets: sets from which it selects. Only sets by label can be checked here.
+        wanted: of the Placement C(predicates), one of which must match, C(cluster_sets) and C(tolerations); C(set_labels), what C(set_labels)
+            returned.
+        selected: whether it has selected the cluster already.
     """
-    if any(_fits(one.get("requiredClusterSelector") or {}, live) for one in wanted):
-        labels = live["metadata"].get("labels") or {}
-        own = labels.get(api.SET_LABEL)
-        if own in cluster_sets or "global" in cluster_sets:
-            return []
-        return [
-            f"the ManagedCluster {name} is in the cluster set {own or '(none)'}, and the Placement selects from "
-            f"{', '.join(cluster_sets)}: `clusteradm clusterset set {cluster_sets[0]} --clusters {name}`"
-        ]
-    labels = [one["requiredClusterSelector"].get("labelSelector") or {} for one in wanted]
-    plain = [f"{key}={value}" for one in labels for key, value in sorted((one.get("matchLabels") or {}).items())]
-    hint = f": kubectl label managedcluster {name} {plain[0]}" if plain else ""
-    return [f"the Placement would not select the ManagedCluster {name}, no predicate matches it{hint}"]
+    if not any(_fits(one.get("requiredClusterSelector") or {}, live) for one in wanted["predicates"]):
+        return [f"the Placement would not select the ManagedCluster {name}, no predicate matches it{_label_hint(name, live, wanted)}"]
+    if not _in_sets(live, wanted["cluster_sets"], wanted["set_labels"]):
+        return [_set_fault(name, live, wanted)]
+    strange = [one for one in (live.get("spec") or {}).get("taints") or [] if not _tolerated(one, wanted["tolerations"], selected)]
+    return [
+        f"the ManagedCluster {name} has the taint {_words(one)}, which the Placement does not tolerate: add it to ocm_addon_tolerations, or have the "
+        "hub's administrators remove it"
+        for one in strange
+    ]
+
+
+def _label_hint(name: str, live: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    labels = [one["requiredClusterSelector"].get("labelSelector") or {} for one in wanted["predicates"]]
+    plain = [pair for one in labels for pair in sorted((one.get("matchLabels") or {}).items())]
+    if not plain:
+        return ""
+    key, value = plain[0]
+    other = (live["metadata"].get("labels") or {}).get(key)
+    if other is None:
+        return f": kubectl label managedcluster {name} {key}={value}"
+    return (
+        f": its label {key} is {other}. If another federation selects it by that, changing the label would delete its SuperNodes and keys there: have this "
+        "one select by another label (ocm_addon_predicates)"
+    )
+
+
+def _set_fault(name: str, live: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    own = (live["metadata"].get("labels") or {}).get(api.SET_LABEL)
+    sets = wanted["cluster_sets"]
+    exclusive = [one for one in sets if one not in wanted["set_labels"]]
+    # A cluster that leaves its set loses what others deliver to that set.
+    way = f"add {own} to flower_ocm_cluster_sets" if own else f"`clusteradm clusterset set {exclusive[0]} --clusters {name}`" if exclusive else "label it"
+    return f"the ManagedCluster {name} is in the cluster set {own or '(none)'}, and the Placement selects from {', '.join(sets)}: {way}"
+
+
+def _in_sets(live: Mapping[str, Any], sets: Iterable[str], by_labels: Mapping[str, Any]) -> bool:
+    labels = live["metadata"].get("labels") or {}
+    return any(_matches(by_labels[one], labels) if one in by_labels else labels.get(api.SET_LABEL) == one for one in sets)
+
+
+def _tolerated(taint: Mapping[str, Any], tolerations: Iterable[Mapping[str, Any]], selected: bool) -> bool:
+    """OCM's rules (ocm, C(taint_toleration.go)); one with a time counts as long as it may."""
+    effect = taint.get("effect")
+    if effect == "PreferNoSelect" or (effect == "NoSelectIfNew" and selected):
+        return True
+    return any(
+        one.get("effect") in (None, "", effect)
+        and one.get("key") in (None, "", taint.get("key"))
+        and (one.get("operator") == "Exists" or (one.get("value") or "") == (taint.get("value") or ""))
+        for one in tolerations
+    )
+
+
+def _words(taint: Mapping[str, Any]) -> str:
+    return f"{taint.get('key')}{'=' if taint.get('value') else ''}{taint.get('value') or ''}:{taint.get('effect')}"
 
 
 def clientapps(
@@ -389,8 +457,8 @@ def clientapps(
         found.append(
             f"supernode_clientapp_cluster_sets: {', '.join(strangers)} is not in ocm_addon_cluster_sets: set flower_ocm_cluster_sets for both"
         )
-    own = (live["metadata"].get("labels") or {}).get(api.SET_LABEL)
-    if not found and own not in sets and "global" not in sets:
+    if addon and not found and not _in_sets(live, sets, addon["set_labels"]):
+        own = (live["metadata"].get("labels") or {}).get(api.SET_LABEL)
         found.append(
             f"the ManagedCluster {spec.ocm_cluster} is in the cluster set {own or '(none)'}, and the ClientApps' Placement selects from "
             f"{', '.join(sets)}"

@@ -201,8 +201,9 @@ class Delivery:
             )
         raise ClusterError(
             f"{self.spec.cluster}: no Placement has selected the managed cluster {self.spec.ocm_cluster} for the add-on "
-            f"{self.spec.ocm_addon} within {_CHOSEN:g} s. Add to the cluster the label {addon_objects.FEDERATION_LABEL}="
-            f"{self.spec.federation}, or the labels of ocm_addon_predicates; or remove the host from the inventory."
+            f"{self.spec.ocm_addon} within {_CHOSEN:g} s. Compare its labels and claims with ocm_addon_predicates (by default the label "
+            f"{addon_objects.FEDERATION_LABEL}={self.spec.federation}), its taints with ocm_addon_tolerations, and the number of clusters with "
+            "ocm_addon_number_of_clusters; or remove the host from the inventory."
         )
 
     def _is_decided(self) -> bool:

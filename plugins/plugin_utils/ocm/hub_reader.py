@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.labels import query
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..rights import ask, grants
@@ -18,8 +19,10 @@ from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, checks, placements
 from .scraping import document
 
-# Label of a managed cluster's certificate signing requests (ocm, pkg/registration).
-_REQUESTS = "open-cluster-management.io/cluster-name"
+# Label of a managed cluster's certificate signing requests; those of its add-ons, which are someone else's, have the other as well (ocm, pkg/registration).
+_REQUESTS, _OF_ADDONS = "open-cluster-management.io/cluster-name", "open-cluster-management.io/addon-name"
+# Labels of what is delivered for any federation.
+_OF_ALL = query({key: value for key, value in addon_objects.addon_labels("").items() if key != "app.kubernetes.io/instance"})
 _CSR = ("certificates.k8s.io/v1", "CertificateSigningRequest")
 
 
@@ -31,7 +34,7 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
         claim: whether to take over the add-on of a federation of this name in another namespace.
 
     Returns:
-        C(install), C(predicates), C(cluster_sets) and C(clientapps), for the sites' check; C(warnings).
+        C(install), C(predicates), C(cluster_sets), C(set_labels), C(tolerations) and C(clientapps), for the sites' check; C(warnings).
 
     Raises:
         ClusterError: lists all that is missing.
@@ -42,6 +45,7 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
     missing = [one for one in wanted if not _serves(hub, *one)]
     manager = _manager(hub)
     warnings: list[str] = []
+    sets: list[dict[str, Any]] = []
     faults = checks.missing_kinds(missing) + checks.gates(manager)
     if not faults:
         ask.require(hub, grants.ocm_rights(spec.namespace, spec))
@@ -53,14 +57,16 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
             off, warnings = checks.replica_sets(manager, live, enable=spec.enable_gates)
             faults += off
         if chosen:
-            sets = [item["metadata"]["name"] for item in hub.list(api.SETS, "ManagedClusterSet")]
+            sets = hub.list(api.SETS, "ManagedClusterSet")
             bound = hub.list(api.SETS, "ManagedClusterSetBinding", spec.namespace)
-            faults += checks.bindings(spec, sets, [item["spec"]["clusterSet"] for item in bound])
+            faults += checks.bindings(spec, [item["metadata"]["name"] for item in sets], [item["spec"]["clusterSet"] for item in bound])
     _refuse(faults)
     return {
         "install": spec.install,
         "predicates": addon_objects.predicates(spec),
         "cluster_sets": spec.cluster_sets,
+        "set_labels": checks.set_labels(sets),
+        "tolerations": addon_objects.tolerations(spec),
         "clientapps": apps,
         "warnings": warnings,
     }
@@ -83,8 +89,11 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
     except NotServed as error:
         raise ClusterError(checks.missing_kinds([(api.CLUSTERS, "ManagedCluster")])[0] + ".") from error
     faults = checks.cluster(name, live, _pending(hub, name))
-    if live is not None and not faults and not claim:
-        faults += checks.taken(spec, hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name))
+    own = hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name) if live is not None and not faults else None
+    if not claim:
+        faults += checks.taken(spec, own)
+    if live is not None and not faults:
+        faults += checks.crowded(spec, hub.list(api.WORKS, "ManifestWork", name, labels=_OF_ALL))
     if live is not None and not faults and addon.get("install"):
         if addon["install"] != spec.ocm_install:
             faults.append(
@@ -92,7 +101,7 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
                 "flower_ocm_install for all hosts"
             )
         elif addon["install"] == PLACEMENTS:
-            faults += checks.chosen(name, live, addon["predicates"], addon["cluster_sets"])
+            faults += checks.chosen(name, live, addon, selected=own is not None)
     if live is not None and not faults and spec.has_apps_apart:
         faults += checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS))
     _refuse(faults)
@@ -136,6 +145,6 @@ def _manager(hub: Cluster) -> dict[str, Any] | None:
 def _pending(hub: Cluster, name: str) -> list[dict[str, Any]]:
     """Certificate signing requests of a cluster; none without the right to read them, since hubs approve most of them automatically."""
     try:
-        return hub.list(*_CSR, labels=f"{_REQUESTS}={name}")
+        return hub.list(*_CSR, labels=f"{_REQUESTS}={name},!{_OF_ADDONS}")
     except Forbidden:
         return []

@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hand the add-on over to another Placement, from another one or from C(Manual), without removing it from any site.
+"""Hand the add-on over to another Placement, from another one or from C(Manual), without removing it from any site, and change no Placement so that it
+loses one.
 
 OCM deletes an add-on in every cluster that no Placement of its ClusterManagementAddOn has selected (ocm, C(addon_install_reconciler.go)), and the
 SuperNodes and their keys with it. A Placement that was just created has selected nothing yet, and OCM does not take that for an error. So the Placement is
@@ -17,9 +18,11 @@ from typing import Any
 
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
+from ..base.labels import query
 from ..base.values import Object
 from ..kube.client import Cluster
-from . import api, checks, clusters, hub_reader, leaving, placements
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from . import addon_objects, api, checks, clusters, hub_reader, leaving, nodes_work, placements
 
 Live = Mapping[str, Any]
 
@@ -43,6 +46,52 @@ def first(live: Live | None, objects: Sequence[Object]) -> list[Object]:
     return before if live is not None and then and now != then else []
 
 
+def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
+    """Why the Placement from which the add-on gets its clusters is not to be changed: sites would lose their SuperNodes and keys. Empty if it may be.
+
+    Args:
+        hub: a connection.
+        spec: what is wanted.
+        live: the ClusterManagementAddOn; None if there is none.
+    """
+    if spec.install != PLACEMENTS or placements.references(live) != {(spec.namespace, spec.placement)}:
+        return ""
+    wanted = addon_objects.placement(spec)
+    now = hub.get(api.PLACEMENTS, "Placement", spec.placement, spec.namespace)
+    if now is None or hub.apply(wanted, dry_run=True).get("spec") == now.get("spec"):
+        return ""
+    selected = placements.decisions(hub_reader.slices(hub, spec.namespace, spec.placement))
+    works = hub.list(api.WORKS, "ManifestWork", labels=query(addon_objects.addon_labels(spec.federation)))
+    own = [one["metadata"] for one in works if one["metadata"]["name"] == f"{spec.name}-{nodes_work.PART}"]
+    served = {meta["namespace"] for meta in own if not meta.get("deletionTimestamp")} & selected.keys()
+    sites = [one for one in hub.list(api.CLUSTERS, "ManagedCluster") if clusters.name_of(one) in served and not clusters.is_leaving(one)]
+    selection = _selection(wanted, hub.list(api.SETS, "ManagedClusterSet"))
+    whys = {clusters.name_of(one): checks.chosen(clusters.name_of(one), one, selection, selected=True) for one in sites}
+    going = sorted(name for name, why in whys.items() if why)
+    reasons = [why for name in going for why in whys[name]]
+    if not going and 0 < (spec.number_of_clusters or 0) < len(sites):
+        going = [f"{len(sites) - (spec.number_of_clusters or 0)} of {', '.join(sorted(served))}"]
+        reasons = [f"ocm_addon_number_of_clusters is {spec.number_of_clusters}"]
+    if not going:
+        return ""
+    return (
+        f"the {_named(wanted)} would no longer select the managed clusters {', '.join(going)}, and Open Cluster Management would delete their SuperNodes with "
+        f"their keys. {'. '.join(reasons[:_SHOWN])}. Sites that are to leave are removed before the Placement is changed: by the labels that select "
+        "their clusters now, or from the inventory, with -e flower_forget_sites"
+    )
+
+
+def _selection(placement: Live, sets: Iterable[Live]) -> dict[str, Any]:
+    """What C(checks.chosen) needs to know."""
+    spec = placement["spec"]
+    return {
+        "predicates": spec["predicates"],
+        "cluster_sets": spec["clusterSets"],
+        "set_labels": checks.set_labels(sets),
+        "tolerations": spec["tolerations"],
+    }
+
+
 def lost(addons: Iterable[Live], managed: Iterable[Live], slices: Iterable[Live]) -> list[str]:
     """Clusters with a site that would lose the add-on, sorted. What is being deleted anyway does not count.
 
@@ -60,7 +109,7 @@ def lost(addons: Iterable[Live], managed: Iterable[Live], slices: Iterable[Live]
     return sorted(served & staying - set(placements.decisions(slices)))
 
 
-def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, seconds: float) -> str:
+def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, seconds: float, sets: Iterable[Live] = ()) -> str:
     """Why the add-on is not handed over, with the remedy.
 
     Args:
@@ -69,14 +118,10 @@ def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, s
         without: ManagedClusters that it has not selected.
         remark: why it has selected no cluster at all; empty if it has.
         seconds: how long it was waited for.
+        sets: ManagedClusterSets.
     """
     names = [clusters.name_of(one) for one in without]
-    spec = placement["spec"]
-    whys = [
-        why
-        for one, name in zip(without, names)
-        for why in checks.chosen(name, one, spec["predicates"], spec["clusterSets"])
-    ]
+    whys = [why for one, name in zip(without, names) for why in checks.chosen(name, one, _selection(placement, sets))]
     whys = whys or [
         "Compare their labels and claims with ocm_addon_predicates, their taints with ocm_addon_tolerations, and their number with "
         "ocm_addon_number_of_clusters"
@@ -163,4 +208,4 @@ class Handover:
         live = self.hub.get(api.PLACEMENTS, "Placement", meta["name"], meta["namespace"]) or self.placement
         without = [one for one in self._managed if clusters.name_of(one) in missing]
         remark = "" if placements.decisions(slices) else placements.remark(live, 0)
-        return refusal(self.addon, self.placement, without, remark, seconds)
+        return refusal(self.addon, self.placement, without, remark, seconds, self.hub.list(api.SETS, "ManagedClusterSet"))

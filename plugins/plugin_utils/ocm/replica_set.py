@@ -22,7 +22,7 @@ from typing import Any
 
 from ..base.labels import CLIENTAPP_LABEL
 from ..base.names import CLIENTAPP
-from ..base.values import Object, text
+from ..base.values import Object, compact, text
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, nodes_work
 
@@ -105,18 +105,23 @@ def replica_set(spec: SiteSpec, own: str, workloads: Sequence[Object], *, rules:
         ]
         for item in (listed if rules else ())
     }
-    rollout: Object = {"type": "All"}
-    if paced:
-        rollout = spec.clientapp_rollout or {"type": "Progressive", "progressive": {"maxConcurrency": 1}}
     return {
         "apiVersion": api.REPLICA_SETS,
         "kind": "ManifestWorkReplicaSet",
         "metadata": _meta(spec, own),
         "spec": {
             "manifestWorkTemplate": addon_objects.work_spec(listed, watched, asked, conditions),
-            "placementRefs": [{"name": name_of(own), "rolloutStrategy": rollout}],
+            "placementRefs": [{"name": name_of(own), "rolloutStrategy": _rollout(spec) if paced else {"type": "All"}}],
         },
     }
+
+
+def _rollout(spec: SiteSpec) -> Object:
+    """One cluster at a time unless said otherwise: without C(maxConcurrency) OCM takes all clusters at once (sdk-go, C(calculateRolloutSize))."""
+    given = addon_objects.rollout(spec.clientapp_rollout or {"type": "Progressive"})
+    if given["type"] == "Progressive":
+        given["progressive"] = {"maxConcurrency": 1, **compact(given.get("progressive") or {})}
+    return given
 
 
 def progressing(item: Object) -> str:
@@ -130,11 +135,11 @@ def progressing(item: Object) -> str:
 
 
 def placement(spec: SiteSpec, own: str) -> Object:
-    """Which clusters have this version."""
+    """Which clusters have this version. It tolerates every taint: whether a cluster with one keeps the add-on, which is required, is not decided here."""
     body = {
         "clusterSets": spec.clientapp_cluster_sets,
         "predicates": _predicates(spec, own),
-        "tolerations": addon_objects.unreachable_tolerations(),
+        "tolerations": [{"operator": "Exists"}],
     }
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": _meta(spec, own), "spec": body}
 

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..base.secret_data import entries
 from ..base.values import text
-from ..manifests.skupper import SITE_SERVER, groups, link_name
+from ..manifests.skupper import PROXY, SITE_SERVER, groups, link_name
 from ..spec.network_spec import LinkSpec
 from . import link_credentials, state, tokens
 from .ownership import is_ours, is_redeemed
@@ -235,8 +236,29 @@ def redeemed_uids(spec: LinkSpec, site: Site) -> list[str]:
 
 
 def outlived(spec: LinkSpec, site: Site) -> list[Object]:
-    """Links of ours that are older than their Site, which its router never gets: they must be recreated."""
-    return [link for link in own_links(spec, site) if state.outlived(link, site.site)]
+    """Links of ours that must be recreated: those that are older than their Site, which its router never gets; and those without a proxy that get one,
+    with which Skupper's controller, 2.2 at least, ends with a null pointer (internal/kube/site/site.go: the Secret is read for a new Link only)."""
+    return [
+        link for link in own_links(spec, site) if state.outlived(link, site.site) or (spec.proxy_secret and not (link["spec"].get("settings") or {}).get(PROXY))
+    ]
+
+
+def proxy_fault(spec: LinkSpec, secret: Object | None) -> str:
+    """Why the Secret of the proxy is of no use, a sentence without its full stop; empty if it is. Skupper's controller ends with a null pointer if a Link names
+    one that is not there.
+
+    Args:
+        secret: that Secret, live.
+    """
+    found = entries(secret)
+    missing = [key for key in ("host", "port") if not found.get(key)]
+    if not missing:
+        return ""
+    what = f"has no {' and no '.join(missing)}" if secret is not None else "does not exist"
+    return (
+        f"Secret {spec.namespace}/{spec.proxy_secret}, the proxy of the link (skupper_link_proxy_secret), {what}. Create it in the site's cluster, with host "
+        "and port, and with username and password if the proxy asks for them"
+    )
 
 
 def redeemed_names(spec: LinkSpec, site: Site) -> dict[str, str]:
@@ -296,6 +318,7 @@ __all__ = [
     "link_name",
     "outlived",
     "own_links",
+    "proxy_fault",
     "redeemed_names",
     "token_verdict",
     "trusted_ca",

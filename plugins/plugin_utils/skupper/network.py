@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..base.ports import FLEET_PORT
+from ..base.values import integer, text
 from ..manifests.skupper import FLEET
 from . import link_credentials, state
 from .sites import active
@@ -43,7 +45,7 @@ def of_hub(
 
     Returns:
         C(site) (empty where there is none), C(linked) (name -> whether its link is up, of sites with a link to the hub),
-        C(listeners) (names of sites that listen for the SuperLink), C(connector) (C(ready), C(trouble)), C(certificates).
+        C(listeners) (names of sites that listen for the SuperLink), C(connector) (C(ready), C(trouble), C(keys)), C(certificates).
     """
     site = active(sites)
     if site is None:
@@ -51,23 +53,31 @@ def of_hub(
     mine = state.uid(site)
     found: dict[str, bool] = {}
     listening = []
-    ours = next((one for one in connectors if one["metadata"]["name"] == FLEET), None)
-    key = ((ours or {}).get("spec") or {}).get("routingKey")
+    ways = _to_superlink(connectors)
+    keys = sorted({text(one["spec"].get("routingKey")) for one in ways})
     for other in state.status(site).get("network") or []:
         name = other.get("name") or other.get("id", "?")
         for link in other.get("links") or []:
             if link.get("remoteSiteId") == mine:
                 found[name] = found.get(name, False) or bool(link.get("operational"))
-        if any(one.get("routingKey") == key and one.get("listeners") for one in other.get("services") or []):
+        if any(one.get("routingKey") in keys and one.get("listeners") for one in other.get("services") or []):
             listening.append(name)
-    connected = state.connector(ours) if ours else state.State(False, "there is no Connector to the SuperLink")
+    states = [state.connector(one) for one in ways] or [state.State(False, "there is no Connector to the SuperLink")]
+    connected = next((one for one in states if one.ready), states[0])
     return {
         "site": _short(site),
         "linked": dict(sorted(found.items())),
         "listeners": sorted(listening),
-        "connector": {"ready": connected.ready, "trouble": connected.why},
+        "connector": {"ready": connected.ready, "trouble": connected.why, "keys": keys},
         "certificates": list(certificates),
     }
+
+
+def _to_superlink(connectors: Iterable[Object]) -> list[Object]:
+    """Ours; without it those of someone else that may be used in its place, see C(listeners.decide_connector)."""
+    found = list(connectors)
+    ours = [one for one in found if one["metadata"]["name"] == FLEET]
+    return ours or [one for one in found if integer(one["spec"].get("port")) == FLEET_PORT or one["spec"].get("host")]
 
 
 def of_site(
@@ -87,8 +97,8 @@ def of_site(
         secrets: name -> decoded entries of the Secrets to which the Links refer.
 
     Returns:
-        C(site), C(links) (C(name), C(ready), C(trouble), C(remote), C(remote_uid), C(not_after)) and C(listeners) (C(name), C(address),
-        C(ready), C(trouble)); empty where there is no Site.
+        C(site), C(links) (C(name), C(ready), C(trouble), C(remote), C(remote_uid), C(not_after)) and C(listeners) (C(name), C(key),
+        C(address), C(ready), C(trouble)); empty where there is no Site.
     """
     site = active(sites)
     if site is None:
@@ -113,6 +123,7 @@ def of_site(
         heard.append(
             {
                 "name": listener["metadata"]["name"],
+                "key": text(listener["spec"].get("routingKey")),
                 "address": f"{listener['spec'].get('host')}:{listener['spec'].get('port')}",
                 "ready": found.ready,
                 "trouble": found.why,
@@ -165,11 +176,12 @@ def _site_problems(site: Mapping[str, Any], hub: Mapping[str, Any], now: Any, wi
     if not good:
         why = "; ".join(f"{link['name']}: {link['trouble'] or 'it leads elsewhere'}" for link in site["links"])
         reported.append(f"it is not linked to the hub: {why or 'it has no Link'}")
-    facts = [{"what": f"the certificate of its link {link['name']}", **link} for link in site["links"]]
+    # Links and Listeners that others have in this namespace are not the federation's.
+    facts = [{"what": f"the certificate of its link {link['name']}", **link} for link in good or site["links"]]
     reported += link_credentials.ending(facts, now, within)
-    reported += [
-        f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in site["listeners"] if not one["ready"]
-    ]
-    if not site["listeners"]:
-        reported.append("it has no Listener")
+    keys = hub["connector"]["keys"]
+    own = [one for one in site["listeners"] if one["key"] in keys] if keys else site["listeners"]
+    reported += [f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in own if not one["ready"]]
+    if not own:
+        reported.append(f"it has no Listener for the SuperLink (routing key {', '.join(keys) or 'not known'})")
     return reported

@@ -13,6 +13,8 @@ from ..base.labels import MANAGER
 
 Object = Mapping[str, Any]
 
+_CONTROLLED = "internal.skupper.io/controlled"
+
 
 def is_ours(obj: Object | None) -> bool:
     """Whether this collection created an object."""
@@ -29,6 +31,12 @@ def owners(obj: Object | None, kind: str) -> list[str]:
     """Uids of the owners of this kind."""
     listed = ((obj or {}).get("metadata") or {}).get("ownerReferences") or []
     return [str(one.get("uid")) for one in listed if one.get("kind") == kind]
+
+
+def is_made(secret: Object) -> bool:
+    """Whether Skupper created a Secret for one of its Certificates. It recreates only what it created; what a user has put there it leaves alone
+    (2.2, internal/kube/certificates/mgr.go; doc/tls/README.md, «Using user-provided CAs»)."""
+    return _CONTROLLED in (secret["metadata"].get("annotations") or {}) or bool(owners(secret, "Certificate"))
 
 
 def is_redeemed(secret: Object | None) -> bool:

@@ -154,14 +154,17 @@ def first_of_revocation(hub: Hub, since: datetime.datetime | None) -> str:
     return REPLACE_CA if since is None or start <= since else ""
 
 
-def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]], excused: str = "") -> dict[str, str]:
-    """Site -> why it has not changed over to the current CA.
+def lagging(
+    hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]], excused: str = "", denials: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, str]:
+    """Site -> why it has not changed over to the current CA. One that is denied need not, unless it is for a time.
 
     Args:
         hub: content of the hub's Secrets.
         sites: all that must.
         reports: results of the action C(skupper_link), each with C(site).
         excused: a site that need not, because it is revoked.
+        denials: site -> its denial in the ledger.
     """
     wanted = link_credentials.describe(hub.ca).get("serial")
     reported = {report["site"]: report for report in reports if report.get("site")}
@@ -169,7 +172,8 @@ def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]]
     for site in sites:
         report = reported.get(site) or {}
         link = report.get("link") or {}
-        if site == excused or report.get("denied"):
+        denial = (denials or {}).get(site) or {}
+        if site == excused or (denial and not denial.get("holder")):
             continue
         if not link:
             found[site] = str(report.get("msg") or "this run did not reach it")

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.values import text
@@ -42,6 +42,14 @@ def active(found: Iterable[Object]) -> Object | None:
     candidates = [site for site in found if not site["metadata"].get("deletionTimestamp")]
     good = [site for site in candidates if state.SECOND_SITE not in state.said(site, "Configured")]
     return next(iter(good or candidates), None)
+
+
+def of_hub(spec: NetworkSiteSpec, found: Iterable[Object]) -> NetworkSiteSpec:
+    """The spec of a hub without C(name), with the name of the Site that it has: by default it is that of the host, which may be called differently in
+    another inventory. A Site of another name would have another CA, and every site would lose its link. Other specs are as they were."""
+    ours = [site for site in split(found)[0] if not site["metadata"].get("deletionTimestamp")]
+    keeps = spec.hub and not spec.name and len(ours) == 1 and state.has_link_access(ours[0])
+    return replace(spec, name=ours[0]["metadata"]["name"]) if keeps else spec
 
 
 def has_own(spec: NetworkSiteSpec, found: Iterable[Object]) -> bool:

@@ -178,6 +178,8 @@ def rollout_faults(at: str, given: Any, faults: Faults) -> None:
     for key in ("maxConcurrency", "maxFailures"):
         if options.get(key) is not None and not _SHARE.fullmatch(text(options[key])):
             faults.add(f"{at}.{key}", options[key], "is neither a number nor a percentage like 25%")
+        elif key == "maxConcurrency" and options.get(key) is not None and not int(text(options[key]).rstrip("%")):
+            faults.add(f"{at}.{key}", options[key], "stands for all clusters at once; write type: All for that")
     if options.get("progressDeadline") and not _DEADLINE.fullmatch(text(options["progressDeadline"])):
         faults.add(f"{at}.progressDeadline", options["progressDeadline"], 'is not a duration like "10m", nor "None"')
 

@@ -24,11 +24,14 @@ VERSIONED = ["AddOnTemplate", "AddOnDeploymentConfig"]
 class Run:
     """Runs the action on a hub with an add-on, and keeps what it applies, whether it prunes, and when it waits."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, live: dict[str, Any] | None, *, selected: bool = True) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, live: dict[str, Any] | None, *, selected: bool = True, binding: Any = None, loss: str = ""
+    ) -> None:
         self.steps: list[Any] = []
         self.noted: list[Any] = []
-        self.live, self.selected = live, selected
+        self.live, self.selected, self.binding = live, selected, binding
         monkeypatch.setattr(ocm_addon, "apply_objects", self._apply)
+        monkeypatch.setattr(ocm_addon.placement_switch, "loss", lambda *_given: loss)
         monkeypatch.setattr(Handover, "wait", lambda _self: self._wait())
         monkeypatch.setattr(Handover, "wait_until_taken_over", lambda _self: self.steps.append("taken over"))
 
@@ -52,7 +55,7 @@ class Run:
         clusters = [{"metadata": {"name": "a"}}]
         hub = SimpleNamespace(
             name="hub",
-            get=lambda *_which: self.live,
+            get=lambda _api, kind, *_which: self.binding if kind == "ManagedClusterSetBinding" else self.live,
             list=lambda _api, kind, **_more: clusters if kind == "ManagedCluster" else sites,
         )
         action: Any = object.__new__(ocm_addon.ActionModule)
@@ -88,6 +91,36 @@ def test_without_another_placement_nothing_is_waited_for(monkeypatch, parsed_add
         run = Run(monkeypatch, live)
         run(ocm_addon_spec())
         assert run.steps == [(VERSIONED, False, "present"), ([*BEFORE, ADD_ON], True, "present")]
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_a_binding_of_the_hubs_administrators_is_used_and_stays(state, monkeypatch, ocm_addon_spec, parsed_addon):
+    """`clusteradm clusterset bind default --namespace flower` was run before."""
+    whole = addon_objects.addon_objects(parsed_addon())
+    ours = next(item for item in whole if item["kind"] == "ManagedClusterSetBinding")
+    theirs = {**ours, "metadata": {**ours["metadata"], "labels": {}}}
+    for binding, kinds in ((theirs, ["Placement", ADD_ON]), (ours, [*BEFORE, ADD_ON])):
+        run = Run(monkeypatch, None, binding=binding)
+        run(ocm_addon_spec(), state=state)
+        assert run.steps[-1] == (kinds, True, state)
+
+
+def test_bindings_of_this_collection_stay_when_it_is_not_to_create_them_any_more(monkeypatch, ocm_addon_spec, parsed_addon):
+    """Without them the Placement would select nothing, and OCM would delete the SuperNodes of all sites."""
+    ours = next(item for item in addon_objects.addon_objects(parsed_addon()) if item["kind"] == "ManagedClusterSetBinding")
+    for binding, kinds in ((ours, [*BEFORE, ADD_ON]), (None, ["Placement", ADD_ON])):
+        run = Run(monkeypatch, management(parsed_addon), binding=binding)
+        run(ocm_addon_spec(bind_cluster_sets=False))
+        assert run.steps[-1] == (kinds, True, "present")
+
+
+def test_a_placement_that_would_lose_a_site_is_not_changed(monkeypatch, ocm_addon_spec, parsed_addon):
+    run = Run(monkeypatch, management(parsed_addon), loss="a site would be lost")
+    with pytest.raises(ClusterError, match=r"nothing is changed: a site would be lost\."):
+        run(ocm_addon_spec())
+    assert run.steps == []
+    run(ocm_addon_spec(), state="absent")
+    assert run.steps, "a teardown means it"
 
 
 def test_the_add_on_stays_as_it_is_if_a_site_would_lose_it(monkeypatch, parsed_addon, ocm_addon_spec):

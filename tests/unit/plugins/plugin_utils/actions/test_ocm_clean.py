@@ -112,6 +112,7 @@ def test_what_is_left_in_a_former_cluster_goes_on_request_and_nothing_else(monke
 def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the check that site.yml and plan.yml begin with."""
     monkeypatch.setattr(ocm_preflight.hub_reader, "at_addon", lambda *_given, **_more: {"warnings": []})
+    monkeypatch.setattr(ocm_preflight.placement_switch, "loss", lambda *_given: "")
     action: Any = object.__new__(ocm_preflight.ActionModule)
     action.connect = lambda: contextlib.nullcontext(Moved())
     action.variables_of = lambda site: {"flower_delivery": "ocm", "ocm_name": PLACES.get(site)}
@@ -123,3 +124,6 @@ def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.Mo
     assert "not delivered through Open Cluster Management any more" in action.execute(params, {})["warnings"][0]
     action.variables_of = lambda site: {"flower_delivery": "ocm", "supernode_ocm_cluster": "c1", "ocm_name": "c2"}
     assert action.execute(params, {})["warnings"] == []
+    monkeypatch.setattr(ocm_preflight.placement_switch, "loss", lambda *_given: "a site would be lost")
+    with pytest.raises(ClusterError, match="a site would be lost"):
+        action.execute(params, {})

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
-    api,
     checks,
     feature_gates,
     health,
@@ -89,20 +89,43 @@ def test_where_the_hub_paces_a_new_image_is_no_new_version(apps):
     assert version() != version(env=[{"name": "A", "value": "1"}])
 
 
+@pytest.mark.parametrize(
+    ("given", "rendered"),
+    [
+        ({}, {"maxConcurrency": 1}),
+        ({"type": "Progressive"}, {"maxConcurrency": 1}),
+        ({"type": "Progressive", "progressive": {"minSuccessTime": "5m"}}, {"maxConcurrency": 1, "minSuccessTime": "5m"}),
+        ({"type": "Progressive", "progressive": {"maxConcurrency": "2", "maxFailures": "10%"}}, {"maxConcurrency": 2, "maxFailures": "10%"}),
+    ],
+)
+def test_the_hub_rolls_out_to_one_cluster_at_a_time_unless_told_otherwise(given, rendered, apps):
+    """Without a number OCM takes all clusters at once, and a number as text ends its rollout before it begins."""
+    (reference,) = made(*apps(clientapp_pace="ocm", clientapp_rollout=given), rules=True)[1]["spec"]["placementRefs"]
+    assert reference["rolloutStrategy"] == {"type": "Progressive", "progressive": rendered}
+
+
+def test_another_rollout_is_as_it_was_given(apps):
+    given = {"type": "ProgressivePerGroup", "progressivePerGroup": {"maxFailures": 1}}
+    for asked, rendered in ((given, given), ({"type": "All"}, {"type": "All"})):
+        (reference,) = made(*apps(clientapp_pace="ocm", clientapp_rollout=asked), rules=True)[1]["spec"]["placementRefs"]
+        assert reference["rolloutStrategy"] == rendered
+
+
 def test_a_cluster_needs_the_label_and_the_add_on(apps):
     spec, workloads = apps()
     own = replica_set.version(spec, workloads)
-    ((chosen,), tolerated) = (
-        made(spec, workloads)[0]["spec"]["predicates"],
-        made(spec, workloads)[0]["spec"]["tolerations"],
-    )
+    (chosen,) = made(spec, workloads)[0]["spec"]["predicates"]
     labels = chosen["requiredClusterSelector"]["labelSelector"]
     assert labels["matchLabels"] == {"clientapp.federated.flower/flower": own}
     # Whether it is there, and not what it says: a SuperNode that is restarted makes it say another thing.
     assert labels["matchExpressions"] == [
         {"key": "feature.open-cluster-management.io/addon-flower-supernode", "operator": "Exists"}
     ]
-    assert {one["key"] for one in tolerated} == {api.UNREACHABLE, api.UNAVAILABLE}
+
+
+def test_client_apps_follow_the_add_on_to_clusters_with_taints(apps):
+    """Only the add-on's Placement knows ocm_addon_tolerations. With Manual there is none, and a taint removes no SuperNodes."""
+    assert made(*apps())[0]["spec"]["tolerations"] == [{"operator": "Exists"}], "this tolerates every taint (ocm, taint_toleration.go)"
 
 
 def test_values_are_in_the_replica_set_byte_for_byte(apps):
@@ -217,7 +240,7 @@ def test_what_the_operator_says_of_a_feature(status):
 
 
 def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
-    addon = {"cluster_sets": ["default"], "clientapps": True}
+    addon = {"cluster_sets": ["default"], "set_labels": {}, "clientapps": True}
 
     def faults(live=None, **changes):
         return checks.clientapps(apps(**changes)[0], live or status.cluster(), addon, dict)
@@ -344,6 +367,24 @@ def test_a_version_whose_label_is_gone_is_waited_for_as_well(apps, monkeypatch):
     hub.works.append("flower.clientapp-old")
     with pytest.raises(ClusterError, match="its agent is silent. Its ClientApps stay as they are"):
         one.bring(None, lambda: gates.append(1))
+
+
+@pytest.mark.parametrize(("changed", "gates"), [("Placement", []), ("ManifestWorkReplicaSet", [1])])
+def test_only_what_changes_pods_waits_for_runs(changed, gates, apps, monkeypatch):
+    spec, workloads = apps()
+    version = {f"clientapp.federated.flower/{spec.federation}": replica_set.version(spec, workloads)}
+    live = {"metadata": {"labels": version}, "spec": {"manifestWorkTemplate": {}}}
+    hub, applied, waited = SimpleNamespace(get=lambda *_which: live), [], []
+
+    def apply(_hub, objects, **_options):
+        applied.append([item["kind"] for item in objects])
+        told = [{"kind": item["kind"], "change": "changed" if item["kind"] == changed else "unchanged"} for item in objects]
+        return SimpleNamespace(objects=told, changed=True)
+
+    monkeypatch.setattr("ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps.apply_objects", apply)
+    monkeypatch.setattr(checks, "unavailable", lambda *_given: "")
+    Apps(hub, spec, workloads).bring(None, lambda: waited.append(1))
+    assert waited == gates and applied[-1] == [changed]
 
 
 class Once:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, schema
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, hub_reader, schema
 
 
 def kind(name, properties):
@@ -189,6 +191,26 @@ def test_a_cluster_that_is_not_there_not_accepted_or_leaving(status):
     assert "being detached" in checks.cluster("cluster-a", leaving)[0]
 
 
+def test_a_request_of_an_add_on_that_nobody_approves_stops_no_site(parsed_ocm_site, status):
+    """It has the label of the cluster as well (ocm, pkg/registration/register/csr)."""
+    own = {"open-cluster-management.io/cluster-name": "cluster-a"}
+    requests = [{"metadata": {"name": "addon-cluster-a-other-x", "labels": {**own, "open-cluster-management.io/addon-name": "other"}}}]
+
+    def listed(_version, kind, *_namespace, labels):
+        if kind != "CertificateSigningRequest":
+            return []
+        named, _comma, without = labels.partition(",")
+        key, _equals, value = named.partition("=")
+        found = [one for one in requests if one["metadata"]["labels"].get(key) == value]
+        return [one for one in found if not without or without.removeprefix("!") not in one["metadata"]["labels"]]
+
+    hub = SimpleNamespace(list=listed, get=lambda _version, kind, *_which: status.cluster() if kind == "ManagedCluster" else None)
+    assert hub_reader.at_site(hub, parsed_ocm_site(), {}) == []
+    requests.append({"metadata": {"name": "cluster-a-x", "labels": own}})
+    with pytest.raises(ClusterError, match=r"is not approved \(cluster-a-x\)"):
+        hub_reader.at_site(hub, parsed_ocm_site(), {})
+
+
 def test_a_request_is_pending_until_someone_decides():
     assert checks.is_pending(REQUEST) and checks.is_pending({})
     for kind_ in ("Approved", "Denied", "Failed"):
@@ -203,6 +225,18 @@ def test_a_cluster_that_is_not_heard_is_told_and_no_fault(status):
     assert checks.cluster("c", status.cluster(available="Unknown")) == []
 
 
+def test_two_federations_in_one_namespace_of_a_managed_cluster_are_refused(status, parsed_ocm_site):
+    """Their StatefulSets, CA bundles and keys have the same names there, and nothing but this tells them apart before they are applied."""
+    spec = parsed_ocm_site()
+    own, other = (status.nodes(parsed_ocm_site(**changes)) for changes in ({}, {"federation": "cardiology"}))
+    elsewhere = status.nodes(parsed_ocm_site(federation="cardiology", namespace="cardiology"))
+    assert checks.crowded(spec, [own, elsewhere]) == []
+    (fault,) = checks.crowded(spec, [own, other, other])
+    assert "has SuperNodes of the federation cardiology" in fault and "set supernode_namespace" in fault
+    names = [[(item["kind"], item["metadata"]["name"]) for item in work["spec"]["workload"]["manifests"]] for work in (own, other)]
+    assert names[0] == names[1]
+
+
 def selector(operator, key, *values):
     return [
         {
@@ -213,14 +247,77 @@ def selector(operator, key, *values):
     ]
 
 
+def wanted(predicates, sets=("default",), *, set_labels=None, tolerations=()):
+    return {"predicates": predicates, "cluster_sets": list(sets), "set_labels": set_labels or {"global": {}}, "tolerations": list(tolerations)}
+
+
 def test_what_a_new_placement_would_not_choose_is_known_before(status, parsed_addon):
     live = status.cluster()
+    labels = live["metadata"]["labels"]
     own = addon_objects.predicates(parsed_addon())
-    assert checks.chosen("cluster-a", live, own, ["default"]) == checks.chosen("cluster-a", live, own, ["global"]) == []
-    assert "clusterset set labs --clusters cluster-a" in checks.chosen("cluster-a", live, own, ["labs"])[0]
-    live["metadata"]["labels"].pop(addon_objects.FEDERATION_LABEL)
-    (fault,) = checks.chosen("cluster-a", live, own, ["default"])
+    assert checks.chosen("cluster-a", live, wanted(own)) == checks.chosen("cluster-a", live, wanted(own, ["global"])) == []
+    labels.pop("cluster.open-cluster-management.io/clusterset")
+    assert "clusterset set labs --clusters cluster-a" in checks.chosen("cluster-a", live, wanted(own, ["labs"]))[0]
+    labels.pop(addon_objects.FEDERATION_LABEL)
+    (fault,) = checks.chosen("cluster-a", live, wanted(own))
     assert "kubectl label managedcluster cluster-a federated.flower/federation=flower" in fault
+
+
+def test_no_remedy_takes_a_cluster_from_others(status, parsed_addon):
+    """Another set would take what others deliver to the former one, and another label the SuperNodes of another federation."""
+    live = status.cluster()
+    own = addon_objects.predicates(parsed_addon())
+    (fault,) = checks.chosen("cluster-a", live, wanted(own, ["labs"]))
+    assert "selects from labs: add default to flower_ocm_cluster_sets" in fault
+    live["metadata"]["labels"][addon_objects.FEDERATION_LABEL] = "cardiology"
+    (fault,) = checks.chosen("cluster-a", live, wanted(own))
+    assert "its label federated.flower/federation is cardiology" in fault and "ocm_addon_predicates" in fault and "kubectl" not in fault
+
+
+def test_a_cluster_is_in_sets_that_select_by_any_labels_too(status, parsed_addon):
+    live = status.cluster()
+    live["metadata"]["labels"]["vendor"] = "OpenShift"
+    own = addon_objects.predicates(parsed_addon())
+    selector = {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"vendor": "OpenShift"}}}
+    by_labels = checks.set_labels(
+        [
+            {"metadata": {"name": "openshift"}, "spec": {"clusterSelector": selector}},
+            {"metadata": {"name": "default"}, "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}},
+            {"metadata": {"name": "global"}, "spec": {"clusterSelector": {"selectorType": "LabelSelector"}}},
+        ]
+    )
+    assert by_labels == {"openshift": {"matchLabels": {"vendor": "OpenShift"}}, "global": {}}
+    assert checks.chosen("cluster-a", live, wanted(own, ["openshift"], set_labels=by_labels)) == []
+    live["metadata"]["labels"]["vendor"] = "k3s"
+    assert "selects from openshift" in checks.chosen("cluster-a", live, wanted(own, ["openshift"], set_labels=by_labels))[0]
+
+
+@pytest.mark.parametrize(
+    ("taint", "toleration", "good"),
+    [
+        ({"key": "gpu", "value": "clinic", "effect": "NoSelect"}, {}, False),
+        ({"key": "gpu", "value": "clinic", "effect": "NoSelect"}, {"key": "gpu", "operator": "Exists"}, True),
+        ({"key": "gpu", "value": "clinic", "effect": "NoSelect"}, {"key": "gpu", "value": "clinic"}, True),
+        ({"key": "gpu", "value": "clinic", "effect": "NoSelect"}, {"key": "gpu", "operator": "Equal", "value": "lab"}, False),
+        ({"key": "gpu", "effect": "NoSelect"}, {"key": "gpu", "operator": "Exists", "effect": "NoSelectIfNew"}, False),
+        ({"key": "gpu", "effect": "NoSelectIfNew"}, {"operator": "Exists"}, True),
+        ({"key": "gpu", "effect": "PreferNoSelect"}, {"key": "other", "operator": "Exists"}, True),
+        ({"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}, {}, True),
+    ],
+)
+def test_taints_are_judged_as_open_cluster_management_does(taint, toleration, good, status, parsed_addon):
+    live = status.cluster(spec={"hubAcceptsClient": True, "taints": [taint]})
+    spec = parsed_addon(tolerations=[toleration] if toleration else [])
+    found = checks.chosen("cluster-a", live, wanted(addon_objects.predicates(spec), tolerations=addon_objects.tolerations(spec)))
+    assert (found == []) is good
+    assert good or found[0].startswith("the ManagedCluster cluster-a has the taint gpu"), found
+
+
+def test_a_taint_for_new_clusters_concerns_no_site_that_is_there(status, parsed_addon):
+    live = status.cluster(spec={"hubAcceptsClient": True, "taints": [{"key": "full", "effect": "NoSelectIfNew"}]})
+    own = wanted(addon_objects.predicates(parsed_addon()))
+    assert checks.chosen("cluster-a", live, own, selected=True) == []
+    assert "has the taint full:NoSelectIfNew" in checks.chosen("cluster-a", live, own)[0]
 
 
 @pytest.mark.parametrize(
@@ -250,4 +347,4 @@ def test_predicates_are_judged_as_kubernetes_does(predicate, good, status):
     live = status.cluster()
     live["metadata"]["labels"]["gpu"] = "a100"
     live["status"]["clusterClaims"] = [{"name": "region", "value": "eu"}]
-    assert (checks.chosen("cluster-a", live, predicate, ["default"]) == []) is good
+    assert (checks.chosen("cluster-a", live, wanted(predicate)) == []) is good

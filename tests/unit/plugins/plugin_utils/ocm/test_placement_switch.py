@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -126,3 +127,53 @@ def test_the_former_placement_stays_until_the_new_one_is_used(parsed_addon, stat
         ClusterError, match="does not use the Placement flower/flower-supernode .* The former Placement stays"
     ):
         placement_switch.Handover(Hub([status.cluster("a")]), "flower-supernode", before).wait_until_taken_over(0.1)
+
+
+class Serving(Cluster):
+    """A hub whose Placement has selected these clusters, with SuperNodes in some of them."""
+
+    def __init__(self, managed: list[Any], *served: str) -> None:
+        self.managed, self.served, self.spec = managed, served, {}
+
+    def get(self, _api_version: str, _kind: str, _name: str, _namespace: Any = None) -> Any:
+        return {"spec": self.spec}
+
+    def apply(self, wanted: Any, *, dry_run: bool = False, **_more: Any) -> Any:
+        assert dry_run
+        return wanted
+
+    def list(self, _api_version: str, kind: str, _namespace: Any = None, **_chosen: Any) -> Any:
+        return {
+            "ManagedCluster": self.managed,
+            "ManagedClusterSet": [],
+            "ManifestWork": [{"metadata": {"name": "flower-supernode-nodes", "namespace": name}} for name in self.served],
+            "PlacementDecision": [part(*(one["metadata"]["name"] for one in self.managed))],
+        }[kind]
+
+
+@pytest.mark.parametrize(
+    ("change", "served", "words"),
+    [
+        ({}, "ab", ""),
+        ({"cluster_sets": ["hospitals"]}, "ab", "no longer select the managed clusters a, b, and"),
+        ({"cluster_sets": ["hospitals"]}, "a", "no longer select the managed clusters a, and"),
+        ({"cluster_sets": ["hospitals"]}, "", ""),
+        ({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}}]}, "ab", "kubectl label managedcluster a gpu=a100"),
+        ({"number_of_clusters": 1}, "ab", "1 of a, b, and .* ocm_addon_number_of_clusters is 1"),
+        ({"number_of_clusters": 2}, "ab", ""),
+        ({"install": "Manual"}, "ab", ""),
+    ],
+)
+def test_a_changed_placement_that_would_lose_sites_is_told_before(change, served, words, parsed_addon, status):
+    live = unversioned(parsed_addon())[-1]
+    hub = Serving([status.cluster("a"), status.cluster("b")], *served)
+    found = placement_switch.loss(hub, parsed_addon(**change), live)
+    assert re.search(words, found) if words else found == ""
+    hub.spec = addon_objects.placement(parsed_addon(**change))["spec"]
+    assert placement_switch.loss(hub, parsed_addon(**change), live) == "", "it is not changed: OCM has judged already"
+
+
+def test_a_placement_of_no_add_on_loses_nothing(parsed_addon):
+    elsewhere = unversioned(parsed_addon(placement="former"))[-1]
+    for live in (None, elsewhere):
+        assert placement_switch.loss(Hub([]), parsed_addon(), live) == "", "the handover looks after it"

@@ -123,7 +123,7 @@ def test_sites_of_every_kind_are_in_one_report():
         "site": here,
         "linked": {"site-c": True},
         "listeners": ["site-c"],
-        "connector": {"ready": True, "trouble": ""},
+        "connector": {"ready": True, "trouble": "", "keys": []},
         "certificates": [],
     }
     joined = {"site": {**here, "name": "site-c", "uid": "2"}, "links": [link], "listeners": [listener]}

@@ -56,6 +56,18 @@ def test_a_renamed_site_takes_the_place_of_the_former(parsed_network_site):
     ] and "replaced by a Site named new" in plan.warnings[0]
 
 
+def test_a_hub_whose_host_is_called_differently_keeps_its_site(parsed_network_site):
+    """The name of the host is that of an inventory. A Site of another name has another CA, and every site loses its link."""
+    hub = {"hub": True, "link_access": "default", "cluster": "hub-fra"}
+    found = [given.hub_site()]
+    spec = sites.of_hub(parsed_network_site(**hub), found)
+    assert spec.site_name == "hub" and sites.decide(spec, found) == sites.Plan()
+    for changes in ({**hub, "name": "hub-fra"}, {"cluster": "site-b"}):
+        assert sites.of_hub(parsed_network_site(**changes), found) == parsed_network_site(**changes)
+    for there in ([], [given.hub_site(going=True)], [given.hub_site(ours=False)], [given.hub_site(), given.site("other")], [given.site()]):
+        assert sites.of_hub(parsed_network_site(**hub), there).site_name == "hub-fra"
+
+
 def test_a_site_that_is_going_is_waited_for(parsed_network_site):
     plan = sites.decide(parsed_network_site(), [given.site(going=True)])
     assert len(plan.leaving) == 1 and not plan.former and not plan.fault

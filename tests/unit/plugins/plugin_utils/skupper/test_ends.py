@@ -75,6 +75,18 @@ def test_the_hub_never_replaces_the_site_of_a_site(parsed_network_site: Any) -> 
     assert [one["metadata"]["name"] for one in sites.decide(hub, [given.site()], ends.HUB).former] == ["site-a"]
 
 
+def test_the_site_of_a_hub_is_applied_with_the_name_that_it_has(site_spec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    applied: list[Any] = []
+    monkeypatch.setattr(skupper_site.ActionModule, "remove", lambda _self, _cluster, objects, _seconds: applied.extend(objects))
+    action: Any = object.__new__(skupper_site.ActionModule)
+    action.inventory_host, action.connect = "hub-fra", lambda _host=None: Place(HUB_ENDS, site=given.hub_site())
+    action._task = SimpleNamespace(check_mode=True, diff=False)
+    action.apply = lambda _cluster, objects, **_options: applied.extend(objects)
+    spec = site_spec(cluster="hub-fra", hub=True, link_access="default", platform="kubernetes")
+    action.execute(action._checked(action.ARGS, {}, {"spec": spec}, ""), {})
+    assert [one["metadata"]["name"] for one in applied if one["kind"] == "Site"] == ["hub"]
+
+
 class Place(Cluster):
     """A cluster with a namespace, some records, and a Site."""
 

@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skuppe
 NOW = datetime.datetime.now(datetime.timezone.utc)
 MONTH = datetime.timedelta(days=30)
 CA = certificates.make_ca("hub site CA", datetime.timedelta(days=1825))
-LISTENER = {"host": "flower-superlink", "port": 9092, "routingKey": "flower-fleet"}
+ENDING = certificates.make_ca("warehouse site CA", datetime.timedelta(days=10))
 
 
 def record(name, up=True):
@@ -30,7 +30,7 @@ def record(name, up=True):
     }
 
 
-def hub(*others, connected=True, **more):
+def hub(*others, connected=True, connectors=None, **more):
     site = given.hub_site(
         network=[{"id": "uid-of-hub", "name": "hub"}, *others], controller={"version": "2.2.1"}, **more
     )
@@ -40,19 +40,22 @@ def hub(*others, connected=True, **more):
         {"routingKey": "flower-fleet"},
         given.condition("Configured", connected, "No pods match selector"),
     )
-    return network.of_hub([site], [connector], rotation_plan.facts(rotation_plan.Hub(CA.certificate)))
+    connectors = [connector] if connectors is None else connectors
+    return network.of_hub([site], connectors, rotation_plan.facts(rotation_plan.Hub(CA.certificate)))
 
 
-def joined(up=True, matched=True, service=True, **more):
-    listener = given.live(
-        "Listener", "flower-superlink", LISTENER, given.condition("Configured"), given.condition("Matched", matched)
-    )
+def listener(name="flower-superlink", key="flower-fleet", matched=True):
+    spec = {"host": name, "port": 9092, "routingKey": key}
+    return given.live("Listener", name, spec, given.condition("Configured"), given.condition("Matched", matched))
+
+
+def joined(up=True, matched=True, service=True, listeners=None, links=(), **more):
     return network.of_site(
         [given.site()],
-        [given.link(up=up, **more)],
-        [listener],
-        {"flower-superlink": {} if service else None},
-        {"flower-hub": {"tls.crt": CA.certificate}},
+        [given.link(up=up, **more), *links],
+        [listener(matched=matched)] if listeners is None else listeners,
+        {"flower-superlink": {} if service else None, "fleet-api": {}, "warehouse": {}},
+        {"flower-hub": {"tls.crt": CA.certificate}, "warehouse": {"tls.crt": ENDING.certificate}},
     )
 
 
@@ -88,6 +91,26 @@ def test_all_is_well():
 def test_what_is_wrong(seen, site, said):
     found = problems(seen, site_a=site)
     assert any(said in one for one in found), found
+
+
+def test_a_connector_that_is_used_although_someone_else_created_it_is_the_way_to_the_superlink():
+    def connector(name, port, good):
+        return given.live("Connector", name, {"routingKey": name, "port": port}, given.condition("Configured", good, "No pods match selector"), ours=False)
+
+    seen = hub(connectors=[connector("warehouse", 5432, True), connector("fleet-api", 9092, True)])
+    assert seen["connector"] == {"ready": True, "trouble": "", "keys": ["fleet-api"]}
+    assert problems(seen, site_a=joined(listeners=[listener("fleet-api", "fleet-api")])) == []
+    (problem,) = problems(hub(connectors=[connector("fleet-api", 9092, False)]), site_a=joined(listeners=[listener("fleet-api", "fleet-api")]))
+    assert "the Connector to the SuperLink is not ready: it is not Configured: No pods match selector" in problem
+    (problem,) = problems(hub(connectors=[connector("warehouse", 5432, True)]), site_a=joined())
+    assert "there is no Connector to the SuperLink" in problem
+
+
+def test_listeners_and_links_of_others_in_the_namespace_are_not_the_federations():
+    theirs = listener("warehouse", "warehouse", matched=False)
+    elsewhere = given.link("warehouse", remote="uid-of-warehouse", credentials="warehouse", ours=False)
+    assert problems(hub(), site_a=joined(listeners=[listener(), theirs], links=[elsewhere])) == []
+    assert problems(hub(), site_a=joined(listeners=[theirs])) == ["site-a: it has no Listener for the SuperLink (routing key flower-fleet)"]
 
 
 def test_ends_of_certificates():

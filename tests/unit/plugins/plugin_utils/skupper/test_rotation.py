@@ -191,16 +191,19 @@ def test_who_has_not_changed_over(new):
         {"site": "site-d", "link": {"adopted": True}},
         {"site": "site-e", "msg": "site-e: no answer"},
         {"site": "site-f", "denied": True},
+        {"site": "site-i", "denied": True, "msg": "the site is denied"},
         {"skipped": True},
     ]
-    found = rotation_plan.lagging(hub, [f"site-{letter}" for letter in "abcdefgh"], reports, "site-h")
+    denials = {"site-f": {"since": "today"}, "site-i": {"holder": "a drill"}}
+    found = rotation_plan.lagging(hub, [f"site-{letter}" for letter in "abcdefghi"], reports, "site-h", denials)
     assert found == {
         "site-b": "it does not trust the new CA yet",
         "site-c": "its link is not up",
         "site-d": "its link was created by someone else, who must renew it",
         "site-e": "site-e: no answer",
         "site-g": "this run did not reach it",
-    }
+        "site-i": "the site is denied",
+    }, "site-i is admitted again by itself, and then has to have a link"
 
 
 def test_strangers_that_a_new_ca_would_cut_off():

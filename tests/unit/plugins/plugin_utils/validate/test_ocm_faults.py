@@ -65,6 +65,8 @@ def rollout(kind="Progressive", **options):
             {"rollout": rollout(maxConcurrency="few")},
             "ocm_addon_rollout.maxConcurrency: 'few' is neither a number nor a percentage",
         ),
+        ({"rollout": rollout(maxConcurrency=0)}, "ocm_addon_rollout.maxConcurrency: 0 stands for all clusters at once"),
+        ({"rollout": rollout(maxConcurrency="0%")}, "ocm_addon_rollout.maxConcurrency: '0%' stands for all clusters at once"),
         ({"rollout": rollout(progressDeadline="soon")}, "ocm_addon_rollout.progressDeadline: 'soon' is not a duration"),
         ({"install": "Manual", "rollout": rollout()}, "has no meaning without a Placement"),
         ({"tolerations": ["x"]}, "ocm_addon_tolerations[0]: 'x' is not a mapping"),
