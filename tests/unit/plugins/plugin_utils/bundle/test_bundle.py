@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.action.bundle_reply import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENT_KEY
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
@@ -445,6 +446,24 @@ def test_replies_of_others_and_of_the_past_are_refused(scene: Scene, tmp_path: P
     for nonsense in (None, [], {}, {"kind": "ConfigMap"}, {"kind": "ConfigMap", "metadata": {"name": "supernode-public"}, "data": {}}):
         with pytest.raises(ClusterError, match="not a reply"):
             reply.opened(nonsense)
+
+
+def test_a_later_reply_that_no_key_of_the_site_has_signed_takes_its_fingerprint(joined: Scene) -> None:
+    def refusal(sent: dict[str, Any], told: str = "") -> str:
+        return ActionModule._refusal(Keeper("site-a", joined.ledger, Store(), check=False), reply.opened(sent), told)
+
+    assert refusal(joined.job()) == ""
+    request = json.loads(joined.objects()["ConfigMap", drafts.PROGRAM]["data"]["request.json"])
+    # Who has read the bundle knows all of its request. A reply may lack the client key: a site without mutual TLS has none.
+    for client in ("", "site-a"):
+        forged = maker.decide({**request, "client": client, "owner": {"uid": OWNER_UID}}, {})
+        live = {one["metadata"]["name"]: one for one in copy.deepcopy(forged.writes)}
+        for name, one in live.items():
+            one["metadata"].update(uid=name, resourceVersion="1")
+        sent = public.record("demo", "lab", live, client, forged.client_request)
+        fingerprint = reply.seal(sent, request["binding"], TRUST.encode(), live)
+        assert "not signed with the client key" in refusal(sent) and fingerprint in refusal(sent)
+        assert refusal(sent, fingerprint) == ""
 
 
 def test_an_older_version_may_be_answered_while_it_asks_the_same(joined: Scene) -> None:
