@@ -97,14 +97,14 @@ class ActionModule(ClusterAction):
         client = (keeper.ledger.read_record(keeper.site) or {}).get("client")
         draft = keeper.draft
         asked = draft.request.get("dead", []) if draft else []
-        if client and not told and client["key"] not in asked:
-            # A reply without a client key is signed by nothing that the hub knows.
-            if not said.client_request or certificates.request_fingerprint(said.client_request) != client["key"]:
-                return (
-                    "it is not signed with the client key that the hub knows of this site, and no other one was asked for. If the site has "
-                    "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
-                    f"flower_bundle_fingerprint='{answer.fingerprint}'"
-                )
+        shown = certificates.request_fingerprint(said.client_request) if said.client_request else ""
+        # A reply without a client key is signed by nothing that the hub knows.
+        if client and not told and client["key"] not in (shown, *asked):
+            return (
+                "it is not signed with the client key that the hub knows of this site, and no other one was asked for. If the site has "
+                "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
+                f"flower_bundle_fingerprint='{answer.fingerprint}'"
+            )
         return ""
 
 

@@ -614,6 +614,25 @@ def test_a_site_that_leaves_gets_the_list_of_what_to_delete(joined: Scene) -> No
     assert not joined.way().remove(volumes=False).changed
 
 
+def test_nothing_that_holds_data_is_pruned_with_a_dataset_or_with_the_site(joined: Scene) -> None:
+    """By the annotations of the live objects, which are those of the last version that had them."""
+    volume = {"nfs": {"server": "10.1.1.1", "path": "/ct"}, "size": "1Ti"}
+    joined.given["datasets"] = [{"name": "ct", "volume": volume}, {"name": "notes", "new_claim": {"size": "1Gi"}}]
+    joined.deploy()
+    listed = joined.objects()
+    staying = [one for (kind, _name), one in listed.items() if kind in ("Namespace", "PersistentVolume", "PersistentVolumeClaim")]
+    assert len(staying) == 4
+    for one in staying:
+        notes = one["metadata"]["annotations"]
+        assert set(notes["argocd.argoproj.io/sync-options"].split(",")) == {"Prune=false", "Delete=false"}
+        assert notes["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
+    others = [one for one in listed.values() if one not in staying]
+    assert not any("kustomize.toolkit.fluxcd.io/prune" in (one["metadata"].get("annotations") or {}) for one in others)
+    del joined.given["datasets"]
+    joined.deploy()
+    assert "but nothing that may hold data" in (joined.home / "CHANGES.md").read_text()
+
+
 def reply_of(scene: Scene) -> dict[str, Any]:
     """A reply to the version before."""
     published = public.record("demo", "lab", scene.live, "site-a", certificates.client_request(entries(scene.live[CLIENT_KEY])["tls.key"], "site-a"))
