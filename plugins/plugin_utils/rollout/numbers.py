@@ -19,6 +19,7 @@ from ..ledger import access, ranges, records
 from ..ledger.store import Ledger, name_fault
 from ..manifests import federation
 from ..pki import certificates
+from ..reach.registry import DIRECT
 from ..reach.site import Run
 from ..spec.pool_spec import PoolSpec
 
@@ -55,6 +56,7 @@ def allocate(
     partitions: int | None,
     repartition: bool,
     renew: Sequence[str] = (),
+    places: Mapping[str, str] | None = None,
 ) -> Numbers:
     """Allocate the ranges of sites.
 
@@ -67,6 +69,7 @@ def allocate(
         partitions: how many the fleet has; None to follow the pools.
         repartition: whether sites may move.
         renew: C(keys), C(client): what is replaced although it is good.
+        places: site -> its namespace, of those of which nothing may be left in another one.
 
     Raises:
         ClusterError: there is no room.
@@ -75,6 +78,9 @@ def allocate(
     result.faults = {site: fault for site in pools if (fault := name_fault(site))}
     found, unreadable = ledger.read_sites()
     result.faults |= {site: unreadable[site] for site in pools if site in unreadable}
+    for site, place in (places or {}).items():
+        if was := records.former_namespace(found.get(site, {}), DIRECT, place):
+            result.faults[site] = _left_behind(site, was)
     pools = {site: listed for site, listed in pools.items() if site not in result.faults}
     held: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
     unknown = [site for site in pools if site not in found]
@@ -164,6 +170,14 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict
     raise ClusterError(
         f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "
         "deploy the hub first, or correct flower_hub_group and flower_namespace."
+    )
+
+
+def _left_behind(site: str, was: str) -> str:
+    return (
+        f"it is deployed in namespace {was} so far. Nothing would be deleted there, and its SuperNodes, which the hub refuses then, would restart without "
+        f"end and keep their GPUs. Remove it there first: federated.flower.teardown --limit {site} -e supernode_namespace={was} -e flower_teardown=true. "
+        f"If nothing is left there: --limit {site} -e flower_claim_sites=true deploys it in the new one."
     )
 
 

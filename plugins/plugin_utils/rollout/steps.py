@@ -26,6 +26,7 @@ from ..ledger import dataset_index, package_index, records
 from ..ledger.package_index import Held
 from ..manifests import superexec, supernode
 from ..plan.planned_object import mark_of
+from ..reach.registry import DIRECT
 from ..reach.site import DATA_FAULTS, Done, KeysMade, Reach, Restart, Site, named, unexpected
 from ..rotation import conditions
 from ..validate.supernode_faults import render_faults
@@ -173,6 +174,7 @@ class Rollout:
             partitions=self.options.partitions,
             repartition=self.options.repartition,
             renew=self.options.renew,
+            places={name: site.namespace for name in chosen if (site := self.sites[name]).way.delivery == DIRECT and not site.claim},
         )
         for word in found.warnings:
             self.outcomes[chosen[0]].warnings.append(word)
@@ -208,7 +210,7 @@ class Rollout:
             {name: spec.region or None for name, spec in specs.items()},
             {name: numbers.without_range(spec.pools) for name, spec in specs.items()},
             [name for name in keys if self.sites[name].claim],
-            deliveries={name: self.sites[name].way.delivery for name in keys},
+            places={name: (self.sites[name].way.delivery, self.sites[name].namespace) for name in keys},
         )
         for name in keys:
             site = self.sites[name]
