@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
@@ -38,6 +39,7 @@ class ActionModule(FleetAction):
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         hub = {**self._with_identity(params["hub"], sites, outcomes), "ocm": params["ocm"]}
+        self._refuse_moved(sites, outcomes)
         ways = self.reach(sites)
 
         def look(name: str) -> None:
@@ -61,6 +63,20 @@ class ActionModule(FleetAction):
             f"{site.name}: the hub is in namespace {there}, and for this host in {site.hub_namespace} (supernode_hub_namespace). Remove that variable. "
             "Set supernode_namespace where the site needs a namespace of its own."
         ]
+
+    def _refuse_moved(self, sites: Mapping[str, Site], outcomes: Outcomes) -> None:
+        """Sites that are deployed in another namespace so far, by the ledger. A hub that does not say it now is asked again before they are deployed."""
+        chosen = numbers.places(sites, outcomes.good())
+        if not chosen:
+            return
+        first = sites[next(iter(chosen))]
+        try:
+            with self.connect(first.hub) as cluster:
+                found, _unreadable = Ledger(cluster, first.hub_namespace, first.federation).read_sites()
+        except ClusterError:
+            return
+        for name, fault in numbers.left_behind(chosen, found).items():
+            outcomes.fail(name, fault)
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""

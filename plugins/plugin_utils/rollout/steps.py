@@ -26,7 +26,6 @@ from ..ledger import dataset_index, package_index, records
 from ..ledger.package_index import Held
 from ..manifests import superexec, supernode
 from ..plan.planned_object import mark_of
-from ..reach.registry import DIRECT
 from ..reach.site import DATA_FAULTS, Done, KeysMade, Reach, Restart, Site, named, unexpected
 from ..rotation import conditions
 from ..validate.supernode_faults import render_faults
@@ -174,7 +173,7 @@ class Rollout:
             partitions=self.options.partitions,
             repartition=self.options.repartition,
             renew=self.options.renew,
-            places={name: site.namespace for name in chosen if (site := self.sites[name]).way.delivery == DIRECT and not site.claim},
+            places=numbers.places(self.sites, chosen),
         )
         for word in found.warnings:
             self.outcomes[chosen[0]].warnings.append(word)

@@ -58,3 +58,25 @@ def test_a_site_that_looks_for_the_hub_elsewhere_is_refused(hub: dict[str, Any],
 def test_a_site_is_not_deployed_without_knowing_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     _hub, outcomes = known(monkeypatch, {}, fault="hub does not answer")
     assert outcomes.good() == [] and outcomes["site-b"].msg == "site-b: hub does not answer"
+
+
+@pytest.mark.parametrize("claim", [False, True])
+def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.MonkeyPatch, claim: bool) -> None:
+    """Also where the hub is in no play; one that does not answer now is asked again before the site is deployed."""
+    spec = SimpleNamespace(federation="demo", namespace="ward")
+    sites = {name: Site(name, spec, Way("direct", "controller", "direct"), hub="hub", claim=claim) for name in ("site-a", "site-b")}
+    found = {"site-a": {"delivery": "direct", "namespace": "lab"}, "site-b": {"delivery": "direct", "namespace": "ward"}}
+    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action.connect = contextlib.nullcontext
+    monkeypatch.setattr(supernode_preflight.Ledger, "read_sites", lambda _ledger: (found, {}))
+    outcomes = Outcomes(RUN, sites, 1)
+    action._refuse_moved(sites, outcomes)
+    assert outcomes.good() == (["site-a", "site-b"] if claim else ["site-b"])
+    assert claim or "it is deployed in namespace lab so far" in outcomes["site-a"].msg
+
+    def silent(_host: str) -> Any:
+        raise ClusterError("hub does not answer")
+
+    action.connect, outcomes = silent, Outcomes(RUN, sites, 1)
+    action._refuse_moved(sites, outcomes)
+    assert outcomes.good() == ["site-a", "site-b"]
