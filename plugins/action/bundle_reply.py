@@ -94,17 +94,17 @@ class ActionModule(ClusterAction):
         said = public.read(answer.there)
         if said.client and said.client != keeper.site:
             return f"its certificate request is of {said.client[:63]!r}"
-        client = (keeper.ledger.read_sites()[0].get(keeper.site) or {}).get("client")
+        client = (keeper.ledger.read_record(keeper.site) or {}).get("client")
         draft = keeper.draft
         asked = draft.request.get("dead", []) if draft else []
-        if client and said.client_request and not told:
-            print_ = certificates.request_fingerprint(said.client_request)
-            if print_ != client["key"] and client["key"] not in asked:
-                return (
-                    "it was signed with another client key than the one that the hub knows of this site, and none was asked for. If the site has "
-                    "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
-                    f"flower_bundle_fingerprint='{answer.fingerprint}'"
-                )
+        shown = certificates.request_fingerprint(said.client_request) if said.client_request else ""
+        # A reply without a client key is signed by nothing that the hub knows.
+        if client and not told and client["key"] not in (shown, *asked):
+            return (
+                "it is not signed with the client key that the hub knows of this site, and no other one was asked for. If the site has "
+                "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
+                f"flower_bundle_fingerprint='{answer.fingerprint}'"
+            )
         return ""
 
 

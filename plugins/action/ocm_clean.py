@@ -12,6 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.notes import of_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import query
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
@@ -71,7 +72,8 @@ class ActionModule(ClusterAction):
                 # The rights that this fleet needs do not have it: nothing of it is delivered so, nor was what is forgotten.
                 words = f"whether Open Cluster Management still delivers anything to {', '.join(forget)} is not known: {error.message}"
                 return {"changed": False, "msg": "no site is behind Open Cluster Management", "warnings": [words] if forget else []}
-            removed = apply_objects(hub, left, state="absent", check=self.check, show_diff=self.show_diff)
+            removed = apply_objects(hub, [_identity(item) for item in left], state="absent", check=self.check, show_diff=self.show_diff)
+            self._note_sites(left, removed)
             # First list the existing objects: those that another run creates meanwhile are not among them.
             made = hub.list(api.ADDONS, "AddOnTemplate", labels=labels)
             made += hub.list(api.ADDONS, "AddOnDeploymentConfig", params["namespace"], labels=labels)
@@ -121,14 +123,13 @@ class ActionModule(ClusterAction):
                 self._remove_apps(hub, cluster, SiteSpec(cluster=site, ocm_cluster=name, federation=params["federation"]))
         if self._former:
             found += self._left_behind(hub, params, items, warnings, manual=manual)
-        return [
-            {
-                "apiVersion": item["apiVersion"],
-                "kind": item["kind"],
-                "metadata": {key: item["metadata"][key] for key in ("name", "namespace")},
-            }
-            for item in found
-        ]
+        return found
+
+    def _note_sites(self, left: list[dict[str, Any]], removed: Result) -> None:
+        """Record for each site, too, what was deleted of it: a statement on a site that left is taken from its records."""
+        sites = {(item["kind"], item["metadata"]["namespace"], item["metadata"]["name"]): leaving.site_of(item) for item in left}
+        for one in removed.objects:
+            self.note(sites[one["kind"], one["namespace"], one["name"]], objects=of_objects([one]))
 
     def _remove_apps(self, hub: Cluster, cluster: dict[str, Any] | None, spec: SiteSpec) -> None:
         if cluster is not None:
@@ -152,3 +153,8 @@ class ActionModule(ClusterAction):
         for name in sorted(set(self._former) - {cluster for _site, cluster in moved}):
             warnings.append(f"{forgetting.FORMER}: {name} is not the former cluster of a site of the inventory, so nothing is deleted there")
         return found
+
+
+def _identity(item: dict[str, Any]) -> dict[str, Any]:
+    meta = {key: item["metadata"][key] for key in ("name", "namespace")}
+    return {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": meta}

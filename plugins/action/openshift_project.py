@@ -31,7 +31,7 @@ class ActionModule(ClusterAction):
         """Request what is missing. In check mode nothing is sent: OpenShift has no dry run of a request."""
         federation, names = params["federation"], self._names(params)
         if not names:
-            return _told("what delivers the objects of this site creates its namespace: there is nothing to request")
+            return _told("there is nothing to request: others create the namespace, or what delivers the objects of this site")
         with self.connect() as cluster:
             if cluster_platform.known(cluster, params["platform"]) != OPENSHIFT:
                 return _told(f"{cluster.name} is not OpenShift: its namespaces are not projects")

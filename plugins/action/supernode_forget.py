@@ -97,11 +97,12 @@ class ActionModule(ClusterAction):
                     faults[site] = error.message
                     continue
                 deleted.append(site)
+                older = [{"change": "revoked", "serial": records.serial_of(one)} for one in record.get("superseded", [])]
                 self.note(
                     site,
                     words=["forgotten"],
                     keys=[records.public_facts(key, facts, "retired") for key, facts in record["keys"].items()],
-                    certificates=access.certificate_facts(record, "revoked"),
+                    certificates=[*older, *access.certificate_facts(record, "revoked")],
                 )
             keys = {site: found for site, found in keys.items() if site not in faults}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)

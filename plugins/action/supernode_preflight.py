@@ -42,6 +42,7 @@ class ActionModule(FleetAction):
                 outcomes.fail(name, "\n".join(faults))
         self._check_numbers(sites, outcomes)
         hub = {**self._with_identity(params["hub"], sites, outcomes), "ocm": params["ocm"]}
+        self._refuse_moved(sites, outcomes)
         ways = self.reach(sites)
 
         def look(name: str) -> None:
@@ -87,6 +88,20 @@ class ActionModule(FleetAction):
         except ClusterError as error:
             found.update(dict.fromkeys(found, error.message))
             return False
+
+    def _refuse_moved(self, sites: Mapping[str, Site], outcomes: Outcomes) -> None:
+        """Sites that are deployed in another namespace so far, by the ledger. A hub that does not say it now is asked again before they are deployed."""
+        chosen = numbers.places(sites, outcomes.good())
+        if not chosen:
+            return
+        first = sites[next(iter(chosen))]
+        try:
+            with self.connect(first.hub) as cluster:
+                found, _unreadable = Ledger(cluster, first.hub_namespace, first.federation).read_sites()
+        except ClusterError:
+            return
+        for name, fault in numbers.left_behind(chosen, found).items():
+            outcomes.fail(name, fault)
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""

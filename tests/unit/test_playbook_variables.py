@@ -35,6 +35,22 @@ def option(playbook: str, module: str, name: str, **given: Any) -> Any:
     return Templar(loader=DataLoader(), variables=variables).template(trusted(task[module][name]))
 
 
+@pytest.mark.parametrize(
+    ("given", "hub", "site"),
+    [
+        ({}, ["flower", "flower-ca"], ["flower"]),
+        ({"flower_create_namespace": False}, [], []),
+        ({"superlink_create_namespace": False}, [], ["flower"]),
+        ({"supernode_create_namespace": "false"}, ["flower", "flower-ca"], []),
+        ({"flower_create_namespace": False, "supernode_create_namespace": True}, [], ["flower"]),
+    ],
+)
+def test_a_project_is_requested_only_where_the_namespace_is_to_be_created(given: dict[str, Any], hub: list[str], site: list[str]) -> None:
+    both: dict[str, Any] = {"inventory_hostname": "one", "groups": {"flower_hub": ["one"], "flower_sites": ["one"]}, **given}
+    names = [option("openshift_projects.yml", "federated.flower.openshift_project", name, **both) for name in ("names", "site_names")]
+    assert names == [hub, site]
+
+
 def test_outputs_go_to_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     given = {"flower_outputs_directory": "~/outputs"}

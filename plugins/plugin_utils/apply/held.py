@@ -19,6 +19,7 @@ from typing import Any
 
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER
+from ..marks.proof import MANAGED_BY
 
 # On an object, set by its owner: the field managers, separated by commas, whose fields are taken nevertheless.
 TAKE_FROM = "federated.flower/take-fields-from"
@@ -120,12 +121,20 @@ def fault(fields: Mapping[str, Sequence[str]]) -> str:
 def return_of(live: Mapping[str, Any]) -> str:
     """Who would create an object again that is to be deleted, and what to do; empty if it can be deleted.
 
-    A Secret can: cert-manager applies on the server side as well, and stops with its Certificate.
+    A Secret can: cert-manager applies on the server side as well, and stops with its Certificate. So can what others apply some fields of:
+    OpenShift's controller of pull secrets adds one to every ServiceAccount (openshift-controller-manager, C(service_account_controller.go)).
     """
-    managers = reconcilers(live) if live["kind"] != "Secret" else []
+    made = {entry.get("manager") for entry in live["metadata"].get("managedFields") or [] if _has_whole(entry)}
+    managers = [name for name in reconcilers(live) if name in made] if live["kind"] != "Secret" else []
     if not managers:
         return ""
     return (
         f"{' and '.join(managers)} would create it again: nothing is changed. Remove it there, and have it deleted from there. "
         f"If that is no longer in use: kubectl annotate this object {TAKE_FROM}={','.join(managers)}"
     )
+
+
+def _has_whole(entry: Mapping[str, Any]) -> bool:
+    """Whether a manager applies the object itself, as the mark of this collection on it tells, and not only fields of its own."""
+    fields = entry.get("fieldsV1")
+    return fields is None or f"f:{MANAGED_BY}" in ((fields.get("f:metadata") or {}).get("f:labels") or {})

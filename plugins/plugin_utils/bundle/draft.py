@@ -37,6 +37,14 @@ _HOOK = {
     "argocd.argoproj.io/hook": "Sync",
     "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
 }
+# Objects whose deletion takes data or other people's things away: people decide on each.
+STAYING = frozenset(["Namespace", "PersistentVolume", "PersistentVolumeClaim"])
+# On these: Argo CD and Flux delete them neither when they leave the bundle nor together with their Application or Kustomization.
+_KEPT = {
+    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
 
 
 @dataclass
@@ -138,6 +146,8 @@ def draft(
     made.restarts = _restarts(made, before, all_pools=renewed or (not spec.has_sidecar and _trust_differs(made, before)))
     for one in made.objects:
         _limit(one, made, certified=certified)
+        if one["kind"] in STAYING:
+            one["metadata"]["annotations"] = {**_KEPT, **(one["metadata"].get("annotations") or {})}
     return made
 
 

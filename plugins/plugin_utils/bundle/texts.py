@@ -14,10 +14,8 @@ from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
 from ..manifests import key_job
 from ..manifests.text import manifest
-from .draft import Draft, is_program, numbered, secrets_of
+from .draft import STAYING, Draft, is_program, numbered, secrets_of
 
-# Objects whose deletion takes data or other people's things away: people decide on each.
-STAYING = frozenset(["Namespace", "PersistentVolume", "PersistentVolumeClaim"])
 _WHAT_FOR = {
     "Namespace": "the place of everything below",
     "NetworkPolicy": "closes the pods' network, but for what is listed below",
@@ -277,6 +275,9 @@ def uninstall(made: Draft, version: int) -> str:
         f"Of {title(made, version)}. uninstall.txt has the same list for programs. Tell the operator of the hub: at the hub the site leaves with",
         f"`ansible-playbook federated.flower.teardown --limit {facts['site']} -e flower_teardown=true`.",
         "",
+        "Where Argo CD or Flux applies this bundle, delete its Application or Kustomization first: it would create again what you delete. It keeps the",
+        "namespace and what holds data.",
+        "",
         "## Workloads, rights, settings and keys",
         "",
         *(f"    {_delete(one)}" for one in reversed(objects) if one["kind"] not in STAYING),
@@ -339,7 +340,7 @@ def changes(before: Draft | None, made: Draft, version: int) -> str:
         lines += [
             "## No longer part of the bundle",
             "",
-            "`kubectl apply` deletes nothing (Argo CD and Flux do, with pruning). By hand:",
+            "`kubectl apply` deletes nothing. Argo CD and Flux do, with pruning, but nothing that may hold data. By hand:",
             "",
             *(f"    {_delete(one)}" for one in gone if one["kind"] not in STAYING),
             *(f"    # {place(one)}: may hold what is needed still; delete it when you are sure" for one in gone if one["kind"] in STAYING),

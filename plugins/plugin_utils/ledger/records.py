@@ -10,8 +10,8 @@ Shape of a record::
      "keys": {"SHA256:…": {"pool": "default", "name": "0", "public_key": "ecdsa-…", "node_id": "123…", "dead": false}},
      "retired": {"SHA256:…": {"pool": "default", "name": "1", "node_id": "456…", "since": "2026-11-21T10:00:00+00:00"}}}
 
-C("without_range": ["default"]) names pools that do not count across the fleet, and C("delivery": "direct") is how the site's objects were
-delivered last; records of earlier releases do not have them.
+C("without_range": ["default"]) names pools that do not count across the fleet; C("delivery": "direct") and C("namespace": "flower") are how the
+site's objects were delivered last, and where to; records of earlier releases do not have them.
 C(access) describes further content of a record. C(name) is the key's entry in the site's Secret: the pod index, or the
 node's name in a DaemonSet pool.
 """
@@ -43,6 +43,7 @@ def merge_keys(
     region: str | None,
     without_range: Sequence[str] = (),
     delivery: str = "",
+    namespace: str = "",
 ) -> Record:
     """Update a record to the keys that the site has now.
 
@@ -52,6 +53,7 @@ def merge_keys(
         region: the site's region, for reports.
         without_range: its pools that do not count across the fleet.
         delivery: how its objects are delivered; empty where it is not known.
+        namespace: where to; empty where it is not known.
 
     Returns:
         The new record. Keys that the site no longer has are marked C(leaving); they stay known until Flower has
@@ -63,6 +65,8 @@ def merge_keys(
         new["without_range"] = sorted(without_range)
     if delivery:
         new["delivery"] = delivery
+    if namespace:
+        new["namespace"] = namespace
     held = {key["fingerprint"]: key for key in keys}
     for fingerprint, known in new["keys"].items():
         if fingerprint not in held:
@@ -72,6 +76,12 @@ def merge_keys(
         known.pop("leaving", None)
         known.update(pool=key["pool"], name=key["name"], public_key=key["public_key"])
     return new
+
+
+def former_namespace(record: Mapping[str, Any], delivery: str, namespace: str) -> str:
+    """The namespace in which a site was deployed last, in the same way, if that is another one; else empty."""
+    was = str(record.get("namespace", ""))
+    return was if record.get("delivery") == delivery and was != namespace else ""
 
 
 def unregistered(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ..base.kinds import group_of
@@ -32,13 +32,15 @@ _AUTOMATIC = {
     ("RoleBinding", "system:deployers"),
 }
 _ADMIN = ("RoleBinding", "admin")  # of OpenShift's template for projects
-_AUTOMATIC_KINDS = frozenset(("Event", "Endpoints"))
+# A quota of OpenShift for several projects is shown in each of them, and stored in none.
+_AUTOMATIC_KINDS = frozenset(("AppliedClusterResourceQuota", "Endpoints", "Event"))
 # The packages that catalogs of Operator Lifecycle Manager offer are shown in every namespace, and stored in none.
 _AUTOMATIC_GROUPS = ("metrics.k8s.io/", "events.k8s.io/", "packages.operators.coreos.com/")
 _COPIED_FROM = "olm.copiedFrom"  # Operator Lifecycle Manager deletes an object with this label whose original is not there
 _TOKENS = ("kubernetes.io/service-account-token", "kubernetes.io/dockercfg")
-_ACCOUNT = "kubernetes.io/service-account.name"
-_ACCOUNT_UID = "kubernetes.io/service-account.uid"
+_ACCOUNT = ("kubernetes.io/service-account.name", "kubernetes.io/service-account.uid")
+# Of these kinds all are listed: an owner that is not is gone, and Kubernetes deletes what belonged to it alone a moment later.
+_OWNERS = frozenset(("ConfigMap", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount", "StatefulSet"))
 _CLAIM = "PersistentVolumeClaim"
 _SHOWN = 8
 
@@ -111,7 +113,7 @@ def others(listed: Iterable[Mapping[str, Any]], federation: str, part: str) -> l
 def strange(
     listed: Iterable[Mapping[str, Any]], is_ours: Callable[[Mapping[str, Any]], bool]
 ) -> list[Mapping[str, Any]]:
-    """The objects that are neither ours, nor of the cluster itself, nor owned by one that is listed. Pure.
+    """The objects that are neither ours, nor of the cluster itself, nor owned by one that is listed or gone. Pure.
 
     Args:
         listed: all objects of a namespace.
@@ -120,14 +122,13 @@ def strange(
     # Some APIs show objects that have no uid.
     objects = list({one["metadata"].get("uid") or number: one for number, one in enumerate(listed)}.values())
     known = {one["metadata"].get("uid") for one in objects}
-    return [one for one in objects if not is_ours(one) and not _is_automatic(one) and not known & _owners(one)]
+    return [one for one in objects if not is_ours(one) and not _is_automatic(one) and not _goes_with_others(one, known)]
 
 
-def _owners(obj: Mapping[str, Any]) -> set[Any]:
-    # Kubernetes deletes the token Secret of a ServiceAccount with it, also without a reference to its owner.
-    accounts = [proof.annotations_of(obj).get(_ACCOUNT_UID)] if obj.get("type") in _TOKENS else []
-    owners = [owner.get("uid") for owner in obj["metadata"].get("ownerReferences") or []]
-    return {uid for uid in (*owners, *accounts) if uid}
+def _goes_with_others(obj: Mapping[str, Any], known: Collection[Any]) -> bool:
+    """Whether an object has an owner among those with these uids, or had only owners that are gone."""
+    owners = obj["metadata"].get("ownerReferences") or []
+    return any(owner["uid"] in known for owner in owners) or bool(owners and all(owner.get("kind") in _OWNERS for owner in owners))
 
 
 def _is_ours(obj: Mapping[str, Any], federation: str, part: str) -> bool:
@@ -160,8 +161,8 @@ def _is_automatic(obj: Mapping[str, Any]) -> bool:
         return True
     if obj["kind"] == "ClusterServiceVersion":
         return proof.labels_of(obj).get(_COPIED_FROM, "") not in ("", obj["metadata"].get("namespace"))
-    account = proof.annotations_of(obj).get(_ACCOUNT, "")
-    return obj["kind"] == "Secret" and obj.get("type") in _TOKENS and ("ServiceAccount", account) in _AUTOMATIC
+    # The cluster deletes them with their account, also without a reference to it.
+    return obj["kind"] == "Secret" and obj.get("type") in _TOKENS and any(map(proof.annotations_of(obj).get, _ACCOUNT))
 
 
 def words(found: Iterable[Mapping[str, Any]], part: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.labels import query, selector
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
@@ -64,6 +65,8 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
     needed = grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away, projects=found.projects)
     ask.require(cluster, needed)
+    if spec.namespace not in away:
+        _refuse_delivered(cluster, spec)
     if wanted.keys_account:
         _check_account(cluster, wanted)
     warnings += direct_datasets.check(cluster, wanted, away)
@@ -94,6 +97,22 @@ def _check_shared_namespace(cluster: Cluster, spec: SiteSpec, planned: str | Non
         return
     if is_shared:
         beside_hub.refuse_level(cluster, spec, planned)
+
+
+def _refuse_delivered(cluster: Cluster, spec: SiteSpec) -> None:
+    """Refuse a site whose objects Open Cluster Management still delivers to the same namespace: they would go with its ManifestWork.
+
+    Source: open-cluster-management-io/ocm, C(pkg/work): objects belong to the AppliedManifestWork HUB-WORK, and are deleted with it.
+    """
+    for one in cluster.list("apps/v1", "StatefulSet", spec.namespace, labels=query(selector(spec.federation, supernode.NAME))):
+        for owner in one["metadata"].get("ownerReferences") or []:
+            if owner["kind"] == "AppliedManifestWork" and f"-{spec.ocm_addon}-" in owner["name"]:
+                raise ClusterError(
+                    f"{cluster.name}: Open Cluster Management delivers StatefulSet {one['metadata']['name']} in namespace {spec.namespace}: it would "
+                    "undo what is changed here, and delete it together with what it delivers. Remove the site there first: "
+                    f"federated.flower.teardown --limit {spec.cluster} -e flower_delivery=ocm -e flower_teardown=true. Or deploy it into another "
+                    "namespace (supernode_namespace)."
+                )
 
 
 def _account_is_given(cluster: Cluster, namespace: str) -> bool:

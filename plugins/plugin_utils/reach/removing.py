@@ -59,9 +59,7 @@ class Wanted:
 def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
     """Delete the set; then, as wanted, secrets and records, volumes, and namespaces that nothing else needs."""
     _refuse_other(cluster, wanted)
-    made_at_site = wanted.key_source == SITE
-    if made_at_site and not check:
-        job.make_room(cluster, wanted.namespace, wanted.seconds)
+    made_there = _keys_made_there(cluster, wanted) if wanted.key_source == SITE and not check else []
     before = volume_facts.claims(cluster, wanted.namespace) if wanted.site else {}
     going = _delete_set(cluster, wanted, check=check)
     kept: list[str] = []
@@ -72,8 +70,9 @@ def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
             cluster, left.going, state="absent", check=check, wait=True, wait_timeout=wanted.seconds
         )
         going = going + outcome.objects
-        if made_at_site and not check:
+        if made_there:
             _await_keys(cluster, wanted)
+            going = going + made_there
     gone = [item for item in going if item["change"] == "deleted"]
     msg = f"{len(gone)} objects {'to delete' if check else 'deleted'} from {cluster.name}"
     after = volume_facts.claims(cluster, wanted.namespace) if before and gone else before
@@ -97,11 +96,21 @@ def _delete_set(cluster: Cluster, wanted: Wanted, *, check: bool) -> list[dict[s
     return outcome.objects
 
 
+def _keys_made_there(cluster: Cluster, wanted: Wanted) -> list[dict[str, str]]:
+    """The Secrets that the site created itself, as they are when Kubernetes has deleted them. No job that makes more is left."""
+    if projects.live(cluster, wanted.namespace) is None:
+        return []
+    job.make_room(cluster, wanted.namespace, wanted.seconds)
+    report = cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) or {"metadata": {}}
+    names = [one["name"] for one in report["metadata"].get("ownerReferences") or [] if one["kind"] == "Secret"]
+    return [{"apiVersion": "v1", "kind": "Secret", "namespace": wanted.namespace, "name": name, "change": "deleted"} for name in names]
+
+
 def _await_keys(cluster: Cluster, wanted: Wanted) -> None:
     """Wait until Kubernetes has deleted the Secrets of an owner that was deleted, and with the last one the ConfigMap about them."""
 
     def gone() -> bool:
-        return cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) is None
+        return projects.live(cluster, wanted.namespace) is None or cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) is None
 
     if not Waiter(cluster, wanted.seconds).until(gone):
         raise ClusterError(

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,7 +19,8 @@ from ..ledger import access, ranges, records
 from ..ledger.store import Ledger, name_fault
 from ..manifests import federation
 from ..pki import certificates
-from ..reach.site import Run
+from ..reach.registry import DIRECT
+from ..reach.site import Run, Site
 from ..spec.pool_spec import PoolSpec
 
 KEYS, CLIENT = "keys", "client"
@@ -55,6 +56,7 @@ def allocate(
     partitions: int | None,
     repartition: bool,
     renew: Sequence[str] = (),
+    places: Mapping[str, str] | None = None,
 ) -> Numbers:
     """Allocate the ranges of sites.
 
@@ -67,6 +69,7 @@ def allocate(
         partitions: how many the fleet has; None to follow the pools.
         repartition: whether sites may move.
         renew: C(keys), C(client): what is replaced although it is good.
+        places: see C(places).
 
     Raises:
         ClusterError: there is no room.
@@ -75,6 +78,7 @@ def allocate(
     result.faults = {site: fault for site in pools if (fault := name_fault(site))}
     found, unreadable = ledger.read_sites()
     result.faults |= {site: unreadable[site] for site in pools if site in unreadable}
+    result.faults |= left_behind(places or {}, found)
     pools = {site: listed for site, listed in pools.items() if site not in result.faults}
     held: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
     unknown = [site for site in pools if site not in found]
@@ -189,6 +193,28 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict
         f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "
         "deploy the hub first, or correct flower_hub_group and flower_namespace."
     )
+
+
+def places(sites: Mapping[str, Site], chosen: Iterable[str]) -> dict[str, str]:
+    """Site -> its namespace, of those of some sites of which nothing may be left in another one: what else delivers, deletes there as well."""
+    return {name: sites[name].namespace for name in chosen if sites[name].way.delivery == DIRECT and not sites[name].claim}
+
+
+def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) -> dict[str, str]:
+    """Site -> why it is not deployed: what it has in its former namespace would stay there.
+
+    Args:
+        places: see C(places).
+        found: the records of the ledger.
+    """
+    former = {site: records.former_namespace(found.get(site, {}), DIRECT, namespace) for site, namespace in places.items()}
+    return {
+        site: f"it is deployed in namespace {was} so far. Nothing would be deleted there, and its SuperNodes, which the hub refuses then, would restart "
+        f"without end and keep their GPUs. Remove it first: federated.flower.teardown --limit {site} -e supernode_namespace={was} -e flower_teardown=true. "
+        f"If nothing is left there: --limit {site} -e flower_claim_sites=true deploys it in the new one."
+        for site, was in former.items()
+        if was
+    }
 
 
 def _note_pools(run: Run, site: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:

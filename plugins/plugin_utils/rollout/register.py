@@ -73,7 +73,7 @@ class Registry:
         regions: Mapping[str, str | None],
         without_range: Mapping[str, Sequence[str]],
         claiming: Collection[str] = (),
-        deliveries: Mapping[str, str] | None = None,
+        places: Mapping[str, tuple[str, str]] | None = None,
     ) -> Registered:
         """Update ledger and SuperLink to the keys that the sites have.
 
@@ -83,7 +83,7 @@ class Registry:
             without_range: site -> its pools that do not count across the fleet.
             claiming: sites that take over what another one deployed. Where they have its keys, they need new ones: these are dead, and
                 nothing is done for the site.
-            deliveries: site -> how its objects are delivered, for the day on which it is forgotten.
+            places: site -> how its objects are delivered, and in which namespace, for the day on which it is forgotten or moves.
 
         Raises:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
@@ -100,7 +100,7 @@ class Registry:
                 site.keys,
                 regions.get(name),
                 without_range.get(name, ()),
-                (deliveries or {}).get(name, ""),
+                *(places or {}).get(name, ()),
             )
             for name, site in sites.items()
             if name not in self._faults

@@ -175,6 +175,7 @@ class Rollout:
             partitions=self.options.partitions,
             repartition=self.options.repartition,
             renew=self.options.renew,
+            places=numbers.places(self.sites, chosen),
         )
         for word in found.warnings:
             self.outcomes[chosen[0]].warnings.append(word)
@@ -210,7 +211,7 @@ class Rollout:
             {name: spec.region or None for name, spec in specs.items()},
             {name: numbers.without_range(spec.pools) for name, spec in specs.items()},
             [name for name in keys if self.sites[name].claim],
-            deliveries={name: self.sites[name].way.delivery for name in keys},
+            places={name: (self.sites[name].way.delivery, self.sites[name].namespace) for name in keys},
         )
         for name in keys:
             site = self.sites[name]

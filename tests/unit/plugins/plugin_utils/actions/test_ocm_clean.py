@@ -31,12 +31,14 @@ class Hub(Cluster):
         raise Forbidden("hub", f"GET {kind}", 403, {"message": "jane cannot get clustermanagementaddons"})
 
 
-def clean(monkeypatch: pytest.MonkeyPatch, delivery: str, *, hub: Any = None, records: Any = None, **given: Any) -> dict[str, Any]:
+def clean(
+    monkeypatch: pytest.MonkeyPatch, delivery: str, *, hub: Any = None, records: Any = None, note: Any = None, **given: Any
+) -> dict[str, Any]:
     monkeypatch.setattr(ocm_clean.Ledger, "read_sites", lambda _ledger: (records or {}, {}))
     monkeypatch.setattr(ocm_clean.Ledger, "read_book", lambda _ledger: ranges.empty_book())
     action: Any = object.__new__(ocm_clean.ActionModule)
     action._task = SimpleNamespace(check_mode=False, diff=False)
-    action.connect = lambda: contextlib.nullcontext(hub or Hub())
+    action.connect, action.note = lambda: contextlib.nullcontext(hub or Hub()), note
     action.way_of = lambda _site: SimpleNamespace(delivery=delivery)
     action.variables_of = lambda site: {"flower_delivery": delivery, "ocm_name": PLACES.get(site)}
     result: dict[str, Any] = action.execute(action._checked(action.ARGS, {}, {"addon": "flower-supernode", **given}, ""), {})
@@ -107,6 +109,19 @@ def test_what_is_left_in_a_former_cluster_goes_on_request_and_nothing_else(monke
     ]
     with pytest.raises(ClusterError, match="flower_forget_clusters is True, and must be names of managed clusters"):
         clean(monkeypatch, "ocm", **given, former=True)
+
+
+def test_what_was_deleted_of_a_forgotten_site_is_recorded_as_the_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the statement on it says, signed, that nothing was deleted."""
+    noted: list[tuple[str, Any]] = []
+
+    def apply(_hub: Any, objects: Any, **_options: Any) -> Result:
+        told = [{"kind": one["kind"], **one["metadata"], "change": "deleted"} for one in objects]
+        return Result(changed=bool(told), objects=told)
+
+    monkeypatch.setattr(ocm_clean, "apply_objects", apply)
+    clean(monkeypatch, "ocm", hub=Moved(), sites=["site-a"], forget="site-b", note=lambda site, objects: noted.extend((site, one) for one in objects))
+    assert noted == [("site-b", {"change": "deleted", "object": f"ManifestWork {cluster}/flower-site-b"}) for cluster in ("c1", "c9")]
 
 
 def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:

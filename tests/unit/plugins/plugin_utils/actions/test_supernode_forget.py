@@ -61,14 +61,16 @@ class Hub(Cluster):
         return {}
 
 
-def forget(monkeypatch: pytest.MonkeyPatch, hub: Hub, noted: list[str], *, check: bool = False, **given: Any) -> dict[str, Any]:
-    """What the action returns."""
+def forget(
+    monkeypatch: pytest.MonkeyPatch, hub: Hub, noted: list[str], *, check: bool = False, facts: Any = None, **given: Any
+) -> dict[str, Any]:
+    """What the action returns; C(facts) gets what it records."""
     store = SimpleNamespace(bring=lambda: False, diff=[])
     monkeypatch.setattr(supernode_forget, "ClientStore", lambda *_place, **_more: store)
     action: Any = object.__new__(supernode_forget.ActionModule)
     action._task = SimpleNamespace(check_mode=check)
     action.connect = lambda _hub: contextlib.nullcontext(hub)
-    action.note = lambda site, **_facts: noted.append(site)
+    action.note = lambda site, **found: (noted.append(site), (facts or {}.update)(found))
     place = {"hub": "hub", "hub_namespace": "flower", "federation": "demo"}
     result: dict[str, Any] = action.execute(action._checked(action.ARGS, {}, {**place, **given}, ""), {})
     return result
@@ -81,6 +83,16 @@ def test_a_record_that_is_not_deleted_stops_no_other_site(monkeypatch: pytest.Mo
     assert result["failed"] and result["sites"] == noted == ["a", "c"]
     assert "2 sites forgotten; b is not forgotten: ConfigMap flower/flower-site-b on hub, the record of b, was written" in result["msg"]
     assert [name for name in hub.items if name.startswith("flower-site-")] == ["flower-site-b"]
+
+
+def test_all_certificates_that_are_revoked_with_a_site_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site that leaves while its client key is being replaced has two; a statement on it names both."""
+    hub, found = Hub(), dict[str, Any]()
+    client = {"serial": "4b", "fingerprint": "SHA256:c", "not_after": "2027-01-01", "key": "SHA256:k", "certificate": "PEM"}
+    hub.keep("a", client=client, superseded=[{"serial": "3a", "until": "2027-01-01"}, "2f"])
+    forget(monkeypatch, hub, [], facts=found.update, sites=["a"])
+    assert [one["serial"] for one in found["certificates"] if one["change"] == "revoked"] == ["3a", "2f", "4b"]
+    assert {one["serial"] for one in json.loads(hub.items["flower-ledger"]["data"]["ledger.json"])["revoked"]} == {"3a", "2f", "4b"}
 
 
 @pytest.mark.parametrize("value", ["", "none", "false", "0", False, None, []])

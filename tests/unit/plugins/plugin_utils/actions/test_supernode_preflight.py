@@ -105,3 +105,25 @@ def test_fewer_partitions_than_supernodes_that_count_are_refused(parsed_site: Ca
     assert outcomes.good() == (["site-c"] if refused else [*sites])
     assert not refused or "flower_partitions is 4, and 5 SuperNodes of the sites of this run" in outcomes["site-b"].msg
     assert checked({}, 4).good() == []
+
+
+@pytest.mark.parametrize("claim", [False, True])
+def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.MonkeyPatch, claim: bool) -> None:
+    """Also where the hub is in no play; one that does not answer now is asked again before the site is deployed."""
+    spec = SimpleNamespace(federation="demo", namespace="ward")
+    sites = {name: Site(name, spec, Way("direct", "controller", "direct"), hub="hub", claim=claim) for name in ("site-a", "site-b")}
+    found = {"site-a": {"delivery": "direct", "namespace": "lab"}, "site-b": {"delivery": "direct", "namespace": "ward"}}
+    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action.connect = contextlib.nullcontext
+    monkeypatch.setattr(supernode_preflight.Ledger, "read_sites", lambda _ledger: (found, {}))
+    outcomes = Outcomes(RUN, sites, 1)
+    action._refuse_moved(sites, outcomes)
+    assert outcomes.good() == (["site-a", "site-b"] if claim else ["site-b"])
+    assert claim or "it is deployed in namespace lab so far" in outcomes["site-a"].msg
+
+    def silent(_host: str) -> Any:
+        raise ClusterError("hub does not answer")
+
+    action.connect, outcomes = silent, Outcomes(RUN, sites, 1)
+    action._refuse_moved(sites, outcomes)
+    assert outcomes.good() == ["site-a", "site-b"]

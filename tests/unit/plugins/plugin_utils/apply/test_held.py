@@ -81,3 +81,18 @@ def test_what_would_come_back() -> None:
     text = return_of({"kind": "Service", **flux})
     assert "kustomize-controller would create it again" in text and f"{TAKE_FROM}=kustomize-controller" in text
     assert return_of({"kind": "Secret", **flux}) == "" == return_of({"kind": "Service", **written((FIELD_MANAGER, "Apply", ""))})
+
+
+def test_what_others_only_add_to_does_not_come_back() -> None:
+    """As OpenShift's controller of pull secrets does with every ServiceAccount: no federation there could be removed."""
+    live = written((FIELD_MANAGER, "Apply", ""), ("openshift.io/image-registry-pull-secrets_service-account-controller", "Apply", ""))
+    own, added = live["metadata"]["managedFields"]
+    own["fieldsV1"] = {"f:metadata": {"f:labels": {"f:app.kubernetes.io/managed-by": {}}}}
+    added["fieldsV1"] = {
+        "f:imagePullSecrets": {},
+        "f:metadata": {"f:annotations": {"f:openshift.io/internal-registry-pull-secret-ref": {}}},
+        "f:secrets": {'k:{"name":"supernode-dockercfg-x"}': {}},
+    }
+    assert return_of({"kind": "ServiceAccount", **live}) == ""
+    added["fieldsV1"]["f:metadata"] |= own["fieldsV1"]["f:metadata"]
+    assert "would create it again" in return_of({"kind": "ServiceAccount", **live})

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.action.bundle_reply import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENT_KEY
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
@@ -447,6 +448,24 @@ def test_replies_of_others_and_of_the_past_are_refused(scene: Scene, tmp_path: P
             reply.opened(nonsense)
 
 
+def test_a_later_reply_that_no_key_of_the_site_has_signed_takes_its_fingerprint(joined: Scene) -> None:
+    def refusal(sent: dict[str, Any], told: str = "") -> str:
+        return ActionModule._refusal(Keeper("site-a", joined.ledger, Store(), check=False), reply.opened(sent), told)
+
+    assert refusal(joined.job()) == ""
+    request = json.loads(joined.objects()["ConfigMap", drafts.PROGRAM]["data"]["request.json"])
+    # Who has read the bundle knows all of its request. A reply may lack the client key: a site without mutual TLS has none.
+    for client in ("", "site-a"):
+        forged = maker.decide({**request, "client": client, "owner": {"uid": OWNER_UID}}, {})
+        live = {one["metadata"]["name"]: one for one in copy.deepcopy(forged.writes)}
+        for name, one in live.items():
+            one["metadata"].update(uid=name, resourceVersion="1")
+        sent = public.record("demo", "lab", live, client, forged.client_request)
+        fingerprint = reply.seal(sent, request["binding"], TRUST.encode(), live)
+        assert "not signed with the client key" in refusal(sent) and fingerprint in refusal(sent)
+        assert refusal(sent, fingerprint) == ""
+
+
 def test_an_older_version_may_be_answered_while_it_asks_the_same(joined: Scene) -> None:
     sent = joined.job()
     joined.given["log_level"] = "DEBUG"
@@ -593,6 +612,25 @@ def test_a_site_that_leaves_gets_the_list_of_what_to_delete(joined: Scene) -> No
     assert "leaving" in joined.answer(reply_of(joined))
     joined.ledger.bundles.clear()
     assert not joined.way().remove(volumes=False).changed
+
+
+def test_nothing_that_holds_data_is_pruned_with_a_dataset_or_with_the_site(joined: Scene) -> None:
+    """By the annotations of the live objects, which are those of the last version that had them."""
+    volume = {"nfs": {"server": "10.1.1.1", "path": "/ct"}, "size": "1Ti"}
+    joined.given["datasets"] = [{"name": "ct", "volume": volume}, {"name": "notes", "new_claim": {"size": "1Gi"}}]
+    joined.deploy()
+    listed = joined.objects()
+    staying = [one for (kind, _name), one in listed.items() if kind in ("Namespace", "PersistentVolume", "PersistentVolumeClaim")]
+    assert len(staying) == 4
+    for one in staying:
+        notes = one["metadata"]["annotations"]
+        assert set(notes["argocd.argoproj.io/sync-options"].split(",")) == {"Prune=false", "Delete=false"}
+        assert notes["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
+    others = [one for one in listed.values() if one not in staying]
+    assert not any("kustomize.toolkit.fluxcd.io/prune" in (one["metadata"].get("annotations") or {}) for one in others)
+    del joined.given["datasets"]
+    joined.deploy()
+    assert "but nothing that may hold data" in (joined.home / "CHANGES.md").read_text()
 
 
 def reply_of(scene: Scene) -> dict[str, Any]:

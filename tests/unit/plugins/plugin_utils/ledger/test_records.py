@@ -232,3 +232,11 @@ def test_a_record_has_how_its_site_is_delivered() -> None:
     record = records.merge_keys(registered(KEY), [KEY], "eu", (), "ocm")
     assert record["delivery"] == "ocm" and records.merge_keys(record, [KEY], "eu") == record
     assert records.merge_keys(record, [KEY], "eu", (), "direct")["delivery"] == "direct"
+
+
+def test_a_record_has_where_its_site_is() -> None:
+    record = records.merge_keys(registered(KEY), [KEY], "eu", (), "direct", "lab")
+    assert records.former_namespace(record, "direct", "ward") == "lab"
+    assert records.former_namespace(record, "direct", "lab") == records.former_namespace(record, "ocm", "ward") == ""
+    assert records.former_namespace(records.empty_record("site-a"), "direct", "ward") == "", "a record of an earlier release"
+    assert records.former_namespace(records.merge_keys(record, [KEY], "eu", (), "direct", "ward"), "direct", "ward") == ""

@@ -102,6 +102,34 @@ def test_what_operator_lifecycle_manager_shows_in_every_namespace_does_not_count
     )
 
 
+@pytest.mark.parametrize("kind", ["service-account-token", "dockercfg"])
+def test_what_a_cluster_makes_for_an_account_goes_a_moment_after_it(kind: str) -> None:
+    """On OpenShift every namespace stayed: its Secrets for pulling images are there still when the accounts are gone."""
+    secret = {"kind": "Secret", "type": f"kubernetes.io/{kind}"}
+    owned = {**secret, **there("supernode-x", ownerReferences=[{"kind": "ServiceAccount", "name": "supernode", "uid": "gone"}])}
+    named = {**secret, **there("supernode-y", annotations={"kubernetes.io/service-account.name": "supernode"})}
+    theirs = {**secret, **there("their-registry")}
+    assert contents.others([owned, named, theirs], "flower", parts.HUB) == [theirs]
+    account = {"kind": "ServiceAccount", **there("supernode")}
+    assert contents.others([owned, named, account], "flower", parts.HUB) == [account]
+
+
+def test_what_belonged_to_pods_that_are_gone_does_not_count() -> None:
+    """Network plugins keep an object of each pod, and Kubernetes deletes it after the pod."""
+    pod, widget = {"kind": "Pod", "name": "supernode-cpu-0", "uid": "gone"}, {"kind": "Widget", "name": "w", "uid": "not listed"}
+    made = {"kind": "CiliumEndpoint", **there("supernode-cpu-0", ownerReferences=[pod])}
+    both = {"kind": "Thing", **there("both", ownerReferences=[pod, widget])}
+    assert contents.others([made, both], "flower", parts.SITE) == [both]
+    theirs = {"kind": "Pod", **there("supernode-cpu-0"), "metadata": {**there("supernode-cpu-0")["metadata"], "uid": "gone"}}
+    assert contents.others([made, theirs], "flower", parts.SITE) == [theirs]
+
+
+def test_a_quota_that_is_shown_in_every_project_does_not_count() -> None:
+    plural = "appliedclusterresourcequotas"
+    cluster = Apis({"quota.openshift.io/v1": {plural: "AppliedClusterResourceQuota"}}, {plural: [there("team")]})
+    assert contents.of_others(cluster, "flower", "flower", parts.HUB) == ""
+
+
 def test_objects_without_a_uid_are_different_objects() -> None:
     theirs = {"kind": "View", "metadata": {"name": "theirs"}}
     ours = {"kind": "View", "metadata": {"name": "ours", "labels": OURS}}

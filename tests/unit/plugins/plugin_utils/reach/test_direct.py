@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Conflict
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct, pools
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, nodes_work
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct, direct_checks, pools
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import KeysMade, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.apply.test_members import live
@@ -154,3 +156,26 @@ def test_nodes_that_are_away_pull_no_images(monkeypatch, parsed_site):
     monkeypatch.setattr(direct.direct_pull.ask, "require", lambda *_given: None)
     done = way.pull([], 60)
     assert done.nodes == ["n1"] and done.msg == "to be pulled: r/supernode:2 on 1 node of site-a"
+
+
+@pytest.mark.parametrize("part", [nodes_work.PART, "keys"])
+def test_a_site_that_open_cluster_management_still_delivers_to_is_refused(parsed_site: Any, part: str) -> None:
+    """Its host got another flower_delivery. To delete what was delivered, as the warning says, would delete what was deployed since."""
+    spec = parsed_site(cluster="site-a", federation="demo", ocm_addon="demo-supernode")
+    found = next(item for item in supernode.objects(spec.complete()) if item["kind"] == "StatefulSet")
+    asked: list[tuple[str, ...]] = []
+
+    def listed(*where: str, labels: str) -> list[Any]:
+        asked.append(where)
+        wanted = dict(pair.split("=") for pair in labels.split(","))
+        return [found] if wanted.items() <= found["metadata"]["labels"].items() else []
+
+    cluster: Any = SimpleNamespace(name="site-a", list=listed)
+    direct_checks._refuse_delivered(cluster, spec)
+    owner = {"apiVersion": "work.open-cluster-management.io/v1", "kind": "AppliedManifestWork", "uid": "1"}
+    found["metadata"]["ownerReferences"] = [{**owner, "name": f"{'0' * 64}-of-someone-else"}]
+    direct_checks._refuse_delivered(cluster, spec)
+    found["metadata"]["ownerReferences"].append({**owner, "name": f"{'0' * 64}-{addon_objects.work_name(spec, part)}"})
+    with pytest.raises(ClusterError, match="teardown --limit site-a -e flower_delivery=ocm") as raised:
+        direct_checks._refuse_delivered(cluster, spec)
+    assert "StatefulSet supernode-" in raised.value.message and set(asked) == {("apps/v1", "StatefulSet", spec.namespace)}

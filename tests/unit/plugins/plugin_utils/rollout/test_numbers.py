@@ -77,6 +77,20 @@ def test_sites_that_count_inside_themselves_take_no_numbers_of_the_fleet() -> No
     }
 
 
+def test_a_site_that_moves_to_another_namespace_is_removed_from_its_former_one_first() -> None:
+    """Its pods there would keep their GPUs, and no run would delete them."""
+    ledger = Kept({"a": {"default": range(2)}, "b": {"default": range(2)}})
+    for site in ("a", "b"):
+        ledger.records[site] |= {"delivery": "direct", "namespace": "lab"}
+    chosen = {site: [INDEXED] for site in ("a", "b")}
+    for place, refused in (({"a": "ward", "b": "lab"}, {"a"}), ({"b": "lab"}, set())):
+        found = numbers.allocate(
+            Run(), ledger, chosen, lambda names: dict.fromkeys(names, {}), partitions=None, repartition=False, places=place
+        )  # fmt: skip
+        assert set(found.faults) == refused and set(found.allocation) == set(chosen) - refused
+        assert all("--limit a -e supernode_namespace=lab" in fault for fault in found.faults.values())
+
+
 def test_a_lost_book_is_restored_and_gets_an_identity() -> None:
     ledger = Kept({"a": {"cpu": range(2)}, "b": {"cpu": range(2, 3)}})
     found = allocate(ledger, b=pool("cpu", "{partition}", 1))

@@ -53,15 +53,15 @@ def test_keys_of_the_former_name_are_dead_for_the_one_that_claims_them(registry:
 
 def test_which_sites_claim(parsed_site: Any) -> None:
     asked: list[Any] = []
-    hub: Any = SimpleNamespace(register=lambda *given, deliveries: asked.append((given[-1], deliveries)) or Registered())
+    hub: Any = SimpleNamespace(register=lambda *given, places: asked.append((given[-1], places)) or Registered())
     sites = {name: Site(name, parsed_site(), way_of({}), claim=name == "clinic-b") for name in ("clinic-b", "site-a")}
     rollout = Rollout(RUN, hub, "hub", sites, {}, Outcomes(RUN, sites, 1), Options())
     rollout._register({name: KeysMade() for name in sites})
-    assert asked == [(["clinic-b"], {"clinic-b": "direct", "site-a": "direct"})]
+    assert asked == [(["clinic-b"], {name: ("direct", sites[name].namespace) for name in sites})]
 
 
-def test_a_record_has_the_delivery_of_its_site(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_has_the_place_of_its_site(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Any] = []
     monkeypatch.setattr(registry.ledger, "change_record", lambda name, change: written.append(change(records.empty_record(name))))
-    registry.register({"site-a": KeysMade(keys=KEYS[1:])}, {}, {}, deliveries={"site-a": "ocm"})
-    assert [record["delivery"] for record in written] == ["ocm"]
+    registry.register({"site-a": KeysMade(keys=KEYS[1:])}, {}, {}, places={"site-a": ("ocm", "lab")})
+    assert [(record["delivery"], record["namespace"]) for record in written] == [("ocm", "lab")]

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a removal reports: what a site created itself is deleted by Kubernetes, together with an object that the removal deletes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership.removal import Leftovers
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import removing
+
+OWNERS = [{"kind": "Secret", "name": "supernode-cpu-keys", "uid": "1"}, {"kind": "Secret", "name": "supernode-client-key", "uid": "2"}]
+REPORT = {"kind": "ConfigMap", "metadata": {"name": PUBLIC_KEYS, "namespace": "ward", "ownerReferences": OWNERS}}
+WANTED = removing.Wanted("ward", removing.SUPERNODE, "flower", site="site-a", credentials=True, key_source="site", seconds=1)
+
+
+class Site:
+    """A site whose cluster deletes the Secrets together with their owner; or one whose project is gone, so that all in it is forbidden."""
+
+    name = "site-a"
+
+    def __init__(self, *, project: bool = True) -> None:
+        self.project, self.objects = project, {PUBLIC_KEYS: REPORT}
+
+    def get(self, _api: str, kind: str, name: str, namespace: str = "") -> Any:
+        if not self.project:
+            raise Forbidden(self.name, name, 403, {"message": "forbidden"})
+        return {"metadata": {"name": name}} if kind == "Namespace" else self.objects.get(name)
+
+    def resource(self, *_kind: str) -> Any:
+        return SimpleNamespace(namespaced=False)
+
+    def access_review(self, checks: list[Any]) -> list[bool]:
+        return [False for _check in checks]
+
+
+def remove(monkeypatch: pytest.MonkeyPatch, site: Any, *, check: bool = False) -> removing.Done:
+    def delete(_cluster: Any, objects: list[Any], **_more: Any) -> Result:
+        if objects and not check:
+            site.objects.clear()
+        return Result(objects=[{"kind": "ConfigMap", "namespace": "ward", "name": "supernode-keys-owner", "change": "deleted"}] if objects else [])
+
+    monkeypatch.setattr(removing, "apply_objects", delete)
+    monkeypatch.setattr(removing.removal, "leftovers", lambda *_asked: Leftovers([{}] if site.project else []))
+    monkeypatch.setattr(removing.job, "make_room", lambda where, namespace, _seconds: where.get("batch/v1", "Job", "supernode-keys", namespace))
+    return removing.remove(site, WANTED, check=check)
+
+
+def test_keys_that_a_site_made_itself_count_as_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement on a site that left said that its private keys are there still."""
+    done = remove(monkeypatch, Site())
+    told = {(one["kind"], one["name"]) for one in done.objects if one["change"] == "deleted"}
+    assert told == {("ConfigMap", "supernode-keys-owner"), ("Secret", "supernode-cpu-keys"), ("Secret", "supernode-client-key")}
+    assert {one["kind"] for one in remove(monkeypatch, Site(), check=True).objects} == {"ConfigMap"}
+
+
+def test_a_project_that_is_gone_has_nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = remove(monkeypatch, Site(project=False))
+    assert not done.changed and done.objects == []
