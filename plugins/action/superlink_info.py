@@ -70,7 +70,7 @@ class ActionModule(SkupperAction):
                     if params["outputs"]:
                         result["outputs"] = outputs_reader.facts(FlowerCLI(hub, params["namespace"]))
         except ClusterError as error:
-            result.update(reachable=bool(result["workloads"]), error=error.message)
+            result.update(reachable=bool(result["workloads"]) or result["deployed"], error=error.message)
         # A play that fails on one of them shows this text.
         result["msg"] = (
             result["error"] or result["trouble"] or f"{len(result['sites'])} sites, {len(result['nodes'])} nodes"
@@ -94,13 +94,11 @@ class ActionModule(SkupperAction):
             for item in hub.list("apps/v1", kind, namespace, labels=selector)
         ]
         result["workloads"] = [workloads.workload(item) for item in items]
-        result["trouble"] = ""
-        if any(item["ready"] < item["desired"] for item in result["workloads"]):
-            pods = hub.list("v1", "Pod", namespace, labels=selector)
-            result["trouble"] = workloads.trouble(pods) or "pods are not created yet"
+        result["trouble"] = workloads.trouble(result["workloads"], namespace, lambda: hub.list("v1", "Pod", namespace, labels=selector))
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
+            result["trouble"] = "; ".join(filter(None, (workloads.missing(items), result["trouble"])))
         mounted = next((name for name in map(live_certificates.mounted_secret, items) if name), "")
         if mounted:
             library.require()

@@ -94,7 +94,7 @@ workloads:
   type: list
   elements: dict
 trouble:
-  description: Reasons why pods are not ready.
+  description: Reasons why pods are not ready, and what of a deployed hub was deleted or scaled to 0.
   returned: always
   type: str
 certificate:

@@ -14,6 +14,7 @@ from ..base import times
 from ..base.sizes import readable
 from ..ocm import health
 from ..skupper import network
+from ..spec.pool_spec import DAEMON_SET, STATEFUL_SET
 from . import remedies
 from .findings import Findings
 
@@ -36,8 +37,9 @@ def fleet_report(
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
 
     Returns:
-        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate), C(clientapps)
-        (those in their own pods), C(http_proxy) (the address of the one on its way to the hub, or empty), C(asked) (whether it is known
+        C(healthy) (bool), C(hub) (dict; C(well): it answers, and all of it is ready), C(sites) (list of dicts, one per site, with C(pools)
+        (C(keys): how many SuperNodes the ledger has, C(wanted): how many should be online), C(access), C(certificate), C(clientapps) (those
+        in their own pods), C(http_proxy) (the address of the one on its way to the hub, or empty), C(asked) (whether it is known
         which of its SuperNodes are online; if not, C(online) of its pools is None) and C(ocm), which is empty for a site that is reached
         directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one),
         C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists of
@@ -68,6 +70,7 @@ def fleet_report(
         "hub": {
             "cluster": hub_name,
             "reachable": hub["reachable"],
+            "well": bool(hub["reachable"] and hub["deployed"] and not hub["error"] and not hub["trouble"]),
             "address": hub["address"],
             "version": hub["version"],
             "workloads": hub["workloads"],
@@ -91,7 +94,7 @@ def fleet_report(
 
 def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
     if not hub["reachable"] or hub["error"]:
-        remedy = remedies.HUB_SILENT if hub["reachable"] else remedies.HUB_AWAY
+        remedy = remedies.HUB_SILENT if hub["reachable"] else remedies.hub_away(hub["error"])
         found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", remedy)
     elif not hub["deployed"]:
         found.problem(name, f"hub {name}: no SuperLink is deployed", remedies.HUB_BARE)
@@ -179,11 +182,11 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
     pools = [_pool(pool, live.get(pool), record, hub["nodes"] if asked else None, apart.get(pool)) for pool in names]
     if site.get("bundle"):
         for pool in pools:  # a key and its successor are those of one SuperNode
-            pool["registered"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
+            pool["registered"] = pool["wanted"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
     if record.get("fault"):
         found.problem(name, f"{name}: {record['fault']}", remedies.LEDGER)
     if not site["reachable"]:
-        found.problem(name, site["error"], remedies.site_away(name))
+        found.problem(name, site["error"], remedies.site_away(name, site["error"]))
     elif site.get("bundle"):
         _bundle_findings(name, site["bundle"], found)
     elif not pools or not (access or (site.get("ocm") and site["trouble"])):  # these two say why something is not deployed
@@ -201,17 +204,21 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
                 text = f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
                 found.problem(name, text, remedies.site_pods(name, ""))
     for pool in pools if not access else ():
-        # Of a site that gives no access nothing is known but what is registered.
-        wanted = pool["registered"] if site.get("bundle") else (pool["desired"] or 0)
-        if asked and pool["online"] < wanted:
-            text = f"{name}: {pool['online']} of {wanted} SuperNodes of pool {pool['name']} are online"
-            found.problem(name, text, remedies.nodes_offline(name))
+        few = (pool["kind"] or "") if pool["desired"] is not None and pool["desired"] < pool["keys"] else ""
+        # A pool that is not deployed is a problem of its own.
+        if asked and pool["online"] < pool["wanted"] and (pool["desired"] is not None or site.get("bundle") or not site["reachable"]):
+            text = f"{name}: {pool['online']} of {pool['wanted']} SuperNodes of pool {pool['name']} are online"
+            text += f", and its StatefulSet wants {pool['desired']}" if few == STATEFUL_SET else ""
+            found.problem(name, text, remedies.scaled(name) if few == STATEFUL_SET else remedies.nodes_offline(name))
+        if few == DAEMON_SET:
+            text = f"{name}: pool {pool['name']} has {pool['keys']} SuperNodes in the ledger, and its cluster has nodes for {pool['desired']}"
+            found.warning(name, text, remedies.nodes_left(name))
         if pool["version"] and hub["version"] and pool["version"] != hub["version"] and not hub.get("upgrade"):
             text = f"{name}: pool {pool['name']} runs Flower {pool['version']}, the hub {hub['version']}"
             found.warning(name, text, remedies.skew(name))
     client = record.get("client") or {}
-    if not access and ends_soon(client, now):
-        found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", remedies.renew(name, False))
+    if not access:
+        _client_findings(name, client, found, now, away=any(asked and pool["online"] < pool["wanted"] for pool in pools))
     about = {"bundle": site["bundle"]} if site.get("bundle") else {}
     return {
         "cluster": name,
@@ -226,6 +233,16 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         "http_proxy": site.get("http_proxy") or "",
         "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools) if asked else None),
     }
+
+
+def _client_findings(name: str, client: Mapping[str, Any], found: Findings, now: datetime.datetime, *, away: bool) -> None:
+    """Of a site's client certificate. C(away): whether SuperNodes of the site are not online; then its end may be why."""
+    end = times.moment(client.get("not_after") or "")
+    if end is not None and end <= now:
+        text = f"{name}: its client certificate ended on {client['not_after'][:16]}: a gateway that requires one refuses it at its next connection"
+        (found.problem if away else found.warning)(name, text, remedies.renew(name, False))
+    elif ends_soon(client, now):
+        found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", remedies.renew(name, False))
 
 
 def _has_answered(hub: Mapping[str, Any]) -> bool:
@@ -260,6 +277,9 @@ def _pool(
 ) -> dict[str, Any]:
     """A pool. C(nodes): those of the SuperLink; None if it is not known which of them are those of this site."""
     ids = [key["node_id"] for key in record["keys"] if key["pool"] == name and key["node_id"]]
+    # A key and its successor are those of one SuperNode; keys that leave, or that Flower never accepts again, are those of none.
+    keys = len({key["name"] for key in record["keys"] if key["pool"] == name and key["node_id"] and not key.get("leaving") and not key.get("dead")})
+    desired = live["desired"] if live else None
     known = nodes is not None
     nodes = nodes or {}
     found = [nodes[node] for node in ids if node in nodes]
@@ -269,10 +289,13 @@ def _pool(
     return {
         "name": name,
         "kind": live["kind"] if live else None,
-        "desired": live["desired"] if live else None,
+        "desired": desired,
         "ready": live["ready"] if live else None,
         "online": len(online) if known else None,
         "registered": len(found) if known else None,
+        "keys": keys,
+        # Nodes of a cluster come and go, and the pods of a DaemonSet with them. A StatefulSet that is smaller was scaled by hand.
+        "wanted": desired if live and live["kind"] == DAEMON_SET else max(desired or 0, keys),
         "version": live["version"] if live else "",
         "offset": record["pools"].get(name, {}).get("offset"),
         "datasets": _datasets(name, live, record, apps),
@@ -318,7 +341,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
             hub["version"],
             ends if item["name"] == "superlink" else "",
             "",
-            "ok" if item["ready"] >= item["desired"] else "not ready",
+            "ok" if item["ready"] >= max(item["desired"], 1) else "not ready",
         )
         for item in hub["workloads"]
     ]
@@ -416,12 +439,12 @@ def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
         state = "no replicas"
     elif not site["asked"]:
         state = "unknown"
-    elif site.get("bundle"):
-        state = "ok" if pool["online"] >= pool["registered"] else "offline"
+    elif pool["online"] < pool["wanted"]:
+        state = "offline"
     else:
-        state = "ok" if pool["online"] >= pool["desired"] else "offline"
+        state = "ok" if pool["desired"] is None or pool["ready"] >= pool["desired"] else "not ready"
     ready = "?" if pool["desired"] is None else f"{pool['ready']}/{pool['desired']}"
-    online = f"{pool['online']}/{pool['desired'] if pool['desired'] is not None else pool['registered']}" if site["asked"] else "?"
+    online = f"{pool['online']}/{pool['wanted']}" if site["asked"] else "?"
     ends = site["certificate"].get("not_after", "")[:10]
     return (
         site["cluster"],

@@ -13,6 +13,9 @@ SITE = "ansible-playbook -i INVENTORY federated.flower.site"
 HUB_AWAY = (
     "Check flower_kubeconfig, flower_context and the way to its API server. Sites and runs do not need this connection: they may be well."
 )
+# What an API server says that answers, and does not let the control node read (Kubernetes, 403).
+_REFUSAL = " is forbidden: "
+REFUSED = "Its API server answers, and the control node lacks the right that the message names: federated.flower.rbac writes all rights that it needs"
 HUB_BARE = f"Deploy it: {SITE}"
 HUB_PODS = f"Correct what the message names, then run {SITE} --limit flower_hub"
 HUB_CERTIFICATE = f"{SITE} issues another one, or says what to correct"
@@ -30,9 +33,14 @@ LEASE_LEFT = f"It was killed, or lost its connection: what it had begun may be h
 _PULL = ("ErrImage", "ImagePull", "InvalidImageName", "RegistryUnavailable")
 
 
-def site_away(site: str) -> str:
-    """For a site whose cluster does not answer."""
-    return (
+def hub_away(error: str) -> str:
+    """For a hub whose cluster cannot be read."""
+    return REFUSED if _REFUSAL in error else HUB_AWAY
+
+
+def site_away(site: str, error: str) -> str:
+    """For a site whose cluster cannot be read."""
+    return REFUSED if _REFUSAL in error else (
         f"Check flower_kubeconfig and flower_context of {site}, and the way to its API server. If its cluster no longer exists, take it out of the inventory "
         f"and run {SITE} -e flower_forget_sites={site}"
     )
@@ -69,6 +77,16 @@ def nodes_offline(site: str) -> str:
         "If their pods are ready, ansible-playbook -i INVENTORY federated.flower.reconcile -e flower_reconcile=heal restarts those that hang. "
         f"ansible-playbook -i INVENTORY federated.flower.verify --limit {site} shows where the way to the hub ends."
     )
+
+
+def scaled(site: str) -> str:
+    """For a pool whose workload has fewer replicas than the ledger has SuperNodes."""
+    return f"It was scaled by hand: ask who did it. {SITE} --limit {site} deploys all of them again, or unregisters what the inventory no longer has."
+
+
+def nodes_left(site: str) -> str:
+    """For a pool with a SuperNode on each node, of which some are gone."""
+    return f"If these nodes do not come back, {SITE} --limit {site} unregisters their SuperNodes."
 
 
 def forgotten(site: str) -> str:

@@ -8,8 +8,9 @@ import copy
 import datetime
 
 from ansible_collections.federated.flower.plugins.action.superlink_info import unknown_nodes
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
-from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
+from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import missing, trouble, workload
 
 NODE = {"status": "online", "offline-at": "N/A"}
 HUB = {
@@ -346,11 +347,92 @@ def test_a_certificate_with_a_tenth_of_its_lifetime_left_is_a_warning():
     changed = hub()
     changed["sites"]["site-a"]["client"] = lasting(85, 5)
     assert finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")["cluster"] == "site-a"
-    for past, future in ((60, 30), (0.1, 0.4), (90, -1)):
+    for past, future in ((60, 30), (0.1, 0.4)):
         changed["sites"]["site-a"]["client"] = lasting(past, future)
         assert fleet.fleet_report("hub", changed, {"site-a": SITE})["warnings"] == []
     changed["sites"]["site-a"]["client"] = {"not_after": (now + datetime.timedelta(days=1)).isoformat()}
     assert fleet.fleet_report("hub", changed, {"site-a": SITE})["warnings"] == [], "since when it is valid is not known"
+
+
+def test_a_client_certificate_that_has_ended_is_named():
+    """What is connected stays so; the next connection is refused, and then nothing else says why."""
+    ended = hub()
+    ended["sites"]["site-a"]["client"] = {"not_before": "2026-01-01T10:00:00+00:00", "not_after": "2026-04-01T10:00:00+00:00"}
+    told = finding(fleet.fleet_report("hub", ended, {"site-a": SITE}), "warning")
+    assert "site-a: its client certificate ended on 2026-04-01T10:00" in told["text"] and "--limit site-a renews it" in told["remedy"]
+    ended["nodes"] = {}
+    assert "its client certificate ended" in fleet.fleet_report("hub", ended, {"site-a": SITE})["problems"][1]
+
+
+def test_a_pool_that_was_scaled_by_hand_is_a_problem():
+    away = {"status": "offline", "offline-at": "2026-11-21 10:00:00Z"}
+    for wanted, nodes, state in ((0, {"10": away, "11": away}, "no replicas"), (1, {"10": NODE, "11": away}, "offline")):
+        site = {**SITE, "workloads": [{**POOL, "desired": wanted, "ready": wanted}]}
+        report = fleet.fleet_report("hub", hub(nodes=nodes), {"site-a": site})
+        (found,) = report["findings"]
+        assert found["text"] == f"site-a: {wanted} of 2 SuperNodes of pool cpu are online, and its StatefulSet wants {wanted}"
+        assert "scaled by hand" in found["remedy"]
+        row = fleet.fleet_table(report).splitlines()[2]
+        assert row.endswith(state) and f"{wanted}/{wanted}  " in row and f"{wanted}/2" in row
+    fewer = hub(nodes={"10": NODE, "11": away})
+    daemon = {**SITE, "workloads": [{**POOL, "kind": "DaemonSet", "desired": 1, "ready": 1}]}
+    report = fleet.fleet_report("hub", fewer, {"site-a": daemon})
+    assert report["healthy"] and "2 SuperNodes in the ledger, and its cluster has nodes for 1" in finding(report, "warning")["text"]
+    for gone in ({"leaving": True}, {"dead": True}):
+        fewer["sites"]["site-a"]["keys"][1] = {"pool": "cpu", "name": "1", "node_id": "11", **gone}
+        assert fleet.fleet_report("hub", fewer, {"site-a": {**SITE, "workloads": [{**POOL, "desired": 1, "ready": 1}]}})["findings"] == [], gone
+
+
+def test_what_is_online_and_not_ready_is_not_ok():
+    """For example where the container in which apps compute fails, or waits for its image."""
+    site = {**SITE, "workloads": [{**POOL, "ready": 1}], "trouble": "supernode-cpu-1 (Running): superexec CrashLoopBackOff"}
+    assert fleet.fleet_table(fleet.fleet_report("hub", HUB, {"site-a": site})).splitlines()[2].endswith("not ready")
+
+
+def test_a_site_that_is_down_and_offline_is_said_to_be_both():
+    down = {"reachable": False, "error": "site-a: refused", "workloads": [], "trouble": ""}
+    report = fleet.fleet_report("hub", hub(nodes={}), {"site-a": down})
+    assert report["problems"] == ["site-a: refused", "site-a: 0 of 2 SuperNodes of pool cpu are online"]
+
+
+def test_a_cluster_that_refuses_is_not_said_to_be_gone():
+    said = 'hub: GET statefulsets: statefulsets.apps is forbidden: User "ci" cannot list resource "statefulsets" in API group "apps"'
+    refused = {"reachable": False, "error": said, "workloads": [], "trouble": ""}
+    report = fleet.fleet_report("hub", hub(reachable=False, error=said, workloads=[], sites={}, nodes={}), {"site-a": refused})
+    remedies = {one["remedy"] for one in report["findings"]}
+    assert len(report["findings"]) == 2 and len(remedies) == 1 and "federated.flower.rbac" in remedies.pop()
+
+
+def live(name, replicas=1, isolation="process", ready=None):
+    template = {"spec": {"containers": [{"name": name, "image": "x", "args": ["--isolation", isolation]}]}}
+    status = {"readyReplicas": replicas if ready is None else ready}
+    return {"kind": "StatefulSet", "metadata": {"name": name}, "spec": {"replicas": replicas, "template": template}, "status": status}
+
+
+def test_what_a_hub_does_not_have_is_not_ready():
+    both = [live("superlink"), live("serverapp")]
+    assert missing(both) == missing([live("superlink", isolation="subprocess")]) == ""
+    assert missing(both[:1]) == "there is no ServerApp, so no run begins: its workload was deleted"
+    assert missing(both[1:]) == missing([]) == "there is no SuperLink: its StatefulSet was deleted"
+    assert missing([both[0], live("serverapp", 0)]) == "serverapp is scaled to 0"
+    bare = hub(workloads=[workload(live("superlink", 0))], trouble="superlink is scaled to 0")
+    report = fleet.fleet_report("hub", bare, {"site-a": SITE})
+    assert fleet.fleet_table(report).splitlines()[1].endswith("not ready") and not report["hub"]["well"] and not report["healthy"]
+
+
+def test_why_pods_are_not_ready():
+    found = [workload(live("supernode-cpu", 2, ready=1))]
+    ready = {"metadata": {"name": "p"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    waits = {"metadata": {"name": "q"}, "status": {"phase": "Pending", "conditions": []}}
+    assert trouble([workload(live("superlink"))], "flower", list) == ""
+    assert trouble(found, "flower", lambda: [ready, waits]).startswith("q (Pending)")
+    assert trouble(found, "flower", lambda: [ready, ready]) == "", "it became ready in between"
+    assert "kubectl -n flower describe statefulset/supernode-cpu says why" in trouble(found, "flower", lambda: [ready])
+
+    def refused():
+        raise Forbidden("lab", "list pods", 403, {"message": "pods is forbidden"})
+
+    assert trouble(found, "flower", refused) == "supernode-cpu: not all pods are ready, and why cannot be read: pods is forbidden"
 
 
 def test_the_last_run_that_ended_may_have_failed():
