@@ -276,13 +276,14 @@ def _pool(
     apps: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """A pool. C(nodes): those of the SuperLink; None if it is not known which of them are those of this site."""
-    ids = [key["node_id"] for key in record["keys"] if key["pool"] == name and key["node_id"]]
     # A key and its successor are those of one SuperNode; keys that leave, or that Flower never accepts again, are those of none.
-    keys = len({key["name"] for key in record["keys"] if key["pool"] == name and key["node_id"] and not key.get("leaving") and not key.get("dead")})
+    own = [key for key in record["keys"] if key["pool"] == name and key["node_id"]]
+    used = {key["name"] for key in own if not key.get("leaving") and not key.get("dead")}
     desired = live["desired"] if live else None
     known = nodes is not None
     nodes = nodes or {}
-    found = [nodes[node] for node in ids if node in nodes]
+    found = [nodes[key["node_id"]] for key in own if key["node_id"] in nodes]
+    serving = {key["name"] for key in own if nodes.get(key["node_id"], {}).get("status") == "online"}
     online = [node for node in found if node["status"] == "online"]
     # Flower reports when a node went offline, 60 s after its last heartbeat; an online one has reported within that time.
     left = sorted(node["offline-at"] for node in found if node["status"] == "offline" and node["offline-at"] != "N/A")
@@ -291,11 +292,12 @@ def _pool(
         "kind": live["kind"] if live else None,
         "desired": desired,
         "ready": live["ready"] if live else None,
-        "online": len(online) if known else None,
+        # One that leaves does not stand in for another one that is away.
+        "online": len(serving & used if used else serving) if known else None,
         "registered": len(found) if known else None,
-        "keys": keys,
+        "keys": len(used),
         # Nodes of a cluster come and go, and the pods of a DaemonSet with them. A StatefulSet that is smaller was scaled by hand.
-        "wanted": desired if live and live["kind"] == DAEMON_SET else max(desired or 0, keys),
+        "wanted": desired if live and live["kind"] == DAEMON_SET else max(desired or 0, len(used)),
         "version": live["version"] if live else "",
         "offset": record["pools"].get(name, {}).get("offset"),
         "datasets": _datasets(name, live, record, apps),

@@ -383,6 +383,14 @@ def test_a_pool_that_was_scaled_by_hand_is_a_problem():
         assert fleet.fleet_report("hub", fewer, {"site-a": {**SITE, "workloads": [{**POOL, "desired": 1, "ready": 1}]}})["findings"] == [], gone
 
 
+def test_a_supernode_that_leaves_does_not_stand_in_for_another_one():
+    leaving = hub(nodes={"10": {"status": "offline", "offline-at": "N/A"}, "11": NODE, "12": NODE})
+    leaving["sites"]["site-a"]["keys"].append({"pool": "cpu", "name": "2", "node_id": "12", "leaving": True})
+    assert fleet.fleet_report("hub", leaving, {"site-a": SITE})["problems"] == ["site-a: 1 of 2 SuperNodes of pool cpu are online"]
+    leaving["sites"]["site-a"]["keys"][-1]["name"] = "0"
+    assert fleet.fleet_report("hub", leaving, {"site-a": SITE})["healthy"], "its pod has not been restarted with its new key"
+
+
 def test_what_is_online_and_not_ready_is_not_ok():
     """For example where the container in which apps compute fails, or waits for its image."""
     site = {**SITE, "workloads": [{**POOL, "ready": 1}], "trouble": "supernode-cpu-1 (Running): superexec CrashLoopBackOff"}
