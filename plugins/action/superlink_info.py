@@ -54,7 +54,7 @@ class ActionModule(SkupperAction):
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
             "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
             "unknown_nodes": [], "network": {}, "outputs": {}, "lease": {},
-            "upgrade": "",
+            "upgrade": "", "insecure": False,
         }  # fmt: skip
         try:
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
@@ -98,6 +98,7 @@ class ActionModule(SkupperAction):
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
+            result["insecure"] = publication["data"].get("insecure") == "true"
             result["trouble"] = "; ".join(filter(None, (workloads.missing(items), result["trouble"])))
         mounted = next((name for name in map(live_certificates.mounted_secret, items) if name), "")
         if mounted:
@@ -169,7 +170,8 @@ class ActionModule(SkupperAction):
         cli = FlowerCLI(hub, params["namespace"])
         cli.wait_for_superlink(0)
         result["nodes"], result["runs"] = hub_lists.read(cli, ALL_RUNS if params["all_runs"] else hub_lists.SHOWN)
-        result["unknown_nodes"] = unknown_nodes(result["sites"], result["nodes"])
+        # Without node authentication the ledger has no keys, so it knows none of them.
+        result["unknown_nodes"] = [] if result.get("insecure") else unknown_nodes(result["sites"], result["nodes"])
 
 
 def unknown_nodes(sites: Mapping[str, Any], nodes: Mapping[str, Any]) -> list[str]:

@@ -131,7 +131,8 @@ runs:
   type: list
   elements: dict
 unknown_nodes:
-  description: Node ids that are not in the ledger. Empty while the record of a site cannot be read, since they may be in that record.
+  description: >-
+    Node ids that are not in the ledger. Empty while the record of a site cannot be read, since they may be in that record, and where the hub is RV(insecure).
   returned: always
   type: list
   elements: str
@@ -142,6 +143,10 @@ network:
     (public facts). Empty without O(skupper).
   returned: always
   type: dict
+insecure:
+  description: Whether the hub was deployed without TLS and node authentication. Then the ledger has no keys, and which SuperNodes are those of a site is not known.
+  returned: always
+  type: bool
 upgrade:
   description: How far an upgrade is that is not complete. Empty if there is none.
   returned: always

@@ -50,6 +50,8 @@ def fleet_report(
     found = Findings(hub_name)
     _hub_findings(hub_name, hub, found, now)
     listed = [_site(name, sites[name], hub, found, now) for name in sites]
+    if hub.get("insecure") and _has_answered(hub):
+        _nameless_findings(hub_name, hub, listed, found)
     forgotten = sorted(set(hub["sites"]) - set(known))
     for name in forgotten:
         found.problem(name, f"{name} is not in the inventory, but still in the ledger", remedies.forgotten(name), with_remedy=True)
@@ -178,7 +180,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
     live = {item["pool"]: item for item in site["workloads"]}
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     apart = {item["pool"]: item for item in site.get("clientapps") or []}
-    asked = _has_answered(hub) and not record.get("fault")
+    asked = _has_answered(hub) and not record.get("fault") and not hub.get("insecure")
     pools = [_pool(pool, live.get(pool), record, hub["nodes"] if asked else None, apart.get(pool)) for pool in names]
     if site.get("bundle"):
         for pool in pools:  # a key and its successor are those of one SuperNode
@@ -243,6 +245,17 @@ def _client_findings(name: str, client: Mapping[str, Any], found: Findings, now:
         (found.problem if away else found.warning)(name, text, remedies.renew(name, False))
     elif ends_soon(client, now):
         found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", remedies.renew(name, False))
+
+
+def _nameless_findings(name: str, hub: Mapping[str, Any], sites: Sequence[Mapping[str, Any]], found: Findings) -> None:
+    """Of SuperNodes without keys, which are known by their number alone."""
+    online = sum(node["status"] == "online" for node in hub["nodes"].values())
+    wanted = sum(pool["desired"] or 0 for site in sites for pool in site["pools"])
+    text = f"hub {name}: {online} SuperNodes are online; without node authentication (flower_insecure) it is not known of which site"
+    if online < wanted:
+        found.problem(name, f"{text}, and these sites have {wanted}", remedies.NAMELESS)
+    else:
+        found.warning(name, text, remedies.NAMELESS)
 
 
 def _has_answered(hub: Mapping[str, Any]) -> bool:

@@ -23,9 +23,9 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
     sites, nodes = hub.get("sites") or {}, hub.get("nodes") or {}
     staying = [site for site in sites if site not in gone]
     missing = [site for site in staying if site not in known]
-    online = sum(
-        nodes.get(key["node_id"], {}).get("status") == "online" for site in staying for key in sites[site]["keys"]
-    )
+    # Without node authentication there are no keys.
+    counted = list(nodes) if hub.get("insecure") else [key["node_id"] for site in staying for key in sites[site]["keys"]]
+    online = sum(nodes.get(node, {}).get("status") == "online" for node in counted)
     denied = [site for site in staying if sites[site].get("access")]
     words = [f"{online} SuperNodes of {len(staying)} sites are online at {hub.get('address')}."]
     away = [text for site in staying if site not in denied and (text := _away(site, sites[site]["keys"], nodes))]

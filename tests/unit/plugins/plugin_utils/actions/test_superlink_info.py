@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.action import superlink_info
 from ansible_collections.federated.flower.plugins.action.superlink_info import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
@@ -29,7 +30,7 @@ class Hub:
         return self.workloads if kind == "StatefulSet" else []
 
     def get(self, _api_version: str, kind: str, name: str, *_place: Any) -> dict[str, Any] | None:
-        published = {"metadata": {"name": name}, "data": {"address": "hub.example:9092", "version": "1.41.0", "ca.crt": ""}}
+        published = {"metadata": {"name": name}, "data": {"address": "hub.example:9092", "version": "1.41.0", "ca.crt": "", "insecure": "true"}}
         return published if (kind, name) == ("ConfigMap", federation.NAME) else None
 
 
@@ -52,10 +53,20 @@ SERVERAPP = {
 def test_a_superlink_that_was_deleted(left: list[dict[str, Any]]) -> None:
     found = read(contextlib.nullcontext(Hub(*left)))
     assert found["reachable"] and found["deployed"] and found["trouble"] == "there is no SuperLink: its StatefulSet was deleted"
-    assert "there is no such pod" in found["error"]
+    assert "there is no such pod" in found["error"] and found["insecure"] is True
     report = fleet.fleet_report("hub", found, {})
     assert not any("they may be well" in one["remedy"] for one in report["findings"]) and not report["hub"]["well"]
     assert "unreachable" not in fleet.fleet_table(report)
+
+
+def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without node authentication none is in the ledger, and to unregister them, as is the remedy for strangers, would end them."""
+    monkeypatch.setattr(superlink_info, "FlowerCLI", lambda *_place: SimpleNamespace(wait_for_superlink=lambda _seconds: None))
+    monkeypatch.setattr(superlink_info.hub_lists, "read", lambda *_given: ({"7": {"status": "online"}}, []))
+    for insecure, unknown in ((True, []), (False, ["7"])):
+        result: dict[str, Any] = {"sites": {}, "insecure": insecure}
+        ActionModule._ask_flower(SimpleNamespace(), {"namespace": "flower", "all_runs": False}, result)
+        assert result["unknown_nodes"] == unknown
 
 
 def test_a_cluster_that_does_not_answer() -> None:

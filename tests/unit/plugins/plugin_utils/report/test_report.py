@@ -391,6 +391,18 @@ def test_a_supernode_that_leaves_does_not_stand_in_for_another_one():
     assert fleet.fleet_report("hub", leaving, {"site-a": SITE})["healthy"], "its pod has not been restarted with its new key"
 
 
+def test_supernodes_without_keys_are_counted_and_blamed_on_no_site():
+    """With flower_insecure, SuperNodes register themselves."""
+    lab = hub(insecure=True)
+    lab["sites"]["site-a"]["keys"] = []
+    report = fleet.fleet_report("hub", lab, {"site-a": SITE})
+    assert report["healthy"] and "2 SuperNodes are online; without node authentication" in finding(report, "warning")["text"]
+    assert fleet.fleet_table(report).splitlines()[2].endswith("unknown")
+    lab["nodes"] = {"10": NODE, "11": {"status": "offline", "offline-at": "N/A"}}
+    (problem,) = fleet.fleet_report("hub", lab, {"site-a": SITE})["problems"]
+    assert "1 SuperNodes are online;" in problem and "these sites have 2" in problem
+
+
 def test_what_is_online_and_not_ready_is_not_ok():
     """For example where the container in which apps compute fails, or waits for its image."""
     site = {**SITE, "workloads": [{**POOL, "ready": 1}], "trouble": "supernode-cpu-1 (Running): superexec CrashLoopBackOff"}

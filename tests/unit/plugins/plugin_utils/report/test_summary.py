@@ -29,6 +29,12 @@ def test_what_is_not_online_is_named() -> None:
     assert fleet_summary(found, ["site-a", "site-b"]).endswith("hub:9092. Denied: site-b.")
 
 
+def test_without_node_authentication_there_are_no_keys_to_count_by() -> None:
+    found = hub("site-a", insecure=True)
+    found["sites"]["site-a"]["keys"] = []
+    assert fleet_summary(found, ["site-a"]) == "2 SuperNodes of 1 sites are online at hub:9092."
+
+
 def test_keys_that_leave_and_their_successors_are_those_of_one_supernode() -> None:
     found = hub("site-a")
     found["sites"]["site-a"]["keys"] += [
