@@ -144,7 +144,8 @@ network:
   returned: always
   type: dict
 insecure:
-  description: Whether the hub was deployed without TLS and node authentication. Then the ledger has no keys, and which SuperNodes are those of a site is not known.
+  description: >-
+    Whether the hub was deployed without TLS and node authentication. Then the ledger has no keys, and which SuperNodes are those of a site is not known.
   returned: always
   type: bool
 upgrade:

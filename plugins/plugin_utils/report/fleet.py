@@ -22,6 +22,8 @@ from .findings import Findings
 _SOON = datetime.timedelta(days=30)
 # The gateway loads its files within two minutes, and Flower counts a SuperNode as online for a minute after its last heartbeat.
 _DENIED = datetime.timedelta(minutes=3)
+# For how long a run may wait for its ServerApp; the alert FlowerRunWaits has the same limit.
+_WAITS = datetime.timedelta(minutes=15)
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
 
 
@@ -64,6 +66,9 @@ def fleet_report(
             found.problem(_named(text, sites), text, remedies.NETWORK)
     for node in hub["unknown_nodes"]:
         found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedies.NODE_UNKNOWN, with_remedy=True)
+    for run in _stuck(hub["runs"], now):
+        text = f"run {run['run-id']}{_of_app(run)} is {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active"
+        found.warning("", text, remedies.RUN_STUCK)
     for run in _last_failed(hub["runs"]):
         text = f"run {run['run-id']}{_of_app(run)} failed{_details(run)}"
         found.warning("", text, remedies.run_failed(str(run["run-id"])))
@@ -144,6 +149,15 @@ def _named(text: str, sites: Mapping[str, Any]) -> str:
     """The site that a sentence begins with; empty for another."""
     first = text.partition(":")[0]
     return first if first in sites else ""
+
+
+def _stuck(runs: Sequence[Mapping[str, Any]], now: datetime.datetime) -> list[Mapping[str, Any]]:
+    """The run that waits for a ServerApp although none is busy: a list of one or none."""
+    active = [run for run in runs if not str(run.get("status", "")).startswith("finished")]
+    if any(run["status"] not in ("pending", "starting") for run in active):
+        return []
+    waiting = [run for run in active if (since := times.moment(run.get("pending-at"))) and now - since > _WAITS]
+    return sorted(waiting, key=lambda run: str(run["pending-at"]))[:1]
 
 
 def _last_failed(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -455,6 +455,19 @@ def test_why_pods_are_not_ready():
     assert trouble(found, "flower", refused) == "supernode-cpu: not all pods are ready, and why cannot be read: pods is forbidden"
 
 
+def test_a_run_that_no_serverapp_takes_is_a_warning():
+    def warnings(*runs):
+        listed = [{"run-id": str(number), **run} for number, run in enumerate(runs)]
+        return fleet.fleet_report("hub", hub(runs=listed), {"site-a": SITE})["warnings"]
+
+    now = datetime.datetime.now(datetime.timezone.utc)
+    soon, late = ({"status": "pending", "pending-at": str(now - datetime.timedelta(minutes=minutes))} for minutes in (10, 20))
+    (told,) = warnings(late, soon, {**late, "status": "starting"})
+    assert told.startswith("run 0 is pending since ") and "ServerApp" in told
+    assert warnings(soon) == warnings({"status": "pending", "pending-at": "N/A"}) == []
+    assert warnings(late, {**late, "status": "running"}) == [], "one after the other"
+
+
 def test_the_last_run_that_ended_may_have_failed():
     runs = [
         {"run-id": "1", "status": "finished:failed", "fab-id": "a/b", "finished-at": "2026-11-21 10:00:00Z", "status-details": "no\n memory"},
