@@ -64,7 +64,8 @@ def fleet_report(
     if hub["reachable"] and joined:
         for text in network.problems(hub_name, around, joined, now, _SOON):
             found.problem(_named(text, sites), text, remedies.NETWORK)
-    for node in hub["unknown_nodes"]:
+    # Any of them may be one of a site whose record is lost, and unregistering is for good.
+    for node in hub["unknown_nodes"] if all(name in hub["sites"] for name, site in sites.items() if site["workloads"]) else ():
         found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedies.NODE_UNKNOWN, with_remedy=True)
     for run in _stuck(hub["runs"], now):
         text = f"run {run['run-id']}{_of_app(run)} is {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active"
@@ -194,13 +195,17 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
     live = {item["pool"]: item for item in site["workloads"]}
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     apart = {item["pool"]: item for item in site.get("clientapps") or []}
-    asked = _has_answered(hub) and not record.get("fault") and not hub.get("insecure")
+    lost = bool(_has_answered(hub) and live and name not in hub["sites"])
+    asked = _has_answered(hub) and not record.get("fault") and not hub.get("insecure") and not lost
     pools = [_pool(pool, live.get(pool), record, hub["nodes"] if asked else None, apart.get(pool)) for pool in names]
     if site.get("bundle"):
         for pool in pools:  # a key and its successor are those of one SuperNode
             pool["registered"] = pool["wanted"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
     if record.get("fault"):
         found.problem(name, f"{name}: {record['fault']}", remedies.LEDGER)
+    if lost:
+        text = f"{name}: its SuperNodes are deployed, and the ledger has no record of them: which of those at the SuperLink are theirs is not known"
+        found.problem(name, text, remedies.RECORD_LOST)
     if not site["reachable"]:
         found.problem(name, site["error"], remedies.site_away(name, site["error"]))
     elif site.get("bundle"):

@@ -31,6 +31,7 @@ DENIED_ONLINE = (
 NODE_UNKNOWN = "`flwr supernode unregister` in the SuperLink's pod removes it if it is not used"
 RUN_STUCK = "The ServerApp takes no runs: its log says why (pod serverapp-0, container superexec), and whether its pod is ready is shown above"
 LEDGER = f"Run {SITE}: it says how the record is made again"
+RECORD_LOST = f"{SITE} makes new keys for them, and keeps their partitions. Unregister only what this report then still does not know"
 LEASE_LEFT = f"It was killed, or lost its connection: what it had begun may be half done. The lease is free. Run {SITE} to complete it."
 _PULL = ("ErrImage", "ImagePull", "InvalidImageName", "RegistryUnavailable")
 

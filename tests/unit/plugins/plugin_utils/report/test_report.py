@@ -211,6 +211,14 @@ def test_a_record_that_cannot_be_read_is_the_only_problem_of_its_site():
     assert unknown_nodes({**known, "site-a": damaged["sites"]["site-a"]}, nodes) == []
 
 
+def test_a_site_whose_record_is_lost_is_not_offline_and_its_supernodes_are_no_strangers():
+    lost = hub(sites={}, unknown_nodes=["10", "11"])
+    report = fleet.fleet_report("hub", lost, {"site-a": SITE})
+    (found,) = report["findings"]
+    assert "the ledger has no record" in found["text"] and "federated.flower.site makes new keys" in found["remedy"]
+    assert fleet.fleet_table(report).splitlines()[2].endswith("unknown") and report["unknown_nodes"] == ["10", "11"]
+
+
 def test_workloads_that_were_deleted_at_a_site_are_a_problem():
     gone = fleet.fleet_report("hub", HUB, {"site-a": {**SITE, "workloads": []}})
     (found,) = gone["findings"]
