@@ -54,7 +54,7 @@ class ActionModule(SkupperAction):
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
             "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
             "unknown_nodes": [], "network": {}, "outputs": {}, "lease": {},
-            "upgrade": "", "insecure": False,
+            "upgrade": "", "insecure": False, "backup": {},
         }  # fmt: skip
         try:
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
@@ -67,6 +67,8 @@ class ActionModule(SkupperAction):
                     self._read_ledger(hub, params, result)
                     self._ask_flower(hub, params, result)
                     self._read_curves(hub, params, result)
+                    noted = Ledger(hub, params["namespace"], params["federation"]).read_backup()
+                    result["backup"] = {name: noted[name] for name in ("at", "archive", "bytes") if name in noted}
                     if params["outputs"]:
                         result["outputs"] = outputs_reader.facts(FlowerCLI(hub, params["namespace"]))
         except ClusterError as error:

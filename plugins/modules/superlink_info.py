@@ -148,6 +148,10 @@ insecure:
     Whether the hub was deployed without TLS and node authentication. Then the ledger has no keys, and which SuperNodes are those of a site is not known.
   returned: always
   type: bool
+backup:
+  description: When the last backup of the hub was started (C(at)), and C(archive) and C(bytes). Empty if none is noted on the hub.
+  returned: always
+  type: dict
 upgrade:
   description: How far an upgrade is that is not complete. Empty if there is none.
   returned: always

@@ -87,6 +87,7 @@ def fleet_report(
             "partitions": hub["partitions"],
             "outputs": hub.get("outputs") or {},
             "lease": hub.get("lease") or {},
+            "backup": _backup(hub, now),
             "upgrade": hub.get("upgrade") or "",
         },
         "sites": listed,
@@ -98,6 +99,17 @@ def fleet_report(
         "warnings": found.warnings,
         "findings": found.facts(),
     }
+
+
+def _backup(hub: Mapping[str, Any], now: datetime.datetime) -> str:
+    """How old the last backup of a hub is, in words; empty if that is not known."""
+    if not _has_answered(hub) or "backup" not in hub:
+        return ""
+    at = times.moment(hub["backup"].get("at"))
+    if at is None:
+        return "no backup of the hub is noted"
+    days = (now - at).days
+    return f"the last backup of the hub is of {at.isoformat()[:16]}, {f'{days} days' if days > 1 else 'a day' if days else 'less than a day'} ago"
 
 
 def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
@@ -398,6 +410,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
     lines += _lease_lines(hub.get("lease") or {})
     lines += [hub["upgrade"]] if hub.get("upgrade") else []
+    lines += [hub["backup"]] if hub.get("backup") else []
     lines += _outputs_lines(hub.get("outputs") or {})
     lines += _dataset_lines(report["sites"])
     lines += _clientapp_lines(report["sites"])

@@ -106,6 +106,20 @@ def test_room_for_outputs():
     assert "outputs" not in fleet.fleet_table(report())
 
 
+def test_how_old_the_last_backup_is():
+    now = datetime.datetime.now(datetime.timezone.utc)
+
+    def line(**changes):
+        report = fleet.fleet_report("hub", hub(**changes), {"site-a": SITE})
+        return "".join(line for line in fleet.fleet_table(report).splitlines() if "backup" in line)
+
+    for hours, words in ((1, "less than a day ago"), (30, "a day ago"), (24 * 40 + 1, "40 days ago")):
+        at = (now - datetime.timedelta(hours=hours)).isoformat(timespec="seconds")
+        assert line(backup={"at": at}) == f"the last backup of the hub is of {at[:16]}, {words}"
+    assert line(backup={}) == "no backup of the hub is noted"
+    assert line() == line(backup={}, error="busy", nodes={}) == "", "it is not known"
+
+
 def test_a_pool_without_replicas_has_a_state():
     site = {**SITE, "workloads": [{**POOL, "desired": 0, "ready": 0}]}
     bare = hub(sites={"site-a": {**HUB["sites"]["site-a"], "keys": []}}, nodes={})
