@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader
@@ -96,7 +97,11 @@ class ActionModule(SkupperAction):
             for item in hub.list("apps/v1", kind, namespace, labels=selector)
         ]
         result["workloads"] = [workloads.workload(item) for item in items]
-        result["trouble"] = workloads.trouble(result["workloads"], namespace, lambda: hub.list("v1", "Pod", namespace, labels=selector))
+        # Right after a change the old pod is still ready, and its controller may not have seen the change.
+        states = {f"{item['kind']} {item['metadata']['name']}": readiness.state({"apiVersion": "apps/v1", **item}) for item in items}
+        result["trouble"] = workloads.trouble(
+            result["workloads"], namespace, lambda: hub.list("v1", "Pod", namespace, labels=selector)
+        ) or "; ".join(f"{name}: {state.why}" for name, state in states.items() if not state.ready)
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])

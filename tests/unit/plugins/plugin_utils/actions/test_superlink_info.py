@@ -59,6 +59,26 @@ def test_a_superlink_that_was_deleted(left: list[dict[str, Any]]) -> None:
     assert "unreachable" not in fleet.fleet_table(report)
 
 
+def test_the_pod_of_before_a_change_is_not_the_one_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the end of site.yml with a limit to the hub: its StatefulSet is changed, and the old pod is ready and about to go."""
+    hub, slept = Hub(), []
+    was = {**SERVERAPP, "metadata": {"name": "superlink", "generation": 1}, "status": {"readyReplicas": 1, "replicas": 1, "observedGeneration": 1}}
+    done = {"observedGeneration": 2, "updatedReplicas": 1, "currentRevision": "b", "updateRevision": "b"}
+    hub.workloads = [{**was, "metadata": {"name": "superlink", "generation": 2}}]
+
+    def sleep(_seconds: float) -> None:
+        slept.append(read_again["trouble"])
+        hub.workloads[0]["status"] = {**was["status"], **(done if len(slept) > 1 else {"observedGeneration": 2, "updateRevision": "b", "currentRevision": "a"})}
+
+    read_again: dict[str, Any] = {"workloads": [], "trouble": "", "deployed": False}
+    monkeypatch.setattr(superlink_info, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=sleep))
+    action = object.__new__(ActionModule)
+    action._task = SimpleNamespace(check_mode=False)
+    action._wait_ready(hub, {"namespace": "flower", "wait_timeout": 300}, read_again)
+    assert slept == ["StatefulSet superlink: its controller has not seen generation 2 yet", "StatefulSet superlink: 0 of 1 replicas are updated"]
+    assert read_again["trouble"] == ""
+
+
 def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without node authentication none is in the ledger, and to unregister them, as is the remedy for strangers, would end them."""
     monkeypatch.setattr(superlink_info, "FlowerCLI", lambda *_place: SimpleNamespace(wait_for_superlink=lambda _seconds: None))
