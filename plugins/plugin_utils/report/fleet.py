@@ -129,6 +129,11 @@ def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datet
         )
     elif ends_soon(hub["certificate"], now):
         found.warning(name, f"hub {name}: the gateway's certificate ends on {hub['certificate']['not_after'][:16]}", remedies.renew(name, True))
+    # While a CA is replaced there are two, and the old one may end.
+    last = max(hub["trust"], key=lambda one: str(one.get("not_after") or ""), default={})
+    if ends_soon(last, now):
+        text = f"hub {name}: the CA of the gateway's certificate ends on {last['not_after'][:16]}, and then all sites refuse the hub"
+        found.warning(name, text, remedies.CA_ENDS)
     _outputs_findings(name, hub.get("outputs") or {}, found)
     if stale := (hub.get("lease") or {}).get("ended"):
         found.warning(name, f"hub {name}: {stale} did not return the lease of the fleet, which has ended", remedies.LEASE_LEFT)

@@ -19,6 +19,7 @@ REFUSED = "Its API server answers, and the control node lacks the right that the
 HUB_BARE = f"Deploy it: {SITE}"
 HUB_PODS = f"Correct what the message names, then run {SITE} --limit flower_hub"
 HUB_CERTIFICATE = f"{SITE} issues another one, or says what to correct"
+CA_ENDS = f"{SITE} without --limit replaces one that it made, in steps; your own you have to replace, as the guide on rotation says"
 NAMELESS = "The logs of the SuperNodes say whether they are connected. With flower_insecure: false each has a key"
 OUTPUTS_UNKNOWN = "If the SuperLink's pod is not ready, that is the cause; otherwise look at its log."
 HUB_SILENT = f"Do what the message says. {OUTPUTS_UNKNOWN}"

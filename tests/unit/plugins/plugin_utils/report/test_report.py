@@ -366,6 +366,9 @@ def test_a_certificate_with_a_tenth_of_its_lifetime_left_is_a_warning():
 
     changed = hub(certificate={**lasting(85, 5), "fault": ""})
     assert finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")["text"].startswith("hub hub: the gateway's certificate ends on")
+    for trust, words in (([lasting(85, 5)], True), ([lasting(85, 5), lasting(1, 89)], False), ([lasting(60, 30)], False)):
+        told = fleet.fleet_report("hub", hub(trust=trust), {"site-a": SITE})["warnings"]
+        assert any("the CA of the gateway's certificate ends on" in one for one in told) == words
     changed = hub()
     changed["sites"]["site-a"]["client"] = lasting(85, 5)
     assert finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")["cluster"] == "site-a"
