@@ -39,13 +39,13 @@ def fleet_report(
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
 
     Returns:
-        C(healthy) (bool), C(hub) (dict; C(well): it answers, and all of it is ready), C(sites) (list of dicts, one per site, with C(pools)
-        (C(keys): how many SuperNodes the ledger has, C(wanted): how many should be online), C(access), C(certificate), C(clientapps) (those
-        in their own pods), C(http_proxy) (the address of the one on its way to the hub, or empty), C(asked) (whether it is known
-        which of its SuperNodes are online; if not, C(online) of its pools is None) and C(ocm), which is empty for a site that is reached
-        directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one),
-        C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists of
-        sentences), C(findings) (both with their remedies, as C(findings.Finding)).
+        C(healthy) (bool), C(hub) (dict; C(asked): whether the SuperLink has listed SuperNodes and runs, C(well): it answers, and all of it
+        is ready), C(sites) (list of dicts, one per site, with C(pools) (C(keys): how many SuperNodes the ledger has, C(wanted): how many
+        should be online), C(access), C(certificate), C(clientapps) (those in their own pods), C(http_proxy) (the address of the one on its
+        way to the hub, or empty), C(asked) (whether it is known which of its SuperNodes are online; if not, C(online) of its pools is None)
+        and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty
+        without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists
+        of sentences), C(findings) (both with their remedies, as C(findings.Finding)).
     """
     known = list(sites) if known is None else list(known)
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -78,6 +78,7 @@ def fleet_report(
         "hub": {
             "cluster": hub_name,
             "reachable": hub["reachable"],
+            "asked": _has_answered(hub),
             "well": bool(hub["reachable"] and hub["deployed"] and not hub["error"] and not hub["trouble"]),
             "address": hub["address"],
             "version": hub["version"],
@@ -130,7 +131,7 @@ def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datet
     elif ends_soon(hub["certificate"], now):
         found.warning(name, f"hub {name}: the gateway's certificate ends on {hub['certificate']['not_after'][:16]}", remedies.renew(name, True))
     # While a CA is replaced there are two, and the old one may end.
-    last = max(hub["trust"], key=lambda one: str(one.get("not_after") or ""), default={})
+    last: Mapping[str, Any] = max(hub["trust"], key=lambda one: str(one.get("not_after") or ""), default={})
     if ends_soon(last, now):
         text = f"hub {name}: the CA of the gateway's certificate ends on {last['not_after'][:16]}, and then all sites refuse the hub"
         found.warning(name, text, remedies.CA_ENDS)
@@ -412,7 +413,8 @@ def fleet_table(report: Mapping[str, Any]) -> str:
         "  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [_COLUMNS, *rows]
     ]
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
-    lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
+    known = f"{hub['partitions']} partitions, {len(active)} active runs" if hub["asked"] else "whether runs are active is not known"
+    lines.append(f"address {hub['address'] or 'unknown'}, {known}")
     lines += _lease_lines(hub.get("lease") or {})
     lines += [hub["upgrade"]] if hub.get("upgrade") else []
     lines += [hub["backup"]] if hub.get("backup") else []

@@ -39,8 +39,9 @@ def site(name: str = "lab", region: str | None = "eu", **changes: Any) -> dict[s
 
 def report(*sites: dict[str, Any], **changes: Any) -> dict[str, Any]:
     hub = {
-        "cluster": "hub", "reachable": True, "well": True, "address": "hub.example.com:9092", "version": "1.41.0", "partitions": 4, "lease": {}, "outputs": {},
-        "backup": "", "trust": [], "workloads": [{"name": "superlink", "ready": 1, "desired": 1}], "certificate": {"not_after": "2026-12-01T10:00:00+00:00"},
+        "cluster": "hub", "reachable": True, "asked": True, "well": True, "address": "hub.example.com:9092", "version": "1.41.0", "partitions": 4,
+        "lease": {}, "outputs": {}, "backup": "", "trust": [],
+        "workloads": [{"name": "superlink", "ready": 1, "desired": 1}], "certificate": {"not_after": "2026-12-01T10:00:00+00:00"},
     }  # fmt: skip
     found: dict[str, Any] = {"healthy": True, "hub": hub, "sites": list(sites), "network": {}, "forgotten": [], "unknown_nodes": [], "runs": []}
     findings = changes.setdefault("findings", [])
@@ -166,8 +167,9 @@ def test_marks_stay_in_their_boxes() -> None:
 def test_a_hub_alone_and_a_hub_that_is_down() -> None:
     assert "There are no sites" in fleet_page(report(), NOW)
     down = report(site(reachable=False, pools=[]))
-    down["hub"] |= {"reachable": False, "well": False, "workloads": [], "certificate": {}, "address": "", "version": ""}
+    down["hub"] |= {"reachable": False, "asked": False, "well": False, "workloads": [], "certificate": {}, "address": "", "version": ""}
     assert "unknown" in Page(fleet_page(down, NOW)).text
+    assert "It is not known whether there are runs." in fleet_page(down, NOW) and "The SuperLink lists none." in fleet_page(report(), NOW)
     ill = report()
     ill["hub"] |= {"well": False}
     for one, state in ((down, "unreachable"), (ill, "offline"), (report(), "ok")):

@@ -308,7 +308,8 @@ def test_a_hub_that_is_down_or_empty_is_a_problem():
     empty = {"workloads": [], "sites": {}, "nodes": {}, "certificate": {}}
     down = fleet.fleet_report("hub", hub(reachable=False, error="refused", **empty), {"site-a": SITE})
     assert down["problems"][0] == "hub hub: refused"
-    assert "unreachable" in fleet.fleet_table(down)
+    assert "unreachable" in fleet.fleet_table(down) and "whether runs are active is not known" in fleet.fleet_table(down)
+    assert "2 partitions, 0 active runs" in fleet.fleet_table(fleet.fleet_report("hub", HUB, {"site-a": SITE}))
     none = fleet.fleet_report("hub", hub(deployed=False, **empty), {})
     assert none["problems"] == ["hub hub: no SuperLink is deployed"]
 
