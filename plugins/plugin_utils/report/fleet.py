@@ -225,7 +225,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         text = f"{name}: its SuperNodes are deployed, and the ledger has no record of them: which of those at the SuperLink are theirs is not known"
         found.problem(name, text, remedies.RECORD_LOST)
     if not site["reachable"]:
-        found.problem(name, site["error"], remedies.site_away(name, site["error"]))
+        found.problem(name, site["error"], remedies.managed_away(name) if site.get("ocm") else remedies.site_away(name, site["error"]))
     elif site.get("bundle"):
         _bundle_findings(name, site["bundle"], found)
     elif not pools or not (access or (site.get("ocm") and site["trouble"])):  # these two say why something is not deployed
@@ -248,7 +248,8 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         if asked and pool["online"] < pool["wanted"] and (pool["desired"] is not None or site.get("bundle") or not site["reachable"]):
             text = f"{name}: {pool['online']} of {pool['wanted']} SuperNodes of pool {pool['name']} are online"
             text += f", and its StatefulSet wants {pool['desired']}" if few == STATEFUL_SET else ""
-            found.problem(name, text, remedies.scaled(name) if few == STATEFUL_SET else remedies.nodes_offline(name))
+            is_reached = not (site.get("bundle") or site.get("ocm"))
+            found.problem(name, text, remedies.scaled(name) if few == STATEFUL_SET else remedies.nodes_offline(name, is_reached=is_reached))
         if few == DAEMON_SET:
             text = f"{name}: pool {pool['name']} has {pool['keys']} SuperNodes in the ledger, and its cluster has nodes for {pool['desired']}"
             found.warning(name, text, remedies.nodes_left(name))

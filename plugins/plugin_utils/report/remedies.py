@@ -50,6 +50,14 @@ def site_away(site: str, error: str) -> str:
     )
 
 
+def managed_away(site: str) -> str:
+    """For a site behind Open Cluster Management that does not report to its hub, or is none of its clusters."""
+    return (
+        f"Do what the message says. If it has stopped to report, look at the klusterlet in the cluster of {site}, and at its way to the hub. SuperNodes do not "
+        f"need it: they may be well. If the cluster no longer exists, take {site} out of the inventory and run {SITE} -e flower_forget_sites={site}"
+    )
+
+
 def site_bare(site: str) -> str:
     """For a site without SuperNodes."""
     return f"Deploy them: {SITE} --limit {site}"
@@ -75,8 +83,13 @@ def site_denied(site: str) -> str:
     return f"If the reason no longer exists: ansible-playbook -i INVENTORY federated.flower.site_access -e flower_site={site} -e flower_access=admitted"
 
 
-def nodes_offline(site: str) -> str:
-    """For SuperNodes that are not online."""
+def nodes_offline(site: str, *, is_reached: bool = True) -> str:
+    """For SuperNodes that are not online. C(is_reached): whether their pods can be asked and restarted from the control node."""
+    if not is_reached:
+        return (
+            f"Its pods can neither be asked nor restarted from here. People with access to the cluster of {site} can look at them, and at the logs of their "
+            "containers supernode and sidecar. If a pod is ready, they can delete it: its successor connects again."
+        )
     return (
         "If their pods are ready, ansible-playbook -i INVENTORY federated.flower.reconcile -e flower_reconcile=heal restarts those that hang. "
         f"ansible-playbook -i INVENTORY federated.flower.verify --limit {site} shows where the way to the hub ends."

@@ -441,6 +441,18 @@ def test_a_site_that_is_down_and_offline_is_said_to_be_both():
     assert report["problems"] == ["site-a: refused", "site-a: 0 of 2 SuperNodes of pool cpu are online"]
 
 
+def test_remedies_for_sites_that_are_not_reached_name_nothing_that_cannot_help():
+    """Neither their kubeconfig, which there is not, nor reconcile and verify, which have no way to their pods."""
+    row = {"state": "not heard", "ready": False, "why": "", "desired": 2, "online": None}
+    silent = {"reachable": False, "error": "site-a: the ManagedCluster lab does not report", "workloads": [], "trouble": "", "ocm": row}
+    (found,) = fleet.fleet_report("hub", HUB, {"site-a": silent})["findings"]
+    assert "klusterlet" in found["remedy"] and "flower_kubeconfig" not in found["remedy"]
+    far = {**SITE, "workloads": [], "bundle": {"version": 1, "answered": 1, "waits": False, "next": ""}}
+    for site in (far, {**SITE, "ocm": {**row, "state": "ready", "ready": True}}):
+        (found,) = fleet.fleet_report("hub", hub(nodes={}), {"site-a": site})["findings"]
+        assert "federated.flower.reconcile" not in found["remedy"] and "People with access" in found["remedy"]
+
+
 def test_a_cluster_that_refuses_is_not_said_to_be_gone():
     said = 'hub: GET statefulsets: statefulsets.apps is forbidden: User "ci" cannot list resource "statefulsets" in API group "apps"'
     refused = {"reachable": False, "error": said, "workloads": [], "trouble": ""}
