@@ -236,7 +236,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         found.problem(name, f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})", remedies.site_denied(name))
         if sum(pool["online"] or 0 for pool in pools) and _is_over(access["since"], _DENIED, now):
             found.problem(name, f"{name} is denied, and SuperNodes of it are online: the gateway does not refuse them", remedies.DENIED_ONLINE)
-    apps = [_clientapp(one) for one in site.get("clientapps") or []]
+    apps = _clientapps(apart, site["workloads"])
     if not site.get("ocm"):
         for one in apps:
             if one["ready"] < one["desired"]:
@@ -376,8 +376,12 @@ def if_applied(version: int) -> str:
     return f"if bundle version {version} is applied"
 
 
-def _clientapp(live: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: live[key] for key in ("pool", "image", "version", "desired", "ready")}
+def _clientapps(apart: Mapping[str, Mapping[str, Any]], pools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """ClientApps in their own pods: there is one for each SuperNode that computes nothing itself, also where they were deleted."""
+    needed = {pool["pool"]: pool["desired"] for pool in pools if pool.get("apart") and pool["desired"]}
+    none = {"image": "not deployed", "version": "", "desired": 0, "ready": 0}
+    rows = [{"pool": pool, **{key: apart.get(pool, none)[key] for key in none}} for pool in dict.fromkeys([*apart, *needed])]
+    return [{**row, "desired": max(row["desired"], needed.get(row["pool"], 0))} for row in rows]
 
 
 def fleet_table(report: Mapping[str, Any]) -> str:

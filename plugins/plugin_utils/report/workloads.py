@@ -13,7 +13,7 @@ from ..base.images import images_of
 from ..base.labels import POOL_LABEL
 from ..kube import pod_health as site_pods
 from ..kube.api_errors import Forbidden
-from ..manifests import datasets, serverapp, superlink
+from ..manifests import datasets, serverapp, superexec, superlink, supernode
 from ..spec.part_spec import PROCESS
 
 
@@ -22,7 +22,7 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns:
         C(kind), C(name), C(pool) (None where there is none), C(desired), C(ready), C(image) of its main container, C(images) (container -> image), C(version),
-        C(datasets).
+        C(datasets), C(apart): whether its SuperNodes compute nothing themselves, so that there must be ClientApps in their own pods.
     """
     spec, status = obj["spec"], obj.get("status", {})
     daemon = obj["kind"] == "DaemonSet"
@@ -37,6 +37,8 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
         "images": images_of(obj),
         "version": obj["metadata"].get("labels", {}).get("app.kubernetes.io/version", ""),
         "datasets": datasets.names_of(obj),
+        "apart": superexec.NAME not in images_of(obj)
+        and any(one["name"] == supernode.NAME and PROCESS in (one.get("args") or []) for one in containers),
     }
 
 

@@ -478,6 +478,23 @@ def test_what_a_hub_does_not_have_is_not_ready():
     assert fleet.fleet_table(report).splitlines()[1].endswith("not ready") and not report["hub"]["well"] and not report["healthy"]
 
 
+def test_supernodes_without_clientapps_are_not_ok():
+    """Their ClientApps are in pods of their own, and were deleted, or scaled to fewer."""
+    args = ["--isolation", "process"]
+    own = {"kind": "StatefulSet", "metadata": {"name": "supernode-cpu", "labels": {"federated.flower/pool": "cpu"}}, "spec": {"replicas": 2}}
+    containers = [{"name": "supernode", "image": "x", "args": args}]
+    own["spec"]["template"] = {"spec": {"containers": containers}}
+    own["status"] = {"readyReplicas": 2}
+    site = {**SITE, "workloads": [{**workload(own), "version": "1.41.0"}]}
+    app = {**POOL, "image": "app:1", "desired": 1, "ready": 1}
+    for apps, number in (([], 0), ([app], 1)):
+        report = fleet.fleet_report("hub", HUB, {"site-a": {**site, "clientapps": apps}})
+        assert report["problems"] == [f"site-a: {number} of 2 ClientApps of pool cpu are ready"]
+    assert fleet.fleet_report("hub", HUB, {"site-a": {**site, "clientapps": [{**app, "desired": 2, "ready": 2}]}})["healthy"]
+    containers.append({"name": "superexec", "image": "x"})
+    assert fleet.fleet_report("hub", HUB, {"site-a": {**SITE, "workloads": [{**workload(own), "version": "1.41.0"}]}})["healthy"]
+
+
 def test_why_pods_are_not_ready():
     found = [workload(live("supernode-cpu", 2, ready=1))]
     ready = {"metadata": {"name": "p"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
