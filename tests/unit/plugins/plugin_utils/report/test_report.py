@@ -9,6 +9,7 @@ import datetime
 
 from ansible_collections.federated.flower.plugins.action.superlink_info import unknown_nodes
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
 from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import missing, trouble, workload
 
@@ -465,6 +466,18 @@ def live(name, replicas=1, isolation="process", ready=None):
     template = {"spec": {"containers": [{"name": name, "image": "x", "args": ["--isolation", isolation]}]}}
     status = {"readyReplicas": replicas if ready is None else ready}
     return {"kind": "StatefulSet", "metadata": {"name": name}, "spec": {"replicas": replicas, "template": template}, "status": status}
+
+
+def test_a_hub_as_it_is_deployed_misses_nothing(parsed_hub):
+    def workloads(**changes):
+        found = superlink.objects(parsed_hub(**changes))
+        return [item for item in found if item["metadata"]["name"] in ("superlink", "serverapp") and item["kind"] in ("StatefulSet", "Deployment")]
+
+    both = workloads()
+    assert len(both) == 2 and missing(both) == ""
+    assert "no ServerApp" in missing([item for item in both if item["metadata"]["name"] == "superlink"])
+    one = workloads(isolation="subprocess")
+    assert len(one) == 1 and missing(one) == ""
 
 
 def test_what_a_hub_does_not_have_is_not_ready():
