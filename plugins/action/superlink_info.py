@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader
@@ -54,7 +55,7 @@ class ActionModule(SkupperAction):
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
             "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
             "unknown_nodes": [], "network": {}, "outputs": {}, "lease": {},
-            "upgrade": "",
+            "upgrade": "", "insecure": False, "backup": {},
         }  # fmt: skip
         try:
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
@@ -67,10 +68,12 @@ class ActionModule(SkupperAction):
                     self._read_ledger(hub, params, result)
                     self._ask_flower(hub, params, result)
                     self._read_curves(hub, params, result)
+                    noted = Ledger(hub, params["namespace"], params["federation"]).read_backup()
+                    result["backup"] = {name: noted[name] for name in ("at", "archive", "bytes") if name in noted}
                     if params["outputs"]:
                         result["outputs"] = outputs_reader.facts(FlowerCLI(hub, params["namespace"]))
         except ClusterError as error:
-            result.update(reachable=bool(result["workloads"]), error=error.message)
+            result.update(reachable=bool(result["workloads"]) or result["deployed"], error=error.message)
         # A play that fails on one of them shows this text.
         result["msg"] = (
             result["error"] or result["trouble"] or f"{len(result['sites'])} sites, {len(result['nodes'])} nodes"
@@ -94,13 +97,16 @@ class ActionModule(SkupperAction):
             for item in hub.list("apps/v1", kind, namespace, labels=selector)
         ]
         result["workloads"] = [workloads.workload(item) for item in items]
-        result["trouble"] = ""
-        if any(item["ready"] < item["desired"] for item in result["workloads"]):
-            pods = hub.list("v1", "Pod", namespace, labels=selector)
-            result["trouble"] = workloads.trouble(pods) or "pods are not created yet"
+        # Right after a change the old pod is still ready, and its controller may not have seen the change.
+        states = {f"{item['kind']} {item['metadata']['name']}": readiness.state({"apiVersion": "apps/v1", **item}) for item in items}
+        result["trouble"] = workloads.trouble(
+            result["workloads"], namespace, lambda: hub.list("v1", "Pod", namespace, labels=selector)
+        ) or "; ".join(f"{name}: {state.why}" for name, state in states.items() if not state.ready)
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
+            result["insecure"] = publication["data"].get("insecure") == "true"
+            result["trouble"] = "; ".join(filter(None, (workloads.missing(items), result["trouble"])))
         mounted = next((name for name in map(live_certificates.mounted_secret, items) if name), "")
         if mounted:
             library.require()
@@ -171,7 +177,8 @@ class ActionModule(SkupperAction):
         cli = FlowerCLI(hub, params["namespace"])
         cli.wait_for_superlink(0)
         result["nodes"], result["runs"] = hub_lists.read(cli, ALL_RUNS if params["all_runs"] else hub_lists.SHOWN)
-        result["unknown_nodes"] = unknown_nodes(result["sites"], result["nodes"])
+        # Without node authentication the ledger has no keys, so it knows none of them.
+        result["unknown_nodes"] = [] if result.get("insecure") else unknown_nodes(result["sites"], result["nodes"])
 
 
 def unknown_nodes(sites: Mapping[str, Any], nodes: Mapping[str, Any]) -> list[str]:

@@ -106,9 +106,9 @@ class ActionModule(FleetAction):
         def judge(name: str) -> None:
             if name in unreadable:
                 raise ClusterError(unreadable[name])
-            found = [acceptance.online(_keys(records, name), nodes)]
+            signed = not sites[name].spec.insecure
+            found = [acceptance.online(_keys(records, name), nodes) if signed else acceptance.NAMELESS]
             for pool, measured in self._of_site(ways[name], published, limits.idle, found).items():
-                signed = not sites[name].spec.insecure
                 found += acceptance.of_pool(pool, measured, limits, clock, signed=signed)
             checks[name] = found
 

@@ -94,7 +94,7 @@ workloads:
   type: list
   elements: dict
 trouble:
-  description: Reasons why pods are not ready.
+  description: Reasons why pods are not ready, and what of a deployed hub was deleted or scaled to 0.
   returned: always
   type: str
 certificate:
@@ -132,7 +132,8 @@ runs:
   type: list
   elements: dict
 unknown_nodes:
-  description: Node ids that are not in the ledger. Empty while the record of a site cannot be read, since they may be in that record.
+  description: >-
+    Node ids that are not in the ledger. Empty while the record of a site cannot be read, since they may be in that record, and where the hub is RV(insecure).
   returned: always
   type: list
   elements: str
@@ -141,6 +142,15 @@ network:
     The Skupper network as seen from the hub: C(site), C(linked) (site -> whether its link is operational), C(listeners),
     C(connector), C(certificates)
     (public facts). Empty without O(skupper).
+  returned: always
+  type: dict
+insecure:
+  description: >-
+    Whether the hub was deployed without TLS and node authentication. Then the ledger has no keys, and which SuperNodes are those of a site is not known.
+  returned: always
+  type: bool
+backup:
+  description: When the last backup of the hub was started (C(at)), and C(archive) and C(bytes). Empty if none is noted on the hub.
   returned: always
   type: dict
 upgrade:

@@ -156,3 +156,21 @@ def test_a_denial_that_is_refused_is_a_fault_of_its_site_alone(site: str, denies
     templar = Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **given})
     found = templar.template(trusted(report["federated.flower.site_result"]["results"]))
     assert found[0]["failed"] is True and words in found[0]["msg"]
+
+
+@pytest.mark.parametrize(
+    ("drift", "left", "shown"),
+    [
+        ([], [], ["the clusters are as the inventory wants them"]),
+        ([], ["site-b"], ["site-b: it could not be compared, see above"]),
+        ([{"text": "hub: x"}], ["site-b"], ["hub: x", "site-b: it could not be compared, see above"]),
+    ],
+)
+def test_reconcile_does_not_call_clusters_right_that_it_could_not_compare(drift: list[Any], left: list[str], shown: list[str]) -> None:
+    (play,) = [one for one in plays("reconcile.yml") if one["name"] == "Show the drift"]
+    kept = play["tasks"][0]["ansible.builtin.set_fact"]["__reconcile_left"]
+    told = play["tasks"][1]["ansible.builtin.debug"]["msg"]
+    hosts = {"ansible_play_hosts_all": ["hub", "site-a", *left], "ansible_play_hosts": ["hub", "site-a"]}
+    templar = Templar(DataLoader(), {**hosts, "__reconcile_drift": drift})
+    templar.available_variables["__reconcile_left"] = templar.template(trusted(kept))
+    assert templar.template(trusted(told)) == shown

@@ -12,7 +12,7 @@ from typing import Any
 from ..base.labels import query
 from ..kube.api_errors import ApiError, Forbidden, NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
-from ..kube.pod_health import unpulled
+from ..kube.pod_health import unpulled, whole
 from .order import Id, id_of
 from .readiness import State, condition, may_wait, state, updated
 
@@ -311,9 +311,7 @@ def pod_faults(pod: dict[str, Any]) -> list[str]:
             reported.append("running, but not ready")
         if reported:
             faults.append(f"container {one.get('name')}: {', '.join(reported)}")
-    if not faults and status.get("message"):
-        faults.append(str(status["message"]))
-    return faults
+    return faults or whole(pod)
 
 
 def _mounts(pod: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:

@@ -21,7 +21,25 @@ def describe(pod: Mapping[str, Any]) -> str:
         text = _container(container)
         if text:
             parts.append(f"{container['name']} {text}")
+    parts = [*whole(pod), *parts]
     return f"{pod['metadata']['name']} ({status.get('phase', 'no status')}): " + ("; ".join(parts) or "nothing unusual")
+
+
+def whole(pod: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a pod that is not ready and that its containers do not say: a clause each.
+
+    A node that does not answer reports no change, so the containers of its pods still count as ready; only the condition of the pod is set
+    (Kubernetes documentation, «Nodes»: the node controller). The same is said of gates of readiness, which have a message.
+    """
+    status, meta = pod.get("status") or {}, pod["metadata"]
+    found = [": ".join(str(status[key]) for key in ("reason", "message") if status.get(key))]
+    if meta.get("deletionTimestamp"):
+        found.append(f"it is being deleted, and should end by {meta['deletionTimestamp']}")
+    ready: Mapping[str, Any] = next((one for one in status.get("conditions") or [] if one["type"] == "Ready" and one["status"] != "True"), {})
+    if ready and status.get("containerStatuses") and all(one.get("ready") for one in _containers(pod)):
+        node = (pod.get("spec") or {}).get("nodeName")
+        found.append(ready.get("message") or f"its containers were ready when its node last answered: is the node lost? kubectl get node {node}")
+    return [text for text in found if text]
 
 
 def _container(container: Mapping[str, Any]) -> str:

@@ -195,6 +195,10 @@ class Ledger:
         """Note the last backup: C(at) (ISO 8601), C(archive), C(bytes), C(opened)."""
         return self._change(BACKUP, {}, lambda item: self._parse(item, {}), lambda _old: dict(facts))
 
+    def read_backup(self) -> dict[str, Any]:
+        """Facts of the last backup; empty before the first one."""
+        return dict(self._parse(self._read(BACKUP), {}))
+
     def _parse_index(self, item: Mapping[str, Any] | None, fault_of: Callable[[Any], str]) -> Any:
         index = self._parse(item, {})
         wrong = fault_of(index)

@@ -60,6 +60,10 @@ class Check:
     pool: str = ""
 
 
+#: Of a site whose SuperNodes have no keys.
+NAMELESS = Check("SuperNodes", OPEN, "without node authentication it is not known which are those of this site")
+
+
 def offset(answer: Mapping[str, Any], sent: float, received: float) -> float:
     """Seconds by which the clock of an answer's pod is ahead of the controller's, as NTP (RFC 5905, section 8) computes it."""
     return ((answer["begun"] - sent) + (answer["ended"] - received)) / 2

@@ -48,8 +48,9 @@ def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
         for item in site.list("apps/v1", kind, namespace, labels=selector):
             one = {"kind": kind, **item}
             result["clientapps" if clientapp.is_one(one) else "workloads"].append(workloads.workload(one))
-    if any(item["ready"] < item["desired"] for item in result["workloads"] + result["clientapps"]):
-        result["trouble"] = workloads.trouble(site.list("v1", "Pod", namespace, labels=selector))
+    result["trouble"] = workloads.trouble(
+        result["workloads"] + result["clientapps"], namespace, lambda: site.list("v1", "Pod", namespace, labels=selector)
+    )
     if result["skupper"]:
         result["network"] = _network(site, namespace)
 

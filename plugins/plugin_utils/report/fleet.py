@@ -14,6 +14,7 @@ from ..base import times
 from ..base.sizes import readable
 from ..ocm import health
 from ..skupper import network
+from ..spec.pool_spec import DAEMON_SET, STATEFUL_SET
 from . import remedies
 from .findings import Findings
 
@@ -21,6 +22,8 @@ from .findings import Findings
 _SOON = datetime.timedelta(days=30)
 # The gateway loads its files within two minutes, and Flower counts a SuperNode as online for a minute after its last heartbeat.
 _DENIED = datetime.timedelta(minutes=3)
+# For how long a run may wait for its ServerApp; the alert FlowerRunWaits has the same limit.
+_WAITS = datetime.timedelta(minutes=15)
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
 
 
@@ -36,18 +39,21 @@ def fleet_report(
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
 
     Returns:
-        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate), C(clientapps)
-        (those in their own pods), C(http_proxy) (the address of the one on its way to the hub, or empty), C(asked) (whether it is known
-        which of its SuperNodes are online; if not, C(online) of its pools is None) and C(ocm), which is empty for a site that is reached
-        directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one),
-        C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists of
-        sentences), C(findings) (both with their remedies, as C(findings.Finding)).
+        C(healthy) (bool), C(hub) (dict; C(asked): whether the SuperLink has listed SuperNodes and runs, C(well): it answers, and all of it
+        is ready), C(sites) (list of dicts, one per site, with C(pools) (C(keys): how many SuperNodes the ledger has, C(wanted): how many
+        should be online), C(access), C(certificate), C(clientapps) (those in their own pods), C(http_proxy) (the address of the one on its
+        way to the hub, or empty), C(asked) (whether it is known which of its SuperNodes are online; if not, C(online) of its pools is None)
+        and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty
+        without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists
+        of sentences), C(findings) (both with their remedies, as C(findings.Finding)).
     """
     known = list(sites) if known is None else list(known)
     now = datetime.datetime.now(datetime.timezone.utc)
     found = Findings(hub_name)
     _hub_findings(hub_name, hub, found, now)
     listed = [_site(name, sites[name], hub, found, now) for name in sites]
+    if hub.get("insecure") and _has_answered(hub):
+        _nameless_findings(hub_name, hub, listed, found)
     forgotten = sorted(set(hub["sites"]) - set(known))
     for name in forgotten:
         found.problem(name, f"{name} is not in the inventory, but still in the ledger", remedies.forgotten(name), with_remedy=True)
@@ -58,8 +64,12 @@ def fleet_report(
     if hub["reachable"] and joined:
         for text in network.problems(hub_name, around, joined, now, _SOON):
             found.problem(_named(text, sites), text, remedies.NETWORK)
-    for node in hub["unknown_nodes"]:
+    # Any of them may be one of a site whose record is lost, and unregistering is for good.
+    for node in hub["unknown_nodes"] if all(name in hub["sites"] for name, site in sites.items() if site["workloads"]) else ():
         found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedies.NODE_UNKNOWN, with_remedy=True)
+    for run in _stuck(hub["runs"], now):
+        text = f"run {run['run-id']}{_of_app(run)} is {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active"
+        found.warning("", text, remedies.RUN_STUCK)
     for run in _last_failed(hub["runs"]):
         text = f"run {run['run-id']}{_of_app(run)} failed{_details(run)}"
         found.warning("", text, remedies.run_failed(str(run["run-id"])))
@@ -68,6 +78,8 @@ def fleet_report(
         "hub": {
             "cluster": hub_name,
             "reachable": hub["reachable"],
+            "asked": _has_answered(hub),
+            "well": bool(hub["reachable"] and hub["deployed"] and not hub["error"] and not hub["trouble"]),
             "address": hub["address"],
             "version": hub["version"],
             "workloads": hub["workloads"],
@@ -76,6 +88,7 @@ def fleet_report(
             "partitions": hub["partitions"],
             "outputs": hub.get("outputs") or {},
             "lease": hub.get("lease") or {},
+            "backup": _backup(hub, now),
             "upgrade": hub.get("upgrade") or "",
         },
         "sites": listed,
@@ -89,9 +102,20 @@ def fleet_report(
     }
 
 
+def _backup(hub: Mapping[str, Any], now: datetime.datetime) -> str:
+    """How old the last backup of a hub is, in words; empty if that is not known."""
+    if not _has_answered(hub) or "backup" not in hub:
+        return ""
+    at = times.moment(hub["backup"].get("at"))
+    if at is None:
+        return "no backup of the hub is noted"
+    days = (now - at).days
+    return f"the last backup of the hub is of {at.isoformat()[:16]}, {f'{days} days' if days > 1 else 'a day' if days else 'less than a day'} ago"
+
+
 def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
     if not hub["reachable"] or hub["error"]:
-        remedy = remedies.HUB_SILENT if hub["reachable"] else remedies.HUB_AWAY
+        remedy = remedies.HUB_SILENT if hub["reachable"] else remedies.hub_away(hub["error"])
         found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", remedy)
     elif not hub["deployed"]:
         found.problem(name, f"hub {name}: no SuperLink is deployed", remedies.HUB_BARE)
@@ -145,6 +169,15 @@ def _named(text: str, sites: Mapping[str, Any]) -> str:
     return first if first in sites else ""
 
 
+def _stuck(runs: Sequence[Mapping[str, Any]], now: datetime.datetime) -> list[Mapping[str, Any]]:
+    """The run that waits for a ServerApp although none is busy: a list of one or none."""
+    active = [run for run in runs if not str(run.get("status", "")).startswith("finished")]
+    if any(run["status"] not in ("pending", "starting") for run in active):
+        return []
+    waiting = [run for run in active if (since := times.moment(run.get("pending-at"))) and now - since > _WAITS]
+    return sorted(waiting, key=lambda run: str(run["pending-at"]))[:1]
+
+
 def _last_failed(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The run that ended last, if it failed: a list of one or none."""
     ended = [run for run in runs if str(run.get("status", "")).startswith("finished")]
@@ -179,15 +212,19 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
     live = {item["pool"]: item for item in site["workloads"]}
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     apart = {item["pool"]: item for item in site.get("clientapps") or []}
-    asked = _has_answered(hub) and not record.get("fault")
+    lost = bool(_has_answered(hub) and live and name not in hub["sites"])
+    asked = _has_answered(hub) and not record.get("fault") and not hub.get("insecure") and not lost
     pools = [_pool(pool, live.get(pool), record, hub["nodes"] if asked else None, apart.get(pool)) for pool in names]
     if site.get("bundle"):
         for pool in pools:  # a key and its successor are those of one SuperNode
-            pool["registered"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
+            pool["registered"] = pool["wanted"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
     if record.get("fault"):
         found.problem(name, f"{name}: {record['fault']}", remedies.LEDGER)
+    if lost:
+        text = f"{name}: its SuperNodes are deployed, and the ledger has no record of them: which of those at the SuperLink are theirs is not known"
+        found.problem(name, text, remedies.RECORD_LOST)
     if not site["reachable"]:
-        found.problem(name, site["error"], remedies.site_away(name))
+        found.problem(name, site["error"], remedies.managed_away(name) if site.get("ocm") else remedies.site_away(name, site["error"]))
     elif site.get("bundle"):
         _bundle_findings(name, site["bundle"], found)
     elif not pools or not (access or (site.get("ocm") and site["trouble"])):  # these two say why something is not deployed
@@ -198,24 +235,29 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         found.problem(name, f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})", remedies.site_denied(name))
         if sum(pool["online"] or 0 for pool in pools) and _is_over(access["since"], _DENIED, now):
             found.problem(name, f"{name} is denied, and SuperNodes of it are online: the gateway does not refuse them", remedies.DENIED_ONLINE)
-    apps = [_clientapp(one) for one in site.get("clientapps") or []]
+    apps = _clientapps(apart, site["workloads"])
     if not site.get("ocm"):
         for one in apps:
             if one["ready"] < one["desired"]:
                 text = f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
                 found.problem(name, text, remedies.site_pods(name, ""))
     for pool in pools if not access else ():
-        # Of a site that gives no access nothing is known but what is registered.
-        wanted = pool["registered"] if site.get("bundle") else (pool["desired"] or 0)
-        if asked and pool["online"] < wanted:
-            text = f"{name}: {pool['online']} of {wanted} SuperNodes of pool {pool['name']} are online"
-            found.problem(name, text, remedies.nodes_offline(name))
+        few = (pool["kind"] or "") if pool["desired"] is not None and pool["desired"] < pool["keys"] else ""
+        # A pool that is not deployed is a problem of its own.
+        if asked and pool["online"] < pool["wanted"] and (pool["desired"] is not None or site.get("bundle") or not site["reachable"]):
+            text = f"{name}: {pool['online']} of {pool['wanted']} SuperNodes of pool {pool['name']} are online"
+            text += f", and its StatefulSet wants {pool['desired']}" if few == STATEFUL_SET else ""
+            is_reached = not (site.get("bundle") or site.get("ocm"))
+            found.problem(name, text, remedies.scaled(name) if few == STATEFUL_SET else remedies.nodes_offline(name, is_reached=is_reached))
+        if few == DAEMON_SET:
+            text = f"{name}: pool {pool['name']} has {pool['keys']} SuperNodes in the ledger, and its cluster has nodes for {pool['desired']}"
+            found.warning(name, text, remedies.nodes_left(name))
         if pool["version"] and hub["version"] and pool["version"] != hub["version"] and not hub.get("upgrade"):
             text = f"{name}: pool {pool['name']} runs Flower {pool['version']}, the hub {hub['version']}"
             found.warning(name, text, remedies.skew(name))
     client = record.get("client") or {}
-    if not access and ends_soon(client, now):
-        found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", remedies.renew(name, False))
+    if not access:
+        _client_findings(name, client, found, now, away=any(asked and pool["online"] < pool["wanted"] for pool in pools))
     about = {"bundle": site["bundle"]} if site.get("bundle") else {}
     return {
         "cluster": name,
@@ -230,6 +272,27 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         "http_proxy": site.get("http_proxy") or "",
         "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools) if asked else None),
     }
+
+
+def _client_findings(name: str, client: Mapping[str, Any], found: Findings, now: datetime.datetime, *, away: bool) -> None:
+    """Of a site's client certificate. C(away): whether SuperNodes of the site are not online; then its end may be why."""
+    end = times.moment(client.get("not_after") or "")
+    if end is not None and end <= now:
+        text = f"{name}: its client certificate ended on {client['not_after'][:16]}: a gateway that requires one refuses it at its next connection"
+        (found.problem if away else found.warning)(name, text, remedies.renew(name, False))
+    elif ends_soon(client, now):
+        found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", remedies.renew(name, False))
+
+
+def _nameless_findings(name: str, hub: Mapping[str, Any], sites: Sequence[Mapping[str, Any]], found: Findings) -> None:
+    """Of SuperNodes without keys, which are known by their number alone."""
+    online = sum(node["status"] == "online" for node in hub["nodes"].values())
+    wanted = sum(pool["desired"] or 0 for site in sites for pool in site["pools"])
+    text = f"hub {name}: {online} SuperNodes are online; without node authentication (flower_insecure) it is not known of which site"
+    if online < wanted:
+        found.problem(name, f"{text}, and these sites have {wanted}", remedies.NAMELESS)
+    else:
+        found.warning(name, text, remedies.NAMELESS)
 
 
 def _has_answered(hub: Mapping[str, Any]) -> bool:
@@ -263,20 +326,28 @@ def _pool(
     apps: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """A pool. C(nodes): those of the SuperLink; None if it is not known which of them are those of this site."""
-    ids = [key["node_id"] for key in record["keys"] if key["pool"] == name and key["node_id"]]
+    # A key and its successor are those of one SuperNode; keys that leave, or that Flower never accepts again, are those of none.
+    own = [key for key in record["keys"] if key["pool"] == name and key["node_id"]]
+    used = {key["name"] for key in own if not key.get("leaving") and not key.get("dead")}
+    desired = live["desired"] if live else None
     known = nodes is not None
     nodes = nodes or {}
-    found = [nodes[node] for node in ids if node in nodes]
+    found = [nodes[key["node_id"]] for key in own if key["node_id"] in nodes]
+    serving = {key["name"] for key in own if nodes.get(key["node_id"], {}).get("status") == "online"}
     online = [node for node in found if node["status"] == "online"]
     # Flower reports when a node went offline, 60 s after its last heartbeat; an online one has reported within that time.
     left = sorted(node["offline-at"] for node in found if node["status"] == "offline" and node["offline-at"] != "N/A")
     return {
         "name": name,
         "kind": live["kind"] if live else None,
-        "desired": live["desired"] if live else None,
+        "desired": desired,
         "ready": live["ready"] if live else None,
-        "online": len(online) if known else None,
+        # One that leaves does not stand in for another one that is away.
+        "online": len(serving & used if used else serving) if known else None,
         "registered": len(found) if known else None,
+        "keys": len(used),
+        # Nodes of a cluster come and go, and the pods of a DaemonSet with them. A StatefulSet that is smaller was scaled by hand.
+        "wanted": desired if live and live["kind"] == DAEMON_SET else max(desired or 0, len(used)),
         "version": live["version"] if live else "",
         "offset": record["pools"].get(name, {}).get("offset"),
         "datasets": _datasets(name, live, record, apps),
@@ -304,8 +375,12 @@ def if_applied(version: int) -> str:
     return f"if bundle version {version} is applied"
 
 
-def _clientapp(live: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: live[key] for key in ("pool", "image", "version", "desired", "ready")}
+def _clientapps(apart: Mapping[str, Mapping[str, Any]], pools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """ClientApps in their own pods: there is one for each SuperNode that computes nothing itself, also where they were deleted."""
+    needed = {pool["pool"]: pool["desired"] for pool in pools if pool.get("apart") and pool["desired"]}
+    none = {"image": "not deployed", "version": "", "desired": 0, "ready": 0}
+    rows = [{"pool": pool, **{key: apart.get(pool, none)[key] for key in none}} for pool in dict.fromkeys([*apart, *needed])]
+    return [{**row, "desired": max(row["desired"], needed.get(row["pool"], 0))} for row in rows]
 
 
 def fleet_table(report: Mapping[str, Any]) -> str:
@@ -322,7 +397,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
             hub["version"],
             ends if item["name"] == "superlink" else "",
             "",
-            "ok" if item["ready"] >= item["desired"] else "not ready",
+            "ok" if item["ready"] >= max(item["desired"], 1) else "not ready",
         )
         for item in hub["workloads"]
     ]
@@ -342,9 +417,11 @@ def fleet_table(report: Mapping[str, Any]) -> str:
         "  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [_COLUMNS, *rows]
     ]
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
-    lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
+    known = f"{hub['partitions']} partitions, {len(active)} active runs" if hub["asked"] else "whether runs are active is not known"
+    lines.append(f"address {hub['address'] or 'unknown'}, {known}")
     lines += _lease_lines(hub.get("lease") or {})
     lines += [hub["upgrade"]] if hub.get("upgrade") else []
+    lines += [hub["backup"]] if hub.get("backup") else []
     lines += _outputs_lines(hub.get("outputs") or {})
     lines += _dataset_lines(report["sites"])
     lines += _clientapp_lines(report["sites"])
@@ -420,12 +497,12 @@ def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
         state = "no replicas"
     elif not site["asked"]:
         state = "unknown"
-    elif site.get("bundle"):
-        state = "ok" if pool["online"] >= pool["registered"] else "offline"
+    elif pool["online"] < pool["wanted"]:
+        state = "offline"
     else:
-        state = "ok" if pool["online"] >= pool["desired"] else "offline"
+        state = "ok" if pool["desired"] is None or pool["ready"] >= pool["desired"] else "not ready"
     ready = "?" if pool["desired"] is None else f"{pool['ready']}/{pool['desired']}"
-    online = f"{pool['online']}/{pool['desired'] if pool['desired'] is not None else pool['registered']}" if site["asked"] else "?"
+    online = f"{pool['online']}/{pool['wanted']}" if site["asked"] else "?"
     ends = site["certificate"].get("not_after", "")[:10]
     return (
         site["cluster"],

@@ -41,7 +41,7 @@ def fleet_page(report: Mapping[str, Any], time: str, changes: Sequence[str] = ()
         headline=_headline(report),
         time=time,
         hub=hub,
-        hub_state="ok" if hub["reachable"] and all(item["ready"] >= item["desired"] for item in hub["workloads"]) else "unreachable",
+        hub_state="ok" if hub["well"] else "offline" if hub["reachable"] else "unreachable",
         hub_ends=_ends(hub["certificate"].get("not_after", ""), now),
         findings=[{**one, "anchor": anchors.get(one["cluster"], "")} for one in report["findings"]],
         picture=draw(sites, network),
@@ -104,7 +104,7 @@ def _rows(site: Mapping[str, Any], anchor: str, way: str, now: datetime.datetime
         {
             **common,
             "pool": pool["name"],
-            "online": f"{pool['online']} of {pool['registered'] if pool['desired'] is None else pool['desired']}" if site["asked"] else "unknown",
+            "online": f"{pool['online']} of {pool['wanted']}" if site["asked"] else "unknown",
             "ready": "unknown" if pool["desired"] is None else f"{pool['ready']} of {pool['desired']}",
             "version": pool["version"],
             "last_seen": pool["last_seen"],

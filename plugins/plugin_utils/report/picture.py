@@ -14,6 +14,7 @@ from typing import Any
 WORDS = {
     "unreachable": "not reachable",
     "offline": "SuperNodes are offline",
+    "unready": "online, and pods are not ready",
     "unknown": "not known whether SuperNodes are online",
     "denied": "denied",
     "absent": "nothing is deployed",
@@ -23,6 +24,7 @@ WORDS = {
 SHAPES = {
     "unreachable": "M-7-4 -4-7 0-3 4-7 7-4 3 0 7 4 4 7 0 3 -4 7 -7 4 -3 0z",
     "offline": "M0-7 7 6 -7 6z",
+    "unready": "M-7-7H7L-7 7H7z",
     "unknown": "M-7-3H7V3H-7z",
     "denied": "M0-7 7 0 0 7 -7 0z",
     "absent": "M-7-7H7V7H-7zM-4-4V4H4V-4z",
@@ -45,11 +47,9 @@ def state_of(site: Mapping[str, Any]) -> str:
         return "unknown"
     if not deployed:
         return "absent"
-    return "ok" if all(pool["online"] >= _wanted(pool) for pool in site["pools"]) else "offline"
-
-
-def _wanted(pool: Mapping[str, Any]) -> int:
-    return int(pool["registered"] if pool["desired"] is None else pool["desired"])
+    if any(pool["online"] < pool["wanted"] for pool in site["pools"]):
+        return "offline"
+    return "unready" if any(one["ready"] < one["desired"] for one in [*site["pools"], *site["clientapps"]] if one["desired"]) else "ok"
 
 
 def way_of(site: Mapping[str, Any], network: Mapping[str, Any]) -> str:
@@ -89,7 +89,7 @@ def _link(sites: Sequence[Mapping[str, Any]], network: Mapping[str, Any]) -> dic
     """The line between the hub and a region, and what it stands for. It is whole if all sites are online, dotted if none is, otherwise dashed; of dots and
     dashes where it is not known of all of them."""
     counts = Counter(state_of(site) for site in sites)
-    online, unknown = counts["ok"], counts["unknown"]
+    online, unknown = counts["ok"] + counts["unready"], counts["unknown"]
     ways = Counter(way_of(site, network) for site in sites)
     words = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
     link = "whole" if online == len(sites) else "unsure" if unknown else "part" if online else "none"

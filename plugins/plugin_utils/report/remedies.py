@@ -13,6 +13,9 @@ SITE = "ansible-playbook -i INVENTORY federated.flower.site"
 HUB_AWAY = (
     "Check flower_kubeconfig, flower_context and the way to its API server. Sites and runs do not need this connection: they may be well."
 )
+# What an API server says that answers, and does not let the control node read (Kubernetes, 403).
+_REFUSAL = " is forbidden: "
+REFUSED = "Its API server answers, and the control node lacks the right that the message names: federated.flower.rbac writes all rights that it needs"
 HUB_BARE = f"Deploy it: {SITE}"
 HUB_PODS = f"Correct what the message names, then run {SITE} --limit flower_hub"
 HUB_CERTIFICATE = f"{SITE} issues another one, or says what to correct"
@@ -20,6 +23,7 @@ CA_ENDS = (
     "ansible-playbook -i INVENTORY federated.flower.rotate_certs replaces the federation's own CA. For another one, the guide on certificates has the "
     "steps: Changing the CA"
 )
+NAMELESS = "The logs of the SuperNodes say whether they are connected. With flower_insecure: false each has a key"
 OUTPUTS_UNKNOWN = "If the SuperLink's pod is not ready, that is the cause; otherwise look at its log."
 HUB_SILENT = f"Do what the message says. {OUTPUTS_UNKNOWN}"
 OUTPUTS_FULL = "Delete outputs (federated.flower.outputs -e flower_outputs=prune), or set superlink_outputs_size to more"
@@ -29,16 +33,31 @@ DENIED_ONLINE = (
     f"{SITE} --limit flower_hub"
 )
 NODE_UNKNOWN = "`flwr supernode unregister` in the SuperLink's pod removes it if it is not used"
+RUN_STUCK = "The ServerApp takes no runs: its log says why (pod serverapp-0, container superexec), and whether its pod is ready is shown above"
 LEDGER = f"Run {SITE}: it says how the record is made again"
+RECORD_LOST = f"{SITE} makes new keys for them, and keeps their partitions. Unregister only what this report then still does not know"
 LEASE_LEFT = f"It was killed, or lost its connection: what it had begun may be half done. The lease is free. Run {SITE} to complete it."
 _PULL = ("ErrImage", "ImagePull", "InvalidImageName", "RegistryUnavailable")
 
 
-def site_away(site: str) -> str:
-    """For a site whose cluster does not answer."""
-    return (
+def hub_away(error: str) -> str:
+    """For a hub whose cluster cannot be read."""
+    return REFUSED if _REFUSAL in error else HUB_AWAY
+
+
+def site_away(site: str, error: str) -> str:
+    """For a site whose cluster cannot be read."""
+    return REFUSED if _REFUSAL in error else (
         f"Check flower_kubeconfig and flower_context of {site}, and the way to its API server. If its cluster no longer exists, take it out of the inventory "
         f"and run {SITE} -e flower_forget_sites={site}"
+    )
+
+
+def managed_away(site: str) -> str:
+    """For a site behind Open Cluster Management that does not report to its hub, or is none of its clusters."""
+    return (
+        f"Do what the message says. If it has stopped to report, look at the klusterlet in the cluster of {site}, and at its way to the hub. SuperNodes do not "
+        f"need it: they may be well. If the cluster no longer exists, take {site} out of the inventory and run {SITE} -e flower_forget_sites={site}"
     )
 
 
@@ -67,12 +86,27 @@ def site_denied(site: str) -> str:
     return f"If the reason no longer exists: ansible-playbook -i INVENTORY federated.flower.site_access -e flower_site={site} -e flower_access=admitted"
 
 
-def nodes_offline(site: str) -> str:
-    """For SuperNodes that are not online."""
+def nodes_offline(site: str, *, is_reached: bool = True) -> str:
+    """For SuperNodes that are not online. C(is_reached): whether their pods can be asked and restarted from the control node."""
+    if not is_reached:
+        return (
+            f"Its pods can neither be asked nor restarted from here. People with access to the cluster of {site} can look at them, and at the logs of their "
+            "containers supernode and sidecar. If a pod is ready, they can delete it: its successor connects again."
+        )
     return (
         "If their pods are ready, ansible-playbook -i INVENTORY federated.flower.reconcile -e flower_reconcile=heal restarts those that hang. "
         f"ansible-playbook -i INVENTORY federated.flower.verify --limit {site} shows where the way to the hub ends."
     )
+
+
+def scaled(site: str) -> str:
+    """For a pool whose workload has fewer replicas than the ledger has SuperNodes."""
+    return f"It was scaled by hand: ask who did it. {SITE} --limit {site} deploys all of them again, or unregisters what the inventory no longer has."
+
+
+def nodes_left(site: str) -> str:
+    """For a pool with a SuperNode on each node, of which some are gone."""
+    return f"If these nodes do not come back, {SITE} --limit {site} unregisters their SuperNodes."
 
 
 def forgotten(site: str) -> str:

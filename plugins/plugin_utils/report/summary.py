@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_SHOWN = 5  # sites
+
 
 def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[str] = ()) -> str:
-    """Numbers of online SuperNodes, and the sites that are denied, forgotten, and not in the inventory.
+    """Numbers of SuperNodes that are online, and of those that are not, and the sites that are denied, forgotten, and not in the inventory.
 
     Args:
         hub: result of M(federated.flower.superlink_info).
@@ -21,11 +23,13 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
     sites, nodes = hub.get("sites") or {}, hub.get("nodes") or {}
     staying = [site for site in sites if site not in gone]
     missing = [site for site in staying if site not in known]
-    online = sum(
-        nodes.get(key["node_id"], {}).get("status") == "online" for site in staying for key in sites[site]["keys"]
-    )
+    # Without node authentication there are no keys.
+    counted = list(nodes) if hub.get("insecure") else [key["node_id"] for site in staying for key in sites[site]["keys"]]
+    online = sum(nodes.get(node, {}).get("status") == "online" for node in counted)
     denied = [site for site in staying if sites[site].get("access")]
     words = [f"{online} SuperNodes of {len(staying)} sites are online at {hub.get('address')}."]
+    away = [text for site in staying if site not in denied and (text := _away(site, sites[site]["keys"], nodes))]
+    words += [f"Not online: {', '.join(away[:_SHOWN])}{f' and those of {len(away) - _SHOWN} more sites' if away[_SHOWN:] else ''}."] if away else []
     words += [f"Denied: {', '.join(denied)}."] if denied else []
     words += [f"{', '.join(gone)} is forgotten."] if gone else []
     if missing:
@@ -36,3 +40,10 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
     if hub.get("upgrade"):
         words.append(f"{hub['upgrade'][0].upper()}{hub['upgrade'][1:]}.")
     return " ".join(words)
+
+
+def _away(site: str, keys: Sequence[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]) -> str:
+    """How many of a site's SuperNodes are not online, in words; empty for none. One that still serves with a key that leaves is online."""
+    used = {(key["pool"], key["name"]) for key in keys if key["node_id"] and not key.get("leaving") and not key.get("dead")}
+    online = {(key["pool"], key["name"]) for key in keys if nodes.get(key["node_id"], {}).get("status") == "online"}
+    return f"{len(used - online)} of {len(used)} of {site}" if used - online else ""

@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base.images import images_of
 from ..base.labels import POOL_LABEL
 from ..kube import pod_health as site_pods
-from ..manifests import datasets
+from ..kube.api_errors import Forbidden
+from ..manifests import datasets, serverapp, superexec, superlink, supernode
+from ..spec.part_spec import PROCESS
 
 
 def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,7 +22,7 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns:
         C(kind), C(name), C(pool) (None where there is none), C(desired), C(ready), C(image) of its main container, C(images) (container -> image), C(version),
-        C(datasets).
+        C(datasets), C(apart): whether its SuperNodes compute nothing themselves, so that there must be ClientApps in their own pods.
     """
     spec, status = obj["spec"], obj.get("status", {})
     daemon = obj["kind"] == "DaemonSet"
@@ -35,10 +37,45 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
         "images": images_of(obj),
         "version": obj["metadata"].get("labels", {}).get("app.kubernetes.io/version", ""),
         "datasets": datasets.names_of(obj),
+        "apart": superexec.NAME not in images_of(obj)
+        and any(one["name"] == supernode.NAME and PROCESS in (one.get("args") or []) for one in containers),
     }
 
 
-def trouble(pods: Sequence[Mapping[str, Any]]) -> str:
-    """Why pods are not ready; empty when they all are."""
-    unready = [pod for pod in pods if not site_pods.is_ready(pod)]
-    return site_pods.summary(unready) if unready else ""
+def trouble(found: Sequence[Mapping[str, Any]], namespace: str, pods: Callable[[], Sequence[Mapping[str, Any]]]) -> str:
+    """Why workloads are not ready; empty when they all are.
+
+    Args:
+        found: results of C(workload).
+        namespace: theirs.
+        pods: lists their pods; called only where one is not ready.
+    """
+    waiting = [one for one in found if one["ready"] < one["desired"]]
+    if not waiting:
+        return ""
+    try:
+        listed = [pod for pod in pods() if (pod.get("status") or {}).get("phase") != "Succeeded"]
+    except Forbidden as error:
+        return f"{', '.join(one['name'] for one in waiting)}: not all pods are ready, and why cannot be read: {error.text}"
+    unready = [pod for pod in listed if not site_pods.is_ready(pod)]
+    if unready:
+        return site_pods.summary(unready)
+    if len(listed) >= sum(one["desired"] for one in found):
+        return ""  # they became ready after their workload was read
+    names = " ".join(f"{one['kind'].lower()}/{one['name']}" for one in waiting)
+    return f"not all pods were created: kubectl -n {namespace} describe {names} says why, for example that a quota is used up"
+
+
+def missing(items: Sequence[Mapping[str, Any]]) -> str:
+    """What of a deployed hub does not exist, or was scaled to nothing; empty where that is not so.
+
+    Args:
+        items: the live workloads.
+    """
+    there = {item["metadata"]["name"]: item for item in items}
+    found = [f"{name} is scaled to 0" for name, item in there.items() if item["spec"].get("replicas") == 0]
+    if superlink.NAME not in there:
+        found.append("there is no SuperLink: its StatefulSet was deleted")
+    elif serverapp.NAME not in there and PROCESS in (there[superlink.NAME]["spec"]["template"]["spec"]["containers"][0].get("args") or []):
+        found.append("there is no ServerApp, so no run begins: its workload was deleted")
+    return "; ".join(found)

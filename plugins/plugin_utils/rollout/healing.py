@@ -95,8 +95,7 @@ class Healer:
             return {**result, "fault": error.message}
         pods = outcomes.each(resting(ways, lambda name: self._pods(sites[name], ways[name])), [*sites])
         hub = heal_plan.Hub(found, self.ledger.read_book(), nodes, started)
-        now = datetime.datetime.now(datetime.timezone.utc)
-        plan = heal_plan.plan(hub, pods, now, datetime.timedelta(seconds=self.options.after))
+        plan = heal_plan.plan(hub, pods, self._now(), datetime.timedelta(seconds=self.options.after))
         result |= {"fault": plan.fault, "pause": plan.pause}
         result["waiting"] = [one.as_dict() for one in plan.waiting]
         result["given_up"] = [one.as_dict() for one in plan.given_up]
@@ -110,6 +109,10 @@ class Healer:
                 self._restart_all(plan.restart, ways, outcomes, result)
         result["unreadable"] |= {name: outcomes[name].msg for name in sites if outcomes[name].failed}
         return result
+
+    def _now(self) -> datetime.datetime:
+        """The time of the hub's cluster, by which pods and SuperNodes are dated. The control node's may be another one."""
+        return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.hub.skew or 0)
 
     def _superlink(self) -> datetime.datetime | None:
         """When the SuperLink's container started."""
@@ -175,7 +178,7 @@ class Healer:
         result["waiting"] += [one for turn in turns.values() for one in turn.waiting]
 
     def _restart(self, way: Reach, batch: Sequence[heal_plan.Lost]) -> None:
-        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        now = self._now().isoformat(timespec="seconds")
         # Before the restart: if this run ends here, the next one knows of it.
         with self._one_at_the_hub:
             self.ledger.change_record(batch[0].site, lambda record: heal_plan.tried(record, [one.node for one in batch], now))

@@ -62,7 +62,9 @@ class Unasked:
 def verify(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Function: verify the sites of some records; the sites of the result, the result, and the ledger."""
 
-    def run(found: dict[str, Any], *, unreadable: Any = (), index: Any = None, fault: str = "", direct: Any = (), **given: Any) -> Any:
+    def run(
+        found: dict[str, Any], *, unreadable: Any = (), index: Any = None, fault: str = "", direct: Any = (), insecure: bool = False, **given: Any
+    ) -> Any:
         ledger = Ledger(found, dict(unreadable), index or {}, fault)
         monkeypatch.setattr(supernode_acceptance, "Ledger", lambda *_place, **_more: ledger)
         monkeypatch.setattr(supernode_acceptance, "FlowerCLI", lambda *_place: SimpleNamespace(nodes=lambda: NODES))
@@ -75,13 +77,18 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Any:
         names = [*found, *dict(unreadable)]
         notes = SimpleNamespace(failed=lambda _site, _words: None, note=lambda *_a, **_k: None, say_details=pytest.fail)
         outcomes = Outcomes(notes, names, 1)
-        spec: Any = SimpleNamespace(insecure=False, namespace="flower", federation="demo")
+        spec: Any = SimpleNamespace(insecure=insecure, namespace="flower", federation="demo")
         sites = {name: Site(name, spec, Way("direct" if name in direct else "bundle", "site", "direct")) for name in names}
         params = {"round_trip": 500, "upload": 8, "idle": 0.0, "joining": False, **given}
         result = action.work(params, sites, outcomes)
         return {name: one.facts for name, one in outcomes.sites.items()}, result, ledger
 
     return run
+
+
+def test_supernodes_without_keys_are_not_said_to_be_offline(verify: Any) -> None:
+    sites, _result, _ledger = verify({"a": records.empty_record("a")}, insecure=True)
+    assert sites["a"]["reasons"] == [] and {one["verdict"] for one in sites["a"]["checks"]} == {"not checked"}
 
 
 def test_pods_that_cannot_be_asked_count_by_what_the_hub_sees(verify: Any) -> None:

@@ -55,3 +55,22 @@ def test_whether_a_node_has_all_images() -> None:
         assert pod_health.has_images(pod(ended, first, waiting("b", reason))) is has, reason
     assert not pod_health.has_images(pod(ended)), "of the others nothing is known yet"
     assert not pod_health.has_images(pod())
+
+
+def test_what_containers_do_not_say() -> None:
+    """A node that does not answer leaves the state of its containers as it was, and the pod's condition alone is set."""
+    ready = {"name": "a", "ready": True, "state": {"running": {}}}
+    lost = pod(ready)
+    lost["spec"]["nodeName"] = "gpu-7"
+    lost["status"] |= {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    assert pod_health.describe(lost) == "p (Running): its containers were ready when its node last answered: is the node lost? kubectl get node gpu-7"
+    lost["metadata"]["deletionTimestamp"] = "2026-11-26T10:00:00Z"
+    assert pod_health.describe(lost).startswith("p (Running): it is being deleted, and should end by 2026-11-26T10:00:00Z; its containers")
+    evicted = {"metadata": {"name": "p"}, "status": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}}
+    assert pod_health.describe(evicted) == "p (Failed): Evicted: The node was low on resource: memory."
+    side = pod({**ready, "ready": True})
+    side["status"] |= {"initContainerStatuses": [{"name": "i", "ready": False, "state": {"running": {}}}], "conditions": [{"type": "Ready", "status": "False"}]}
+    assert pod_health.describe(side) == "p (no status): i runs but is not ready", "its node answers"
+    gated = pod(ready)
+    gated["status"]["conditions"] = [{"type": "Ready", "status": "False", "message": 'the status of pod readiness gate "lb" is not "True"'}]
+    assert pod_health.describe(gated).endswith('gate "lb" is not "True"')

@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_listener, sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
 
@@ -46,6 +47,9 @@ def test_each_client_app_has_the_one_supernode_of_its_number(spec):
     objects = specs.supernode_objects(spec())
     nodes = found(objects, "StatefulSet", "supernode-gpu")
     apps = found(objects, "StatefulSet", "clientapp-gpu")
+    for clientapps in ("workload", "pod"):  # status.yml sees it in what is live
+        own = found(specs.supernode_objects(spec(clientapp=clientapps)), "StatefulSet", "supernode-gpu")
+        assert workload(own)["apart"] == (clientapps == "workload")
     assert nodes["spec"]["ordinals"] == {"start": 5} and apps["spec"]["ordinals"] == {"start": 0}
     assert nodes["spec"]["replicas"] == apps["spec"]["replicas"] == 2
     args = apps["spec"]["template"]["spec"]["containers"][0]["args"]

@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.report.picture im
 
 NOW = "2026-11-23T10:00:00+00:00"
 POOL = {
-    "name": "cpu", "kind": "StatefulSet", "desired": 2, "ready": 2, "online": 2, "registered": 2, "version": "1.41.0", "offset": 0,
+    "name": "cpu", "kind": "StatefulSet", "desired": 2, "ready": 2, "online": 2, "registered": 2, "keys": 2, "wanted": 2, "version": "1.41.0", "offset": 0,
     "datasets": ["ct"], "last_seen": "now",
 }  # fmt: skip
 HOSTILE = [
@@ -39,7 +39,8 @@ def site(name: str = "lab", region: str | None = "eu", **changes: Any) -> dict[s
 
 def report(*sites: dict[str, Any], **changes: Any) -> dict[str, Any]:
     hub = {
-        "cluster": "hub", "reachable": True, "address": "hub.example.com:9092", "version": "1.41.0", "partitions": 4, "lease": {}, "outputs": {}, "trust": [],
+        "cluster": "hub", "reachable": True, "asked": True, "well": True, "address": "hub.example.com:9092", "version": "1.41.0", "partitions": 4,
+        "lease": {}, "outputs": {}, "backup": "", "trust": [],
         "workloads": [{"name": "superlink", "ready": 1, "desired": 1}], "certificate": {"not_after": "2026-12-01T10:00:00+00:00"},
     }  # fmt: skip
     found: dict[str, Any] = {"healthy": True, "hub": hub, "sites": list(sites), "network": {}, "forgotten": [], "unknown_nodes": [], "runs": []}
@@ -129,11 +130,13 @@ def test_any_name_stays_text(name: str) -> None:
 def test_states() -> None:
     denied, absent = site(access={"since": "x"}), site(pools=[])
     states = [state_of(one) for one in (site(), site(pool={"online": 1}), site(reachable=False), denied, absent)]
-    assert states == ["ok", "offline", "unreachable", "denied", "absent"] and {*states, "unknown"} == set(WORDS) == set(SHAPES)
+    assert states == ["ok", "offline", "unreachable", "denied", "absent"] and {*states, "unready", "unknown"} == set(WORDS) == set(SHAPES)
     nothing = {"desired": None, "ready": None, "online": 0}
     two = site(pools=[POOL, {**POOL, "name": "gpu", **nothing}])
     far = [site(bundle={"version": 1}, pool={**nothing, "online": number}) for number in (2, 1)]
     assert [state_of(one) for one in (site(pool=nothing), two, *far)] == ["absent", "offline", "ok", "offline"]
+    apart = site(clientapps=[{"pool": "cpu", "ready": 1, "desired": 2}])
+    assert [state_of(one) for one in (site(pool={"ready": 1}), apart)] == ["unready"] * 2, "what is online cannot compute"
     unasked = {"asked": False, "pool": {"online": None, "registered": None, "last_seen": ""}}
     unknown = [site(**unasked), site(asked=False, bundle={"version": 1}, pools=[])]
     assert [state_of(one) for one in unknown] == ["unknown"] * 2
@@ -164,8 +167,13 @@ def test_marks_stay_in_their_boxes() -> None:
 def test_a_hub_alone_and_a_hub_that_is_down() -> None:
     assert "There are no sites" in fleet_page(report(), NOW)
     down = report(site(reachable=False, pools=[]))
-    down["hub"] |= {"reachable": False, "workloads": [], "certificate": {}, "address": "", "version": ""}
+    down["hub"] |= {"reachable": False, "asked": False, "well": False, "workloads": [], "certificate": {}, "address": "", "version": ""}
     assert "unknown" in Page(fleet_page(down, NOW)).text
+    assert "It is not known whether there are runs." in fleet_page(down, NOW) and "The SuperLink lists none." in fleet_page(report(), NOW)
+    ill = report()
+    ill["hub"] |= {"well": False}
+    for one, state in ((down, "unreachable"), (ill, "offline"), (report(), "ok")):
+        assert next(attrs["class"] for tag, attrs in Page(fleet_page(one, NOW)).tags if tag == "path") == state
 
 
 def played(number: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
@@ -200,7 +208,7 @@ def test_a_thousand_sites() -> None:
     seconds = clock.perf_counter() - begun
     assert seconds < 3, f"{seconds:.2f} s"
     assert len(text.encode()) < 2**20, len(text.encode())
-    assert len(found["problems"]) == 100 and "1000 sites in 12 regions: 10 not reachable, 90 SuperNodes are offline, 900 online" in text
+    assert len(found["problems"]) == 110 and "1000 sites in 12 regions: 10 not reachable, 90 SuperNodes are offline, 900 online" in text
     Page(text)
 
 

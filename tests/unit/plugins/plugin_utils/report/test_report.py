@@ -8,8 +8,10 @@ import copy
 import datetime
 
 from ansible_collections.federated.flower.plugins.action.superlink_info import unknown_nodes
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
-from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
+from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import missing, trouble, workload
 
 NODE = {"status": "online", "offline-at": "N/A"}
 HUB = {
@@ -103,6 +105,20 @@ def test_room_for_outputs():
     (problem,) = [one for one in report(error="not running")["problems"] if "outputs" in one]
     assert "is not known: not running" in problem
     assert "outputs" not in fleet.fleet_table(report())
+
+
+def test_how_old_the_last_backup_is():
+    now = datetime.datetime.now(datetime.timezone.utc)
+
+    def line(**changes):
+        report = fleet.fleet_report("hub", hub(**changes), {"site-a": SITE})
+        return "".join(line for line in fleet.fleet_table(report).splitlines() if "backup" in line)
+
+    for hours, words in ((1, "less than a day ago"), (30, "a day ago"), (24 * 40 + 1, "40 days ago")):
+        at = (now - datetime.timedelta(hours=hours)).isoformat(timespec="seconds")
+        assert line(backup={"at": at}) == f"the last backup of the hub is of {at[:16]}, {words}"
+    assert line(backup={}) == "no backup of the hub is noted"
+    assert line() == line(backup={}, error="busy", nodes={}) == "", "it is not known"
 
 
 def test_a_pool_without_replicas_has_a_state():
@@ -210,6 +226,14 @@ def test_a_record_that_cannot_be_read_is_the_only_problem_of_its_site():
     assert unknown_nodes({**known, "site-a": damaged["sites"]["site-a"]}, nodes) == []
 
 
+def test_a_site_whose_record_is_lost_is_not_offline_and_its_supernodes_are_no_strangers():
+    lost = hub(sites={}, unknown_nodes=["10", "11"])
+    report = fleet.fleet_report("hub", lost, {"site-a": SITE})
+    (found,) = report["findings"]
+    assert "the ledger has no record" in found["text"] and "federated.flower.site makes new keys" in found["remedy"]
+    assert fleet.fleet_table(report).splitlines()[2].endswith("unknown") and report["unknown_nodes"] == ["10", "11"]
+
+
 def test_workloads_that_were_deleted_at_a_site_are_a_problem():
     gone = fleet.fleet_report("hub", HUB, {"site-a": {**SITE, "workloads": []}})
     (found,) = gone["findings"]
@@ -285,7 +309,8 @@ def test_a_hub_that_is_down_or_empty_is_a_problem():
     empty = {"workloads": [], "sites": {}, "nodes": {}, "certificate": {}}
     down = fleet.fleet_report("hub", hub(reachable=False, error="refused", **empty), {"site-a": SITE})
     assert down["problems"][0] == "hub hub: refused"
-    assert "unreachable" in fleet.fleet_table(down)
+    assert "unreachable" in fleet.fleet_table(down) and "whether runs are active is not known" in fleet.fleet_table(down)
+    assert "2 partitions, 0 active runs" in fleet.fleet_table(fleet.fleet_report("hub", HUB, {"site-a": SITE}))
     none = fleet.fleet_report("hub", hub(deployed=False, **empty), {})
     assert none["problems"] == ["hub hub: no SuperLink is deployed"]
 
@@ -349,11 +374,166 @@ def test_a_certificate_with_a_tenth_of_its_lifetime_left_is_a_warning():
     changed = hub()
     changed["sites"]["site-a"]["client"] = lasting(85, 5)
     assert finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")["cluster"] == "site-a"
-    for past, future in ((60, 30), (0.1, 0.4), (90, -1)):
+    for past, future in ((60, 30), (0.1, 0.4)):
         changed["sites"]["site-a"]["client"] = lasting(past, future)
         assert fleet.fleet_report("hub", changed, {"site-a": SITE})["warnings"] == []
     changed["sites"]["site-a"]["client"] = {"not_after": (now + datetime.timedelta(days=1)).isoformat()}
     assert fleet.fleet_report("hub", changed, {"site-a": SITE})["warnings"] == [], "since when it is valid is not known"
+
+
+def test_a_client_certificate_that_has_ended_is_named():
+    """What is connected stays so; the next connection is refused, and then nothing else says why."""
+    ended = hub()
+    ended["sites"]["site-a"]["client"] = {"not_before": "2026-01-01T10:00:00+00:00", "not_after": "2026-04-01T10:00:00+00:00"}
+    told = finding(fleet.fleet_report("hub", ended, {"site-a": SITE}), "warning")
+    assert "site-a: its client certificate ended on 2026-04-01T10:00" in told["text"] and "--limit site-a renews it" in told["remedy"]
+    ended["nodes"] = {}
+    assert "its client certificate ended" in fleet.fleet_report("hub", ended, {"site-a": SITE})["problems"][1]
+
+
+def test_a_pool_that_was_scaled_by_hand_is_a_problem():
+    away = {"status": "offline", "offline-at": "2026-11-21 10:00:00Z"}
+    for wanted, nodes, state in ((0, {"10": away, "11": away}, "no replicas"), (1, {"10": NODE, "11": away}, "offline")):
+        site = {**SITE, "workloads": [{**POOL, "desired": wanted, "ready": wanted}]}
+        report = fleet.fleet_report("hub", hub(nodes=nodes), {"site-a": site})
+        (found,) = report["findings"]
+        assert found["text"] == f"site-a: {wanted} of 2 SuperNodes of pool cpu are online, and its StatefulSet wants {wanted}"
+        assert "scaled by hand" in found["remedy"]
+        row = fleet.fleet_table(report).splitlines()[2]
+        assert row.endswith(state) and f"{wanted}/{wanted}  " in row and f"{wanted}/2" in row
+    fewer = hub(nodes={"10": NODE, "11": away})
+    daemon = {**SITE, "workloads": [{**POOL, "kind": "DaemonSet", "desired": 1, "ready": 1}]}
+    report = fleet.fleet_report("hub", fewer, {"site-a": daemon})
+    assert report["healthy"] and "2 SuperNodes in the ledger, and its cluster has nodes for 1" in finding(report, "warning")["text"]
+    for gone in ({"leaving": True}, {"dead": True}):
+        fewer["sites"]["site-a"]["keys"][1] = {"pool": "cpu", "name": "1", "node_id": "11", **gone}
+        assert fleet.fleet_report("hub", fewer, {"site-a": {**SITE, "workloads": [{**POOL, "desired": 1, "ready": 1}]}})["findings"] == [], gone
+
+
+def test_a_supernode_that_leaves_does_not_stand_in_for_another_one():
+    leaving = hub(nodes={"10": {"status": "offline", "offline-at": "N/A"}, "11": NODE, "12": NODE})
+    leaving["sites"]["site-a"]["keys"].append({"pool": "cpu", "name": "2", "node_id": "12", "leaving": True})
+    assert fleet.fleet_report("hub", leaving, {"site-a": SITE})["problems"] == ["site-a: 1 of 2 SuperNodes of pool cpu are online"]
+    leaving["sites"]["site-a"]["keys"][-1]["name"] = "0"
+    assert fleet.fleet_report("hub", leaving, {"site-a": SITE})["healthy"], "its pod has not been restarted with its new key"
+
+
+def test_supernodes_without_keys_are_counted_and_blamed_on_no_site():
+    """With flower_insecure, SuperNodes register themselves."""
+    lab = hub(insecure=True)
+    lab["sites"]["site-a"]["keys"] = []
+    report = fleet.fleet_report("hub", lab, {"site-a": SITE})
+    assert report["healthy"] and "2 SuperNodes are online; without node authentication" in finding(report, "warning")["text"]
+    assert fleet.fleet_table(report).splitlines()[2].endswith("unknown")
+    lab["nodes"] = {"10": NODE, "11": {"status": "offline", "offline-at": "N/A"}}
+    (problem,) = fleet.fleet_report("hub", lab, {"site-a": SITE})["problems"]
+    assert "1 SuperNodes are online;" in problem and "these sites have 2" in problem
+
+
+def test_what_is_online_and_not_ready_is_not_ok():
+    """For example where the container in which apps compute fails, or waits for its image."""
+    site = {**SITE, "workloads": [{**POOL, "ready": 1}], "trouble": "supernode-cpu-1 (Running): superexec CrashLoopBackOff"}
+    assert fleet.fleet_table(fleet.fleet_report("hub", HUB, {"site-a": site})).splitlines()[2].endswith("not ready")
+
+
+def test_a_site_that_is_down_and_offline_is_said_to_be_both():
+    down = {"reachable": False, "error": "site-a: refused", "workloads": [], "trouble": ""}
+    report = fleet.fleet_report("hub", hub(nodes={}), {"site-a": down})
+    assert report["problems"] == ["site-a: refused", "site-a: 0 of 2 SuperNodes of pool cpu are online"]
+
+
+def test_remedies_for_sites_that_are_not_reached_name_nothing_that_cannot_help():
+    """Neither their kubeconfig, which there is not, nor reconcile and verify, which have no way to their pods."""
+    row = {"state": "not heard", "ready": False, "why": "", "desired": 2, "online": None}
+    silent = {"reachable": False, "error": "site-a: the ManagedCluster lab does not report", "workloads": [], "trouble": "", "ocm": row}
+    (found,) = fleet.fleet_report("hub", HUB, {"site-a": silent})["findings"]
+    assert "klusterlet" in found["remedy"] and "flower_kubeconfig" not in found["remedy"]
+    far = {**SITE, "workloads": [], "bundle": {"version": 1, "answered": 1, "waits": False, "next": ""}}
+    for site in (far, {**SITE, "ocm": {**row, "state": "ready", "ready": True}}):
+        (found,) = fleet.fleet_report("hub", hub(nodes={}), {"site-a": site})["findings"]
+        assert "federated.flower.reconcile" not in found["remedy"] and "People with access" in found["remedy"]
+
+
+def test_a_cluster_that_refuses_is_not_said_to_be_gone():
+    said = 'hub: GET statefulsets: statefulsets.apps is forbidden: User "ci" cannot list resource "statefulsets" in API group "apps"'
+    refused = {"reachable": False, "error": said, "workloads": [], "trouble": ""}
+    report = fleet.fleet_report("hub", hub(reachable=False, error=said, workloads=[], sites={}, nodes={}), {"site-a": refused})
+    remedies = {one["remedy"] for one in report["findings"]}
+    assert len(report["findings"]) == 2 and len(remedies) == 1 and "federated.flower.rbac" in remedies.pop()
+
+
+def live(name, replicas=1, isolation="process", ready=None):
+    template = {"spec": {"containers": [{"name": name, "image": "x", "args": ["--isolation", isolation]}]}}
+    status = {"readyReplicas": replicas if ready is None else ready}
+    return {"kind": "StatefulSet", "metadata": {"name": name}, "spec": {"replicas": replicas, "template": template}, "status": status}
+
+
+def test_a_hub_as_it_is_deployed_misses_nothing(parsed_hub):
+    def workloads(**changes):
+        found = superlink.objects(parsed_hub(**changes))
+        return [item for item in found if item["metadata"]["name"] in ("superlink", "serverapp") and item["kind"] in ("StatefulSet", "Deployment")]
+
+    both = workloads()
+    assert len(both) == 2 and missing(both) == ""
+    assert "no ServerApp" in missing([item for item in both if item["metadata"]["name"] == "superlink"])
+    one = workloads(isolation="subprocess")
+    assert len(one) == 1 and missing(one) == ""
+
+
+def test_what_a_hub_does_not_have_is_not_ready():
+    both = [live("superlink"), live("serverapp")]
+    assert missing(both) == missing([live("superlink", isolation="subprocess")]) == ""
+    assert missing(both[:1]) == "there is no ServerApp, so no run begins: its workload was deleted"
+    assert missing(both[1:]) == missing([]) == "there is no SuperLink: its StatefulSet was deleted"
+    assert missing([both[0], live("serverapp", 0)]) == "serverapp is scaled to 0"
+    bare = hub(workloads=[workload(live("superlink", 0))], trouble="superlink is scaled to 0")
+    report = fleet.fleet_report("hub", bare, {"site-a": SITE})
+    assert fleet.fleet_table(report).splitlines()[1].endswith("not ready") and not report["hub"]["well"] and not report["healthy"]
+
+
+def test_supernodes_without_clientapps_are_not_ok():
+    """Their ClientApps are in pods of their own, and were deleted, or scaled to fewer."""
+    args = ["--isolation", "process"]
+    own = {"kind": "StatefulSet", "metadata": {"name": "supernode-cpu", "labels": {"federated.flower/pool": "cpu"}}, "spec": {"replicas": 2}}
+    containers = [{"name": "supernode", "image": "x", "args": args}]
+    own["spec"]["template"] = {"spec": {"containers": containers}}
+    own["status"] = {"readyReplicas": 2}
+    site = {**SITE, "workloads": [{**workload(own), "version": "1.41.0"}]}
+    app = {**POOL, "image": "app:1", "desired": 1, "ready": 1}
+    for apps, number in (([], 0), ([app], 1)):
+        report = fleet.fleet_report("hub", HUB, {"site-a": {**site, "clientapps": apps}})
+        assert report["problems"] == [f"site-a: {number} of 2 ClientApps of pool cpu are ready"]
+    assert fleet.fleet_report("hub", HUB, {"site-a": {**site, "clientapps": [{**app, "desired": 2, "ready": 2}]}})["healthy"]
+    containers.append({"name": "superexec", "image": "x"})
+    assert fleet.fleet_report("hub", HUB, {"site-a": {**SITE, "workloads": [{**workload(own), "version": "1.41.0"}]}})["healthy"]
+
+
+def test_why_pods_are_not_ready():
+    found = [workload(live("supernode-cpu", 2, ready=1))]
+    ready = {"metadata": {"name": "p"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    waits = {"metadata": {"name": "q"}, "status": {"phase": "Pending", "conditions": []}}
+    assert trouble([workload(live("superlink"))], "flower", list) == ""
+    assert trouble(found, "flower", lambda: [ready, waits]).startswith("q (Pending)")
+    assert trouble(found, "flower", lambda: [ready, ready]) == "", "it became ready in between"
+    assert "kubectl -n flower describe statefulset/supernode-cpu says why" in trouble(found, "flower", lambda: [ready])
+
+    def refused():
+        raise Forbidden("lab", "list pods", 403, {"message": "pods is forbidden"})
+
+    assert trouble(found, "flower", refused) == "supernode-cpu: not all pods are ready, and why cannot be read: pods is forbidden"
+
+
+def test_a_run_that_no_serverapp_takes_is_a_warning():
+    def warnings(*runs):
+        listed = [{"run-id": str(number), **run} for number, run in enumerate(runs)]
+        return fleet.fleet_report("hub", hub(runs=listed), {"site-a": SITE})["warnings"]
+
+    now = datetime.datetime.now(datetime.timezone.utc)
+    soon, late = ({"status": "pending", "pending-at": str(now - datetime.timedelta(minutes=minutes))} for minutes in (10, 20))
+    (told,) = warnings(late, soon, {**late, "status": "starting"})
+    assert told.startswith("run 0 is pending since ") and "ServerApp" in told
+    assert warnings(soon) == warnings({"status": "pending", "pending-at": "N/A"}) == []
+    assert warnings(late, {**late, "status": "running"}) == [], "one after the other"
 
 
 def test_the_last_run_that_ended_may_have_failed():

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -57,6 +58,7 @@ class Fleet:
 
     def __init__(self) -> None:
         self.name = "hub"
+        self.skew: float | None = None
         self.now = 0.0
         self.restarted: list[tuple[float, str]] = []
         self.back: dict[str, float] = {}
@@ -188,6 +190,15 @@ def test_it_ends(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     told = healed(fleet)
     assert of(told["waiting"]) == ["a1"] and "left to the next run" in told["waiting"][0]["why"]
     assert "a0" in of(told["healed"])
+
+
+def test_the_clock_of_the_cluster_counts(fleet: Fleet) -> None:
+    """A control node whose clock is ahead would restart what became ready a minute ago, and one whose clock is behind would never do."""
+    begun = datetime.datetime.fromisoformat(LONG_AGO.replace("Z", "+00:00"))
+    fleet.skew = (begun + datetime.timedelta(seconds=60) - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+    assert healed(fleet)["healed"] == [] and fleet.restarted == []
+    fleet.skew += 180
+    assert healed(fleet)["healed"]
 
 
 def test_a_superlink_that_stops_meanwhile(fleet: Fleet) -> None:
