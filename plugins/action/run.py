@@ -78,7 +78,7 @@ class ActionModule(ClusterAction):
                 raise FlowerError(f"run_id is a number, not '{params['run_id']}'")
             with self.connect() as hub:
                 cli = FlowerCLI(hub, params["namespace"])
-                self._draw_border(cli)
+                self._draw_border(cli, f"run {params['run_id']} is not followed, and so not kept in its regions")
                 return self._follow(cli, params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
@@ -95,7 +95,7 @@ class ActionModule(ClusterAction):
             return result | {"msg": "; ".join(words)}
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
-            self._draw_border(cli)
+            self._draw_border(cli, "nothing was submitted")
             # Those that are denied have to be offline before others are asked for datasets and packages.
             self._wait_for_others(cli)
             result |= before_run.require(
@@ -119,10 +119,17 @@ class ActionModule(ClusterAction):
                 self._keep_origin(cli, run_id, given.origin, result)
             return self._follow(cli, run_id, result)
 
-    def _draw_border(self, cli: FlowerCLI) -> None:
-        """Read where the SuperNodes are, if the run stays in some regions."""
+    def _draw_border(self, cli: FlowerCLI, otherwise: str) -> None:
+        """Read where the SuperNodes are, if the run stays in some regions.
+
+        Raises:
+            FlowerError: it cannot be known, or there are no such regions; it begins with C(otherwise).
+        """
         if self.params["regions"]:
-            regions = run_regions.read(cli, self.params["regions"])
+            try:
+                regions = run_regions.read(cli, self.params["regions"])
+            except ClusterError as error:
+                raise FlowerError(f"{otherwise}: {error.message}") from error
             self._border = run_regions.Border(regions, lambda: run_regions.known(cli, regions.wanted))
 
     def _wait_for_others(self, cli: FlowerCLI) -> dict[str, Any]:

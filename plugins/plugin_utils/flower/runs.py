@@ -302,12 +302,14 @@ def describe_end(run: Run) -> str:
 
 
 def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str) -> str:
-    """Describe a run that was not finished in time, with the remedy."""
-    words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {run.status or 'nothing'}"
-    if run.status == "pending":
-        words += " (no ServerApp process has started it: see the pod of serverapp)"
+    """Describe a run that was not finished in time, with the remedy. While it cannot be read, it may have ended."""
+    seen = run.status or "nothing"
+    if seen == "pending":
+        seen += " (no ServerApp process has started it: see the pod of serverapp)"
     if trouble:
-        words += f"; the last read failed: {trouble}"
+        words = f"it is not known whether run {run.run_id} is over, after {seconds:g} s (wait_timeout); last seen: {seen}; the last read failed: "
+        return f"{words}{trouble.rstrip('.')}. It may still be running. {way_out(cli, run.run_id)}"
+    words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {seen}"
     return f"{words}. It is still running. {way_out(cli, run.run_id)}"
 
 

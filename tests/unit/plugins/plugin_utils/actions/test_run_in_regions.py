@@ -13,6 +13,8 @@ from typing import Any
 import jinja2
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.action import run
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -26,6 +28,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unauthorized
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 ROOT = Path(__file__).parents[5]
 EU = run_regions.Regions(("eu",), {"1": "site-a", "3": "site-b"}, {"site-a": "eu", "site-b": "us"})
@@ -118,6 +121,41 @@ def test_a_run_that_is_not_over_in_time_is_not_watched(online: list[list[str]], 
     words = act(run_id="5", regions=["eu"])["msg"]
     assert "It is still running" in words and "nothing keeps it in its regions" in words and "flower_run_regions" in words
     assert "regions" not in act(run_id="5")["msg"]
+
+
+def test_a_run_that_cannot_be_read_may_be_over(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (runs.Run("5", "running", "", 1.0, "me/app"), "hub: no route to host.", []))
+    words = act(run_id="5", wait_timeout=60)["msg"]
+    assert words.startswith("hub: it is not known whether run 5 is over, after 60 s (wait_timeout); last seen: running; the last read failed: hub: no route")
+    assert "no route to host. It may still be running. Wait for it with run_id" in words and "is still running" not in words.replace("may still", "")
+
+
+def test_a_run_is_not_followed_in_regions_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_regions, "known", lambda cli, wanted: run_regions.Regions(wanted, EU.homes, EU.places))
+    with pytest.raises(FlowerError) as refused:
+        act(run_id="5", regions=["EU"])
+    assert refused.value.message == (
+        "run 5 is not followed, and so not kept in its regions: no site is in the region EU (flower_run_regions). Regions: eu, us"
+    )
+
+
+def test_no_site_is_denied_for_a_run_that_cannot_be() -> None:
+    play = yaml.safe_load((ROOT / "playbooks/run.yml").read_text("utf-8"))[0]
+    (assertion,) = (task["ansible.builtin.assert"] for task in play["tasks"][0]["block"] if "ansible.builtin.assert" in task)
+    hub = {"sites": {"site-a": {"region": "eu"}, "site-b": {"region": "us"}, "site-c": {"region": ""}}, "runs": []}
+    variables = trusted({**play["vars"], "ansible_check_mode": False})
+
+    def refused(**given: Any) -> str:
+        templar = Templar(loader=DataLoader(), variables={**variables, "__run_hub": hub, "flower_run_regions_only": True, **given})
+        is_right = templar.template(trusted("{{ " + assertion["that"] + " }}"))
+        return "" if is_right else str(templar.template(trusted(assertion["fail_msg"])))
+
+    assert refused(flower_run_regions="eu, us") == ""
+    assert refused(flower_run_regions="eu, EU") == "no site is in the region EU (flower_run_regions). Regions: eu, us. Nothing was changed."
+    assert "leave flower_run_wait true" in refused(flower_run_regions="eu", flower_run_wait="false")
+    assert "needs flower_run_regions" in refused(flower_run_regions="")
+    hub["runs"] = [{"run-id": "7", "status": "running"}]
+    assert "active runs use: 7" in refused(flower_run_regions="eu")
 
 
 def test_a_run_that_cannot_be_read_any_more_may_go_on(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
