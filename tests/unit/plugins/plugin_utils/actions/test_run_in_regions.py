@@ -158,6 +158,21 @@ def test_no_site_is_denied_for_a_run_that_cannot_be() -> None:
     assert "active runs use: 7" in refused(flower_run_regions="eu")
 
 
+def test_sites_are_admitted_also_if_the_hub_does_not_answer_at_once() -> None:
+    play = yaml.safe_load((ROOT / "playbooks/run.yml").read_text("utf-8"))[0]
+    admit, *_others, last = play["tasks"][0]["always"]
+    (task,) = admit["block"]
+    assert task["federated.flower.site_access"]["state"] == "admitted" and task["until"] == f"{task['register']} is success"
+    assert task["retries"] * task["delay"] >= 120, "an API server may restart"
+    variables = {"__run_hub": {"sites": {"site-b": {"region": "us"}}}, "flower_run_regions": "eu", "__run_kept_denied": "hub: connection refused."}
+    templar = Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **variables})
+    assert last["when"] == "__run_kept_denied is defined" and list(admit["rescue"][0]["ansible.builtin.set_fact"]) == ["__run_kept_denied"]
+    assert templar.template(trusted(last["ansible.builtin.fail"]["msg"])) == (
+        "hub: connection refused. site-b may still be denied. Admit them when no run is active: federated.flower.site_access -e "
+        """'{"flower_site": ["site-b"], "flower_access": "admitted"}'"""
+    )
+
+
 def test_a_run_that_cannot_be_read_any_more_may_go_on(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     ends(monkeypatch, Unauthorized("hub: the token has expired."))
     words = act(run_id="5", regions=["eu"])["msg"]
