@@ -22,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     outputs_reader,
     run_config,
     run_regions,
+    run_sites,
     runs,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
@@ -186,6 +187,7 @@ class ActionModule(ClusterAction):
             "log": log[-kept:] if kept else [],
             "output": output[-kept:] if kept else [],
         }
+        failures = self._failures(cli, log)
         strayed = self._strayed(cli, run_id) if run.finished else ""
         if waits and self._border and self._border.unseen:
             unseen = f"for {self._border.unseen:.0f} s of run {run_id} it was not known which SuperNodes were online"
@@ -197,6 +199,8 @@ class ActionModule(ClusterAction):
             self._bring_home(cli, run_id, result)
             trouble = result["outputs"].get("error", "")
             told = f"run {run_id} of {run.app} completed in {run.elapsed:.1f} s"
+            if failures:
+                result["warnings"] = [*result.get("warnings", []), f"run {run_id}: {failures}"]
             if trouble:
                 lost = FlowerError(f"{told}, but its outputs were not fetched: {trouble}")
                 return result | {"failed": True, "msg": self.named(lost)}
@@ -207,9 +211,17 @@ class ActionModule(ClusterAction):
             words = runs.describe_end(run) + outputs_home.full_words(cli)
         else:
             words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble) + self._unwatched()
+        if failures:
+            words += f"\n{failures}"
         if output:
             words += "\nThe end of its log:\n" + "\n".join(f"  {line}" for line in output[-_SHOWN:])
         return result | {"failed": True, "msg": self.named(FlowerError(words))}
+
+    @staticmethod
+    def _failures(cli: FlowerCLI, log: list[str]) -> str:
+        """What SuperNodes could not do, in words. Strategies go on without them, so a run completes although a site had no part in it."""
+        count, reasons = runs.failed_replies(log)
+        return runs.describe_failed_replies(count, reasons, run_sites.homes(cli) if reasons else {}) if count else ""
 
     def _wait(self, cli: FlowerCLI, run_id: str, *, submitted: bool) -> tuple[runs.Run, str, list[str]]:
         """Follow a run; its last state, why it could not be read (or an empty text), and the end of its log."""

@@ -32,6 +32,10 @@ _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # What Flower itself logs for a successful run.
 _CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to \S+$")
+_NAMED, _LONGEST_REASON = 5, 200  # SuperNodes in a message, and characters of what each says
+# Of Flower's own lines, those that say that a SuperNode answered with an error: its strategies go on without it (flwr 1.41, C(FedAvg)).
+_FAILURES = re.compile(r"\baggregate_\w+: [Rr]eceived \d+ results and (0*[1-9]\d*) failures$")
+_FAILED_REPLY = re.compile(r"> Received error in reply from node (\d+): (.*)$")
 LOG_LINES = 5000  # fetched at most, so that a long run's log does not fill the controller's memory
 
 
@@ -92,8 +96,30 @@ def clean_log(text: str) -> list[str]:
 
 
 def highlights(lines: list[str]) -> list[str]:
-    """The lines of the app and of Flower's warnings and errors, without Flower's own log of the run."""
-    return [line for line in lines if not _CHATTER.match(line)]
+    """The lines of the app, of Flower's warnings and errors, and of errors of SuperNodes, without Flower's own log of the run."""
+    return [line for line in lines if not _CHATTER.match(line) or _FAILURES.search(line) or _FAILED_REPLY.search(line)]
+
+
+def failed_replies(lines: Sequence[str]) -> tuple[int, dict[str, str]]:
+    """How many answers of SuperNodes were errors, and node id -> the last reason, as far as the app's strategy logs it."""
+    told = sum(int(found[1]) for line in lines if (found := _FAILURES.search(line)))
+    replies = [(found[1], found[2]) for line in lines if (found := _FAILED_REPLY.search(line))]
+    return max(told, len(replies)), dict(replies)
+
+
+def describe_failed_replies(count: int, reasons: Mapping[str, str], homes: Mapping[str, str]) -> str:
+    """Describe answers that were errors.
+
+    Args:
+        count: how many.
+        reasons: node id -> reason.
+        homes: node id -> site, as far as that is known.
+    """
+    places = {node: f"{homes[node]} (node {node})" if node in homes else f"node {node}" for node in reasons}
+    named = [f"{places[node]}: {why[:_LONGEST_REASON]}" for node, why in reasons.items()]
+    more = f"; and {len(named) - _NAMED} more SuperNodes" if len(named) > _NAMED else ""
+    told = f" The last error of each: {'; '.join(named[:_NAMED])}{more}" if named else ""
+    return f"answers of SuperNodes in its log that are errors: {count}. Flower's strategies go on without these SuperNodes.{told}"
 
 
 def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> dict[str, Any]:

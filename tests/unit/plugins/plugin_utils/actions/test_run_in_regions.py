@@ -24,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     needed_packages,
     outputs_home,
     run_regions,
+    run_sites,
     runs,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
@@ -121,6 +122,25 @@ def test_a_run_that_is_not_over_in_time_is_not_watched(online: list[list[str]], 
     words = act(run_id="5", regions=["eu"])["msg"]
     assert "It is still running" in words and "nothing keeps it in its regions" in words and "flower_run_regions" in words
     assert "regions" not in act(run_id="5")["msg"]
+
+
+def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = "INFO :          \t> Received error in reply from node 3: <class 'ValueError'>:<'3 columns'>"
+    log = ["INFO :      aggregate_train: Received 1 results and 1 failures", failed, *[f"line {number}" for number in range(60)]]
+    end = runs.Run("5", runs.COMPLETED, "", 1.0, "me/app")
+    monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (end, "", log))
+    monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
+    monkeypatch.setattr(run_sites, "homes", lambda cli: EU.homes)
+    found = act(run_id="5")
+    assert succeeded(found) and found["warnings"] == [
+        "run 5: answers of SuperNodes in its log that are errors: 1. Flower's strategies go on without these SuperNodes. "
+        "The last error of each: site-b (node 3): <class 'ValueError'>:<'3 columns'>"
+    ]
+    end = runs.Run("5", "finished:failed", "", 1.0, "me/app")
+    monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
+    assert "site-b (node 3): <class 'ValueError'>" in act(run_id="5")["msg"]
+    log[:2] = []
+    assert "answers of SuperNodes" not in act(run_id="5")["msg"]
 
 
 def test_a_run_that_cannot_be_read_may_be_over(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
