@@ -210,7 +210,7 @@ class ActionModule(ClusterAction):
         if run.finished:
             words = runs.describe_end(run) + outputs_home.full_words(cli)
         else:
-            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble) + self._unwatched()
+            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble, runs.waiting(log)) + self._unwatched()
         if failures:
             words += f"\n{failures}"
         if output:

@@ -151,7 +151,7 @@ attributes:
 notes:
   - The run config is stored in the SuperLink's database and shown in results. Do not put secrets into it.
   - Lines are shown without colours and control characters. Of more than 1000 lines at once the last 1000 are shown, and a line states how
-    many are left out.
+    many are left out. That an app waits for SuperNodes, which Flower logs each second, is shown once.
   - Flower's strategies go on without a SuperNode whose app raises an error or that does not answer, so a run can complete although a site had no
     part in it. If the log of a run has such answers, a warning has their number, the sites and the last reason of each.
   - If it is not known how much room is left on the volume for outputs, the run is submitted with a warning.

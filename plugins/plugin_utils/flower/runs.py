@@ -36,6 +36,8 @@ _NAMED, _LONGEST_REASON = 5, 200  # SuperNodes in a message, and characters of w
 # Of Flower's own lines, those that say that a SuperNode answered with an error: its strategies go on without it (flwr 1.41, C(FedAvg)).
 _FAILURES = re.compile(r"\baggregate_\w+: [Rr]eceived \d+ results and (0*[1-9]\d*) failures$")
 _FAILED_REPLY = re.compile(r"> Received error in reply from node (\d+): (.*)$")
+# Flower's strategies log it every second (flwr 1.41, C(sample_nodes)).
+_WAITS = re.compile(r"^INFO\s*:\s*Waiting for nodes to connect: (\d+) connected \(minimum required: (\d+)\)\.$")
 LOG_LINES = 5000  # fetched at most, so that a long run's log does not fill the controller's memory
 
 
@@ -98,6 +100,17 @@ def clean_log(text: str) -> list[str]:
 def highlights(lines: list[str]) -> list[str]:
     """The lines of the app, of Flower's warnings and errors, and of errors of SuperNodes, without Flower's own log of the run."""
     return [line for line in lines if not _CHATTER.match(line) or _FAILURES.search(line) or _FAILED_REPLY.search(line)]
+
+
+def without_repeats(lines: Sequence[str], before: str = "") -> list[str]:
+    """Lines without those that repeat that the app waits for SuperNodes. C(before): the line before them."""
+    return [line for last, line in zip([before, *lines], lines) if line != last or not _WAITS.match(line)]
+
+
+def waiting(lines: Sequence[str]) -> str:
+    """What the app waits for, by the end of its log; empty if it does not wait for SuperNodes."""
+    found = _WAITS.match(lines[-1]) if lines else None
+    return f"its app waits for {found[2]} SuperNodes, and {found[1]} can be reached" if found else ""
 
 
 def failed_replies(lines: Sequence[str]) -> tuple[int, dict[str, str]]:
@@ -229,7 +242,7 @@ def read_logs(cli: FlowerCLI, begun: Sequence[Run]) -> list[list[str]]:
         lines = clean_log(answer.text)
         while lines and HEADER.search(lines[0]):  # messages of the command line
             lines.pop(0)
-        found.append(trim(lines))
+        found.append(without_repeats(trim(lines)))
     return found
 
 
@@ -327,11 +340,13 @@ def describe_end(run: Run) -> str:
     return f"run {run.run_id} of {run.app} {run.status.partition(':')[2]} after {run.elapsed:.1f} s{details}"
 
 
-def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str) -> str:
+def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str, waits: str = "") -> str:
     """Describe a run that was not finished in time, with the remedy. While it cannot be read, it may have ended."""
     seen = run.status or "nothing"
     if seen == "pending":
         seen += " (no ServerApp process has started it: see the pod of serverapp)"
+    elif waits:
+        seen += f" ({waits})"
     if trouble:
         words = f"it is not known whether run {run.run_id} is over, after {seconds:g} s (wait_timeout); last seen: {seen}; the last read failed: "
         return f"{words}{trouble.rstrip('.')}. It may still be running. {way_out(cli, run.run_id)}"

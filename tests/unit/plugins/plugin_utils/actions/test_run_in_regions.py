@@ -150,6 +150,13 @@ def test_a_run_that_cannot_be_read_may_be_over(online: list[list[str]], monkeypa
     assert "no route to host. It may still be running. Wait for it with run_id" in words and "is still running" not in words.replace("may still", "")
 
 
+def test_a_run_that_waits_for_supernodes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = ["INFO :      Waiting for nodes to connect: 2 connected (minimum required: 5)."]
+    monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (runs.Run("5", "running", "", 1.0, "me/app"), "", log))
+    words = act(run_id="5", wait_timeout=60)["msg"]
+    assert "last seen: running (its app waits for 5 SuperNodes, and 2 can be reached). It is still running" in words
+
+
 def test_a_run_is_not_followed_in_regions_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_regions, "known", lambda cli, wanted: run_regions.Regions(wanted, EU.homes, EU.places))
     with pytest.raises(FlowerError) as refused:
