@@ -166,7 +166,8 @@ class ActionModule(ClusterAction):
             if waits:
                 run, trouble, log = self._wait(cli, run_id, submitted=result["changed"])
             elif result["changed"]:
-                return result | {"status": "pending", "msg": f"run {run_id} was submitted"}
+                later = "; its outputs are fetched when it is waited for with run_id (flower_run_id)" if self.params["outputs_directory"] else ""
+                return result | {"status": "pending", "msg": f"run {run_id} was submitted{later}"}
             else:
                 run = runs.look(cli, run_id)
                 log = self._log(cli, run, result)

@@ -97,6 +97,8 @@ def load(path: str | os.PathLike[str]) -> App:
     elif where.is_file() and where.suffix == ".fab":
         files, warnings = read_bundle(where), []
     else:
+        if "://" in str(path) or str(path).startswith("@"):
+            raise FlowerError(f"the app {path} is not on the control node: clone or download it, and name the folder or the .fab file")
         what = "is neither a folder nor a .fab file" if where.exists() else "does not exist"
         raise FlowerError(f"the app {where.absolute()} {what}")
     project = read_project(where, files)
