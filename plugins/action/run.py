@@ -188,7 +188,7 @@ class ActionModule(ClusterAction):
             "log": log[-kept:] if kept else [],
             "output": output[-kept:] if kept else [],
         }
-        failures = self._failures(cli, log)
+        failures = result["node_errors"] = self._failures(cli, log)
         strayed = self._strayed(cli, run_id) if run.finished else ""
         if waits and self._border and self._border.unseen:
             unseen = f"for {self._border.unseen:.0f} s of run {run_id} it was not known which SuperNodes were online"

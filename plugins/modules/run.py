@@ -279,6 +279,11 @@ metrics:
     server:
       description: Metrics of the evaluation in the ServerApp.
       type: dict
+node_errors:
+  description: What SuperNodes answered with errors, as far as the end of the log has it, in words with the sites. Empty if nothing.
+  returned: when the run was read
+  type: str
+  sample: ""
 elapsed:
   description: Duration of the run in seconds, without the time it was pending.
   returned: when the run was read

@@ -132,7 +132,7 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
     monkeypatch.setattr(run_sites, "homes", lambda cli: EU.homes)
     found = act(run_id="5")
-    assert succeeded(found) and found["warnings"] == [
+    assert succeeded(found) and found["node_errors"] in found["warnings"][0] and found["warnings"] == [
         "run 5: answers of SuperNodes in its log that are errors: 1. Flower's strategies go on without these SuperNodes. "
         "The last error of each: site-b (node 3): <class 'ValueError'>:<'3 columns'>"
     ]
@@ -141,6 +141,18 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
     assert "site-b (node 3): <class 'ValueError'>" in act(run_id="5")["msg"]
     log[:2] = []
     assert "answers of SuperNodes" not in act(run_id="5")["msg"]
+
+
+def test_an_upgrade_is_not_accepted_by_a_run_without_a_site() -> None:
+    tasks = yaml.safe_load((ROOT / "playbooks/tasks/upgrade_sites.yml").read_text("utf-8"))
+    (gate,) = (task["federated.flower.upgrade"]["run"] for task in tasks if task.get("federated.flower.upgrade", {}).get("step") == "gate")
+    for run_found, made in (
+        ({"skipped": True}, {}),
+        ({"status": runs.COMPLETED, "msg": "fine", "node_errors": ""}, {"status": runs.COMPLETED, "msg": "fine"}),
+        ({"status": runs.COMPLETED, "msg": "fine", "node_errors": "errors: 1"}, {"status": "", "msg": "errors: 1"}),
+        ({"failed": True, "msg": "refused"}, {"status": "", "msg": "refused"}),
+    ):
+        assert Templar(loader=DataLoader(), variables={"__upgrade_run": run_found}).template(trusted(gate)) == made
 
 
 def test_a_run_that_cannot_be_read_may_be_over(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
