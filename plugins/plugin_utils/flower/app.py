@@ -11,6 +11,7 @@ refuse, or omit silently, is reported before anything is submitted.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io
 import os
@@ -101,6 +102,8 @@ def load(path: str | os.PathLike[str]) -> App:
             raise FlowerError(f"the app {path} is not on the control node: clone or download it, and name the folder or the .fab file")
         what = "is neither a folder nor a .fab file" if where.exists() else "does not exist"
         raise FlowerError(f"the app {where.absolute()} {what}")
+    # Editors of Windows begin files with it, and neither Flower's nor Python's reader of TOML takes it.
+    files = {name: content.removeprefix(codecs.BOM_UTF8) if name == PROJECT else content for name, content in files.items()}
     project = read_project(where, files)
     try:
         files = {**files, PROJECT: app_rules.without_connections(files[PROJECT])}

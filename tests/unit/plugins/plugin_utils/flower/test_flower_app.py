@@ -138,6 +138,12 @@ def test_no_project_and_no_folder(tmp_path: Path) -> None:
         apps.load(tmp_path / "app.zip")
 
 
+def test_a_project_from_windows(folder: Path) -> None:
+    (folder / "pyproject.toml").write_bytes(b"\xef\xbb\xbf" + PROJECT.replace("\n", "\r\n").encode())
+    app = apps.load(folder)
+    assert app.name == "me/demo" and app.files["pyproject.toml"].startswith(b"\r\n[project]")
+
+
 def test_too_big(folder: Path) -> None:
     (folder / "demo" / "weights.json").write_bytes(os.urandom(apps.FAB_LIMIT + 1))
     with pytest.raises(FlowerError, match=r"too big.*Largest files: demo/weights\.json 10\.0 MiB"):
