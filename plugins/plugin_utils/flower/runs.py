@@ -35,6 +35,7 @@ _CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to
 _NAMED, _LONGEST_REASON = 5, 200  # SuperNodes in a message, and characters of what each says
 # Of Flower's own lines, those that say that a SuperNode answered with an error: its strategies go on without it (flwr 1.41, C(FedAvg)).
 _FAILURES = re.compile(r"\baggregate_\w+: [Rr]eceived \d+ results and (0*[1-9]\d*) failures$")
+_SUPERLINK = "1"  # node that answers for a SuperNode that is lost: flwr.common.constant.SUPERLINK_NODE_ID
 _FAILED_REPLY = re.compile(r"> Received error in reply from node (\d+): (.*)$")
 # Flower's strategies log it every second (flwr 1.41, C(sample_nodes)).
 _WAITS = re.compile(r"^INFO\s*:\s*Waiting for nodes to connect: (\d+) connected \(minimum required: (\d+)\)\.$")
@@ -128,7 +129,7 @@ def describe_failed_replies(count: int, reasons: Mapping[str, str], homes: Mappi
         reasons: node id -> reason.
         homes: node id -> site, as far as that is known.
     """
-    places = {node: f"{homes[node]} (node {node})" if node in homes else f"node {node}" for node in reasons}
+    places = {node: f"{homes[node]} (node {node})" if node in homes else f"node {node}" for node in reasons} | {_SUPERLINK: "the SuperLink for a lost one"}
     named = [f"{places[node]}: {why[:_LONGEST_REASON]}" for node, why in reasons.items()]
     more = f"; and {len(named) - _NAMED} more SuperNodes" if len(named) > _NAMED else ""
     told = f" The last error of each: {'; '.join(named[:_NAMED])}{more}" if named else ""

@@ -148,6 +148,8 @@ def test_errors_of_supernodes_are_told() -> None:
     assert "errors: 12. " in words and "site-b (node 17): <class 'ValueError'>" in words and "; node 18: <class" in words
     many = {str(node): "x" * 1000 for node in range(9)}
     assert runs.describe_failed_replies(9, many, {}).endswith("; and 4 more SuperNodes") and len(runs.describe_failed_replies(9, many, {})) < 1500
+    lost = "INFO :          \t> Received error in reply from node 1: Error: Node Unavailable — The destination node failed to report a heartbeat"
+    assert "The last error of each: the SuperLink for a lost one: Error: Node Unavailable" in runs.describe_failed_replies(*runs.failed_replies([lost]), {})
     assert runs.failed_replies(FAILED[2:]) == (0, {})
     assert runs.failed_replies(FAILED[1:2])[0] == 1
 
