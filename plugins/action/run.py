@@ -22,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     outputs_reader,
     run_config,
     run_regions,
+    run_sites,
     runs,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
@@ -78,7 +79,7 @@ class ActionModule(ClusterAction):
                 raise FlowerError(f"run_id is a number, not '{params['run_id']}'")
             with self.connect() as hub:
                 cli = FlowerCLI(hub, params["namespace"])
-                self._draw_border(cli)
+                self._draw_border(cli, f"run {params['run_id']} is not followed, and so not kept in its regions")
                 return self._follow(cli, params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
@@ -95,7 +96,7 @@ class ActionModule(ClusterAction):
             return result | {"msg": "; ".join(words)}
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
-            self._draw_border(cli)
+            self._draw_border(cli, "nothing was submitted")
             # Those that are denied have to be offline before others are asked for datasets and packages.
             self._wait_for_others(cli)
             result |= before_run.require(
@@ -119,10 +120,17 @@ class ActionModule(ClusterAction):
                 self._keep_origin(cli, run_id, given.origin, result)
             return self._follow(cli, run_id, result)
 
-    def _draw_border(self, cli: FlowerCLI) -> None:
-        """Read where the SuperNodes are, if the run stays in some regions."""
+    def _draw_border(self, cli: FlowerCLI, otherwise: str) -> None:
+        """Read where the SuperNodes are, if the run stays in some regions.
+
+        Raises:
+            FlowerError: it cannot be known, or there are no such regions; it begins with C(otherwise).
+        """
         if self.params["regions"]:
-            regions = run_regions.read(cli, self.params["regions"])
+            try:
+                regions = run_regions.read(cli, self.params["regions"])
+            except ClusterError as error:
+                raise FlowerError(f"{otherwise}: {error.message}") from error
             self._border = run_regions.Border(regions, lambda: run_regions.known(cli, regions.wanted))
 
     def _wait_for_others(self, cli: FlowerCLI) -> dict[str, Any]:
@@ -158,7 +166,8 @@ class ActionModule(ClusterAction):
             if waits:
                 run, trouble, log = self._wait(cli, run_id, submitted=result["changed"])
             elif result["changed"]:
-                return result | {"status": "pending", "msg": f"run {run_id} was submitted"}
+                later = "; its outputs are fetched when it is waited for with run_id (flower_run_id)" if self.params["outputs_directory"] else ""
+                return result | {"status": "pending", "msg": f"run {run_id} was submitted{later}"}
             else:
                 run = runs.look(cli, run_id)
                 log = self._log(cli, run, result)
@@ -179,6 +188,7 @@ class ActionModule(ClusterAction):
             "log": log[-kept:] if kept else [],
             "output": output[-kept:] if kept else [],
         }
+        failures = result["node_errors"] = self._failures(cli, log)
         strayed = self._strayed(cli, run_id) if run.finished else ""
         if waits and self._border and self._border.unseen:
             unseen = f"for {self._border.unseen:.0f} s of run {run_id} it was not known which SuperNodes were online"
@@ -190,6 +200,8 @@ class ActionModule(ClusterAction):
             self._bring_home(cli, run_id, result)
             trouble = result["outputs"].get("error", "")
             told = f"run {run_id} of {run.app} completed in {run.elapsed:.1f} s"
+            if failures:
+                result["warnings"] = [*result.get("warnings", []), f"run {run_id}: {failures}"]
             if trouble:
                 lost = FlowerError(f"{told}, but its outputs were not fetched: {trouble}")
                 return result | {"failed": True, "msg": self.named(lost)}
@@ -199,10 +211,18 @@ class ActionModule(ClusterAction):
         if run.finished:
             words = runs.describe_end(run) + outputs_home.full_words(cli)
         else:
-            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble) + self._unwatched()
+            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble, runs.waiting(log)) + self._unwatched()
+        if failures:
+            words += f"\n{failures}"
         if output:
             words += "\nThe end of its log:\n" + "\n".join(f"  {line}" for line in output[-_SHOWN:])
         return result | {"failed": True, "msg": self.named(FlowerError(words))}
+
+    @staticmethod
+    def _failures(cli: FlowerCLI, log: list[str]) -> str:
+        """What SuperNodes could not do, in words. Strategies go on without them, so a run completes although a site had no part in it."""
+        count, reasons = runs.failed_replies(log)
+        return runs.describe_failed_replies(count, reasons, run_sites.homes(cli) if reasons else {}) if count else ""
 
     def _wait(self, cli: FlowerCLI, run_id: str, *, submitted: bool) -> tuple[runs.Run, str, list[str]]:
         """Follow a run; its last state, why it could not be read (or an empty text), and the end of its log."""

@@ -151,7 +151,9 @@ attributes:
 notes:
   - The run config is stored in the SuperLink's database and shown in results. Do not put secrets into it.
   - Lines are shown without colours and control characters. Of more than 1000 lines at once the last 1000 are shown, and a line states how
-    many are left out.
+    many are left out. That an app waits for SuperNodes, which Flower logs each second, is shown once.
+  - Flower's strategies go on without a SuperNode whose app raises an error or that does not answer, so a run can complete although a site had no
+    part in it. If the log of a run has such answers, a warning has their number, the sites and the last reason of each.
   - If it is not known how much room is left on the volume for outputs, the run is submitted with a warning.
 seealso:
   - module: federated.flower.run_outputs_fetch
@@ -277,13 +279,20 @@ metrics:
     server:
       description: Metrics of the evaluation in the ServerApp.
       type: dict
+node_errors:
+  description: What SuperNodes answered with errors, as far as the end of the log has it, in words with the sites. Empty if nothing.
+  returned: when the run was read
+  type: str
+  sample: ""
 elapsed:
   description: Duration of the run in seconds, without the time it was pending.
   returned: when the run was read
   type: float
   sample: 38.2
 output:
-  description: The last lines of the log without Flower's own messages. It contains the output of the app, warnings and errors.
+  description:
+    - The last lines of the log without Flower's own messages. It contains the output of the app, warnings, errors, and what SuperNodes answered
+      with errors.
   returned: when the run was read
   type: list
   elements: str

@@ -105,6 +105,17 @@ def test_the_newest_checkpoint_is_taken(tmp_path: Path) -> None:
     assert checkpoints.start(tmp_path, "", "") is None
 
 
+def test_checkpoints_of_two_runs_are_not_mixed(tmp_path: Path) -> None:
+    from tabular import checkpoints
+
+    for run, number in ((7, 5), (8, 5)):
+        checkpoints.save_round(tmp_path / f"inputs/abc/{run}/checkpoints", checkpoints.Checkpoint(model(run), number))
+    with pytest.raises(ValueError, match=r"several folders \(7/checkpoints, 8/checkpoints\); choose one"):
+        checkpoints.start(tmp_path, "", "inputs/abc")
+    one = checkpoints.start(tmp_path, "", "inputs/abc/8")
+    assert one and one.arrays[0][0][0] == 8
+
+
 @pytest.mark.parametrize(
     "resume_run, inputs, fault",
     [

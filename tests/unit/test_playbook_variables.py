@@ -66,6 +66,14 @@ def test_lists_may_have_blanks_after_commas(name: str, variable: str, value: Any
     assert option("run.yml", "federated.flower.run", name, **{variable: value}) == made
 
 
+def test_the_id_of_a_run_replaces_the_app_of_an_inventory() -> None:
+    given = {"flower_app": "apps/ct", "flower_run_config": {"rounds": 5}}
+    for run_id, app, config in (("7", "<omit>", "<omit>"), ("", "apps/ct", {"rounds": 5})):
+        variables = {**given, "flower_run_id": run_id}
+        assert option("run.yml", "federated.flower.run", "app", **variables) == app
+        assert option("run.yml", "federated.flower.run", "run_config", **variables) == config
+
+
 @pytest.mark.parametrize("value", ["", None])
 def test_an_empty_variable_is_none(value: Any) -> None:
     assert option("run.yml", "federated.flower.run", "outputs_directory", flower_outputs_directory=value) == "<omit>"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 MODEL = "model.npz"
-ROUND = re.compile(r"round-(\d+)\.npz")
+ROUND = re.compile(r"round-\d+\.npz")
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,15 @@ def newest(folder: Path) -> Path:
 
     Raises:
         FileNotFoundError: it has none.
+        ValueError: it has those of several runs, which are different models.
     """
-    rounds = {int(match[1]): path for path in folder.rglob("*.npz") if (match := ROUND.fullmatch(path.name))}
-    if not rounds:
+    found = [path for path in folder.rglob("*.npz") if ROUND.fullmatch(path.name)]
+    if not found:
         raise FileNotFoundError(f"{folder} has no checkpoint (round-*.npz)")
-    return rounds[max(rounds)]
+    folders = sorted({str(path.parent.relative_to(folder)) for path in found})
+    if len(folders) > 1:
+        raise ValueError(f"{folder} has checkpoints in several folders ({', '.join(folders)}); choose one of them")
+    return max(found, key=lambda path: int(path.stem.removeprefix("round-")))
 
 
 def start(outputs: Path | None, resume_run: str, inputs: str) -> Checkpoint | None:

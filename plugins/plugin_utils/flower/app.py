@@ -11,6 +11,7 @@ refuse, or omit silently, is reported before anything is submitted.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io
 import os
@@ -97,9 +98,17 @@ def load(path: str | os.PathLike[str]) -> App:
     elif where.is_file() and where.suffix == ".fab":
         files, warnings = read_bundle(where), []
     else:
+        if "://" in str(path) or str(path).startswith("@"):
+            raise FlowerError(f"the app {path} is not on the control node: clone or download it, and name the folder or the .fab file")
         what = "is neither a folder nor a .fab file" if where.exists() else "does not exist"
         raise FlowerError(f"the app {where.absolute()} {what}")
+    # Editors of Windows begin files with it, and neither Flower's nor Python's reader of TOML takes it.
+    files = {name: content.removeprefix(codecs.BOM_UTF8) if name == PROJECT else content for name, content in files.items()}
     project = read_project(where, files)
+    try:
+        files = {**files, PROJECT: app_rules.without_connections(files[PROJECT])}
+    except ValueError as error:
+        raise FlowerError(f"the app {where.absolute()}: {PROJECT}: {error}") from error
     _check_size(where, files, project)
     app = project["tool"]["flwr"]["app"]
     return App(
@@ -134,11 +143,12 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
                         "links out of apps: replace the link with a copy, or remove it."
                     )
                 links.append(relative)
-            elif name in names and wanted(relative) and stat.S_ISREG(path.stat().st_mode):
+            elif name in names and wanted(relative) and stat.S_ISREG((seen := path.stat()).st_mode):
+                size += seen.st_size
+                if size > SEND_LIMIT:  # before it is read: the file may be larger than the memory
+                    sizes = {**_sizes(files), relative: seen.st_size}
+                    raise FlowerError(_too_big(root, sizes, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE))
                 files[relative] = _read(path)
-                size += len(files[relative])
-                if size > SEND_LIMIT:
-                    raise FlowerError(_too_big(root, files, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE))
     found = [f"Flower leaves links out of apps: {', '.join(links)} in {root}"] if links else []
     return _names_of_skipped(root, files) | files, found
 
@@ -269,13 +279,17 @@ def _check_size(where: Path, files: Mapping[str, bytes], project: Mapping[str, A
         return
     packed = sum(len(zlib.compress(content)) for content in files.values())
     if packed > FAB_LIMIT:
-        raise FlowerError(_too_big(where.absolute(), files, f"{packed / 2**20:.1f} MiB packed, Flower takes 10 MiB"))
+        raise FlowerError(_too_big(where.absolute(), _sizes(files), f"{packed / 2**20:.1f} MiB packed, Flower takes 10 MiB"))
 
 
-def _too_big(where: Path, files: Mapping[str, bytes], why: str, rules: str = "fab-exclude in [tool.flwr.app] or .gitignore") -> str:
-    largest = sorted(files, key=lambda name: -len(files[name]))[:3]
-    sizes = ", ".join(f"{name} {len(files[name]) / 2**20:.1f} MiB" for name in largest)
+def _sizes(files: Mapping[str, bytes]) -> dict[str, int]:
+    return {name: len(content) for name, content in files.items()}
+
+
+def _too_big(where: Path, sizes: Mapping[str, int], why: str, rules: str = "fab-exclude in [tool.flwr.app] or .gitignore") -> str:
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
+    listed = ", ".join(f"{name} {sizes[name] / 2**20:.1f} MiB" for name in largest)
     return (
-        f"the app {where} is too big: {why}. Largest files: {sizes}. An app is code: bring data to the sites, or leave files "
+        f"the app {where} is too big: {why}. Largest files: {listed}. An app is code: bring data to the sites, or leave files "
         f"out with {rules}."
     )

@@ -4,11 +4,13 @@
 
 """An app's own rules about its files: C(.gitignore), and C(fab-include) and C(fab-exclude) in its C(pyproject.toml) (flwr 1.41, C(flwr.cli.build)).
 
-Flower applies C(.gitignore) first, and refuses patterns of the others that match no file.
+Flower applies C(.gitignore) first, and refuses patterns of the others that match no file. What else of a C(pyproject.toml) it would refuse is
+left out here, too.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -20,6 +22,8 @@ except ImportError:  # then nothing is left out here, and Flower leaves it out w
     pathspec = None  # type: ignore[assignment]
 
 KEYS = ("fab-include", "fab-exclude")
+_HEADER = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]")
+_CONNECTIONS = "tool.flwr.federations"
 
 
 class Ignored:
@@ -81,6 +85,35 @@ def without_patterns(content: bytes) -> bytes:
     for key in KEYS:
         text = _without(text, key)
     return text.encode()
+
+
+def without_connections(content: bytes) -> bytes:
+    """A C(pyproject.toml) without C([tool.flwr.federations]), where apps made for Flower before 1.26 have connections.
+
+    Flower leaves them out of what it packs, but first it moves them to its own configuration, which is read-only in the SuperLink's pod: it
+    would refuse the app.
+
+    Raises:
+        ValueError: they cannot be taken out of it.
+    """
+    text = content.decode("utf-8")
+    wanted = tomllib.loads(text)
+    if wanted["tool"]["flwr"].pop("federations", None) is None:
+        return content
+    kept, is_kept = [], True
+    for line in text.splitlines(keepends=True):
+        if header := _HEADER.match(line):
+            is_kept = not f"{header[1]}.".startswith(f"{_CONNECTIONS}.")
+        if is_kept:
+            kept.append(line)
+    rest = "".join(kept)
+    try:
+        is_whole = tomllib.loads(rest) == wanted
+    except tomllib.TOMLDecodeError:
+        is_whole = False
+    if not is_whole:
+        raise ValueError(f"remove [{_CONNECTIONS}] from it: Flower has not read connections there since 1.26")
+    return rest.encode()
 
 
 def _without(text: str, key: str) -> str:

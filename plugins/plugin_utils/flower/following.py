@@ -24,7 +24,7 @@ from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
 from ..manifests.superlink import POD
 from . import follow_program, in_pod
 from .cli import CONNECTION, CONTAINER, FlowerCLI, FlowerError, listing, read_answer
-from .runs import LOG_LINES, Run, UnknownRun, clean_log, known_run
+from .runs import LOG_LINES, Run, UnknownRun, clean_log, known_run, without_repeats
 
 # Seconds of one exec. If the connection is lost, the program in the pod may continue for that long, until it starts again.
 _SLICE = 180.0
@@ -211,5 +211,6 @@ class Following:
         self._seen = max(self._seen, first + len(lines))
         if new or left_out:
             cleaned = [line for text in new for line in clean_log(text)]
+            cleaned = without_repeats(cleaned, self.lines[-1] if self.lines else "")
             self.lines.extend(cleaned)
             self.watch.log(cleaned, left_out)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from .following import Sight
-from .runs import Run
+from .runs import Run, waiting
 
 _PATIENCE = 15  # seconds that a run may be pending before the reason is mentioned
 _EMPTY = ("", "INFO :", "DEBUG :")  # Flower logs empty lines between rounds
@@ -89,6 +89,7 @@ class Progress:
         self._sight = Sight(Run(run_id))
         self._start = self._at = self._spoken = clock()
         self._trouble = ""
+        self._waits = ""
         self._lost = 0.0  # when the run could not be read for the first time
 
     def begin(self, submitted: bool) -> None:
@@ -105,6 +106,7 @@ class Progress:
         with self._lock:
             if left_out:
                 self._show(f"({left_out} lines are left out)")
+            self._waits = waiting(lines) if lines else self._waits
             for line in lines:
                 if line.strip() not in _EMPTY:
                     self._show(line)
@@ -170,6 +172,8 @@ class Progress:
             words = (
                 f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
             )
+        elif self._waits and not self._sight.run.finished:
+            words += f", {self._waits}"
         elif self._sight.run.status == "pending" and not self._sight.others and now - self._start > _PATIENCE:
             words += ", no ServerApp process has started it yet (see the pod of serverapp)"
         self._show_note(words)

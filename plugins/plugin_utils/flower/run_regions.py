@@ -89,7 +89,7 @@ def read(cli: FlowerCLI, wanted: Sequence[str]) -> Regions:
     unknown = [region for region in found.wanted if region not in found.places.values()]
     if unknown:
         listed = ", ".join(sorted(set(filter(None, found.places.values())))) or "none: set flower_region for the sites and run federated.flower.site"
-        raise FlowerError(f"nothing was submitted: no site is in the region {', '.join(unknown)} (flower_run_regions). Regions: {listed}")
+        raise FlowerError(f"no site is in the region {', '.join(unknown)} (flower_run_regions). Regions: {listed}")
     return found
 
 

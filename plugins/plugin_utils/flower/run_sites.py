@@ -27,13 +27,21 @@ def read(cli: FlowerCLI, run: Mapping[str, Any]) -> list[str]:
         run: an entry of C(run_table) or C(outputs_table).
     """
     try:
-        homes = _homes(cli)
+        homes = _read_homes(cli)
         return during(cli.nodes(), homes, run) if homes else []
     except ClusterError:
         return []  # it adds to the record of outputs, which is made without it as well
 
 
-def _homes(cli: FlowerCLI) -> dict[str, str]:
+def homes(cli: FlowerCLI) -> dict[str, str]:
+    """Node id -> site; empty where that cannot be known."""
+    try:
+        return _read_homes(cli)
+    except ClusterError:
+        return {}  # messages name the nodes then
+
+
+def _read_homes(cli: FlowerCLI) -> dict[str, str]:
     """Node id -> site. Data scientists may read an index only."""
     ledger = Ledger(cli.cluster, cli.namespace, "", check=True)
     try:

@@ -32,6 +32,13 @@ _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # What Flower itself logs for a successful run.
 _CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to \S+$")
+_NAMED, _LONGEST_REASON = 5, 200  # SuperNodes in a message, and characters of what each says
+# Of Flower's own lines, those that say that a SuperNode answered with an error: its strategies go on without it (flwr 1.41, C(FedAvg)).
+_FAILURES = re.compile(r"\baggregate_\w+: [Rr]eceived \d+ results and (0*[1-9]\d*) failures$")
+_SUPERLINK = "1"  # node that answers for a SuperNode that is lost: flwr.common.constant.SUPERLINK_NODE_ID
+_FAILED_REPLY = re.compile(r"> Received error in reply from node (\d+): (.*)$")
+# Flower's strategies log it every second (flwr 1.41, C(sample_nodes)).
+_WAITS = re.compile(r"^INFO\s*:\s*Waiting for nodes to connect: (\d+) connected \(minimum required: (\d+)\)\.$")
 LOG_LINES = 5000  # fetched at most, so that a long run's log does not fill the controller's memory
 
 
@@ -92,8 +99,41 @@ def clean_log(text: str) -> list[str]:
 
 
 def highlights(lines: list[str]) -> list[str]:
-    """The lines of the app and of Flower's warnings and errors, without Flower's own log of the run."""
-    return [line for line in lines if not _CHATTER.match(line)]
+    """The lines of the app, of Flower's warnings and errors, and of errors of SuperNodes, without Flower's own log of the run."""
+    return [line for line in lines if not _CHATTER.match(line) or _FAILURES.search(line) or _FAILED_REPLY.search(line)]
+
+
+def without_repeats(lines: Sequence[str], before: str = "") -> list[str]:
+    """Lines without those that repeat that the app waits for SuperNodes. C(before): the line before them."""
+    return [line for last, line in zip([before, *lines], lines) if line != last or not _WAITS.match(line)]
+
+
+def waiting(lines: Sequence[str]) -> str:
+    """What the app waits for, by the end of its log; empty if it does not wait for SuperNodes."""
+    found = _WAITS.match(lines[-1]) if lines else None
+    return f"its app waits for {found[2]} SuperNodes, and {found[1]} can be reached" if found else ""
+
+
+def failed_replies(lines: Sequence[str]) -> tuple[int, dict[str, str]]:
+    """How many answers of SuperNodes were errors, and node id -> the last reason, as far as the app's strategy logs it."""
+    told = sum(int(found[1]) for line in lines if (found := _FAILURES.search(line)))
+    replies = [(found[1], found[2]) for line in lines if (found := _FAILED_REPLY.search(line))]
+    return max(told, len(replies)), dict(replies)
+
+
+def describe_failed_replies(count: int, reasons: Mapping[str, str], homes: Mapping[str, str]) -> str:
+    """Describe answers that were errors.
+
+    Args:
+        count: how many.
+        reasons: node id -> reason.
+        homes: node id -> site, as far as that is known.
+    """
+    places = {node: f"{homes[node]} (node {node})" if node in homes else f"node {node}" for node in reasons} | {_SUPERLINK: "the SuperLink for a lost one"}
+    named = [f"{places[node]}: {why[:_LONGEST_REASON]}" for node, why in reasons.items()]
+    more = f"; and {len(named) - _NAMED} more SuperNodes" if len(named) > _NAMED else ""
+    told = f" The last error of each: {'; '.join(named[:_NAMED])}{more}" if named else ""
+    return f"answers of SuperNodes in its log that are errors: {count}. Flower's strategies go on without these SuperNodes.{told}"
 
 
 def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> dict[str, Any]:
@@ -203,7 +243,7 @@ def read_logs(cli: FlowerCLI, begun: Sequence[Run]) -> list[list[str]]:
         lines = clean_log(answer.text)
         while lines and HEADER.search(lines[0]):  # messages of the command line
             lines.pop(0)
-        found.append(trim(lines))
+        found.append(without_repeats(trim(lines)))
     return found
 
 
@@ -301,13 +341,17 @@ def describe_end(run: Run) -> str:
     return f"run {run.run_id} of {run.app} {run.status.partition(':')[2]} after {run.elapsed:.1f} s{details}"
 
 
-def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str) -> str:
-    """Describe a run that was not finished in time, with the remedy."""
-    words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {run.status or 'nothing'}"
-    if run.status == "pending":
-        words += " (no ServerApp process has started it: see the pod of serverapp)"
+def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str, waits: str = "") -> str:
+    """Describe a run that was not finished in time, with the remedy. While it cannot be read, it may have ended."""
+    seen = run.status or "nothing"
+    if seen == "pending":
+        seen += " (no ServerApp process has started it: see the pod of serverapp)"
+    elif waits:
+        seen += f" ({waits})"
     if trouble:
-        words += f"; the last read failed: {trouble}"
+        words = f"it is not known whether run {run.run_id} is over, after {seconds:g} s (wait_timeout); last seen: {seen}; the last read failed: "
+        return f"{words}{trouble.rstrip('.')}. It may still be running. {way_out(cli, run.run_id)}"
+    words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {seen}"
     return f"{words}. It is still running. {way_out(cli, run.run_id)}"
 
 

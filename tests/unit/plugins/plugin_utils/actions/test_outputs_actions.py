@@ -249,6 +249,12 @@ def test_a_reader_that_cannot_be_asked_is_a_warning(cluster, app, monkeypatch):
     assert any("how much room is left for outputs is not known: no answer" in one for one in found["warnings"])
 
 
+def test_outputs_of_a_run_that_is_not_waited_for_are_fetched_later(cluster, app, tmp_path):
+    found = act(run, cluster, app=str(app), wait=False, outputs_min_free="0", outputs_directory=str(tmp_path / "home"))
+    assert found["msg"] == "run 1 was submitted; its outputs are fetched when it is waited for with run_id (flower_run_id)"
+    assert act(run, cluster, app=str(app), wait=False, outputs_min_free="0")["msg"] == "run 1 was submitted"
+
+
 def test_what_a_run_began_with_is_recorded(cluster, app):
     notes = []
     act(run, cluster, notes=notes, app=str(app), resume="2", outputs_min_free="0")

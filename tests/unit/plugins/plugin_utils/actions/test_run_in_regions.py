@@ -13,6 +13,8 @@ from typing import Any
 import jinja2
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.action import run
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -22,10 +24,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     needed_packages,
     outputs_home,
     run_regions,
+    run_sites,
     runs,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unauthorized
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 ROOT = Path(__file__).parents[5]
 EU = run_regions.Regions(("eu",), {"1": "site-a", "3": "site-b"}, {"site-a": "eu", "site-b": "us"})
@@ -118,6 +122,94 @@ def test_a_run_that_is_not_over_in_time_is_not_watched(online: list[list[str]], 
     words = act(run_id="5", regions=["eu"])["msg"]
     assert "It is still running" in words and "nothing keeps it in its regions" in words and "flower_run_regions" in words
     assert "regions" not in act(run_id="5")["msg"]
+
+
+def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = "INFO :          \t> Received error in reply from node 3: <class 'ValueError'>:<'3 columns'>"
+    log = ["INFO :      aggregate_train: Received 1 results and 1 failures", failed, *[f"line {number}" for number in range(60)]]
+    end = runs.Run("5", runs.COMPLETED, "", 1.0, "me/app")
+    monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (end, "", log))
+    monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
+    monkeypatch.setattr(run_sites, "homes", lambda cli: EU.homes)
+    found = act(run_id="5")
+    assert succeeded(found) and found["node_errors"] in found["warnings"][0] and found["warnings"] == [
+        "run 5: answers of SuperNodes in its log that are errors: 1. Flower's strategies go on without these SuperNodes. "
+        "The last error of each: site-b (node 3): <class 'ValueError'>:<'3 columns'>"
+    ]
+    end = runs.Run("5", "finished:failed", "", 1.0, "me/app")
+    monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
+    assert "site-b (node 3): <class 'ValueError'>" in act(run_id="5")["msg"]
+    log[:2] = []
+    assert "answers of SuperNodes" not in act(run_id="5")["msg"]
+
+
+def test_an_upgrade_is_not_accepted_by_a_run_without_a_site() -> None:
+    tasks = yaml.safe_load((ROOT / "playbooks/tasks/upgrade_sites.yml").read_text("utf-8"))
+    (gate,) = (task["federated.flower.upgrade"]["run"] for task in tasks if task.get("federated.flower.upgrade", {}).get("step") == "gate")
+    for run_found, made in (
+        ({"skipped": True}, {}),
+        ({"status": runs.COMPLETED, "msg": "fine", "node_errors": ""}, {"status": runs.COMPLETED, "msg": "fine"}),
+        ({"status": runs.COMPLETED, "msg": "fine", "node_errors": "errors: 1"}, {"status": "", "msg": "errors: 1"}),
+        ({"failed": True, "msg": "refused"}, {"status": "", "msg": "refused"}),
+    ):
+        assert Templar(loader=DataLoader(), variables={"__upgrade_run": run_found}).template(trusted(gate)) == made
+
+
+def test_a_run_that_cannot_be_read_may_be_over(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (runs.Run("5", "running", "", 1.0, "me/app"), "hub: no route to host.", []))
+    words = act(run_id="5", wait_timeout=60)["msg"]
+    assert words.startswith("hub: it is not known whether run 5 is over, after 60 s (wait_timeout); last seen: running; the last read failed: hub: no route")
+    assert "no route to host. It may still be running. Wait for it with run_id" in words and "is still running" not in words.replace("may still", "")
+
+
+def test_a_run_that_waits_for_supernodes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = ["INFO :      Waiting for nodes to connect: 2 connected (minimum required: 5)."]
+    monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (runs.Run("5", "running", "", 1.0, "me/app"), "", log))
+    words = act(run_id="5", wait_timeout=60)["msg"]
+    assert "last seen: running (its app waits for 5 SuperNodes, and 2 can be reached). It is still running" in words
+
+
+def test_a_run_is_not_followed_in_regions_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_regions, "known", lambda cli, wanted: run_regions.Regions(wanted, EU.homes, EU.places))
+    with pytest.raises(FlowerError) as refused:
+        act(run_id="5", regions=["EU"])
+    assert refused.value.message == (
+        "run 5 is not followed, and so not kept in its regions: no site is in the region EU (flower_run_regions). Regions: eu, us"
+    )
+
+
+def test_no_site_is_denied_for_a_run_that_cannot_be() -> None:
+    play = yaml.safe_load((ROOT / "playbooks/run.yml").read_text("utf-8"))[0]
+    (assertion,) = (task["ansible.builtin.assert"] for task in play["tasks"][0]["block"] if "ansible.builtin.assert" in task)
+    hub = {"sites": {"site-a": {"region": "eu"}, "site-b": {"region": "us"}, "site-c": {"region": ""}}, "runs": []}
+    variables = trusted({**play["vars"], "ansible_check_mode": False})
+
+    def refused(**given: Any) -> str:
+        templar = Templar(loader=DataLoader(), variables={**variables, "__run_hub": hub, "flower_run_regions_only": True, **given})
+        is_right = templar.template(trusted("{{ " + assertion["that"] + " }}"))
+        return "" if is_right else str(templar.template(trusted(assertion["fail_msg"])))
+
+    assert refused(flower_run_regions="eu, us") == ""
+    assert refused(flower_run_regions="eu, EU") == "no site is in the region EU (flower_run_regions). Regions: eu, us. Nothing was changed."
+    assert "leave flower_run_wait true" in refused(flower_run_regions="eu", flower_run_wait="false")
+    assert "needs flower_run_regions" in refused(flower_run_regions="")
+    hub["runs"] = [{"run-id": "7", "status": "running"}]
+    assert "active runs use: 7" in refused(flower_run_regions="eu")
+
+
+def test_sites_are_admitted_also_if_the_hub_does_not_answer_at_once() -> None:
+    play = yaml.safe_load((ROOT / "playbooks/run.yml").read_text("utf-8"))[0]
+    admit, *_others, last = play["tasks"][0]["always"]
+    (task,) = admit["block"]
+    assert task["federated.flower.site_access"]["state"] == "admitted" and task["until"] == f"{task['register']} is success"
+    assert task["retries"] * task["delay"] >= 120, "an API server may restart"
+    variables = {"__run_hub": {"sites": {"site-b": {"region": "us"}}}, "flower_run_regions": "eu", "__run_kept_denied": "hub: connection refused."}
+    templar = Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **variables})
+    assert last["when"] == "__run_kept_denied is defined" and list(admit["rescue"][0]["ansible.builtin.set_fact"]) == ["__run_kept_denied"]
+    assert templar.template(trusted(last["ansible.builtin.fail"]["msg"])) == (
+        "hub: connection refused. site-b may still be denied. Admit them when no run is active: federated.flower.site_access -e "
+        """'{"flower_site": ["site-b"], "flower_access": "admitted"}'"""
+    )
 
 
 def test_a_run_that_cannot_be_read_any_more_may_go_on(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:

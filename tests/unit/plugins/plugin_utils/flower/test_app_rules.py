@@ -112,3 +112,39 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(FlowerError, match=r"a part of the app cannot be read: .*pyproject\.toml: Permission denied\."):
         apps.load(tmp_path)
+
+
+CONNECTIONS = """
+[tool.flwr.federations]
+default = "local"
+
+[tool.flwr.federations.local]  # one machine
+options.num-supernodes = 10
+root-certificates = "ca.crt"
+"""
+
+
+@pytest.mark.parametrize("end", ["", '\n[tool.other]\nkey = ["a",\n["b"]]\n'])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_connections_of_apps_for_older_releases_are_not_sent(tmp_path: Path, end: str, line_end: str) -> None:
+    app(tmp_path)
+    project = tmp_path / "pyproject.toml"
+    project.write_bytes((HEAD + TAIL + CONNECTIONS + end).replace("\n", line_end).encode())
+    assert tomllib.loads(apps.load(tmp_path).files["pyproject.toml"].decode()) == tomllib.loads(HEAD + TAIL + end)
+    with zipfile.ZipFile(tmp_path / "a.fab", "w") as packed:
+        packed.write(project, "pyproject.toml")
+    assert b"federations" not in apps.load(tmp_path / "a.fab").files["pyproject.toml"]
+
+
+def test_connections_that_stay_are_named(tmp_path: Path) -> None:
+    app(tmp_path, {"pyproject.toml": HEAD + TAIL + "[tool.flwr]\nfederations = {default = 'a'}\n"})
+    with pytest.raises(FlowerError, match=r"pyproject\.toml: remove \[tool\.flwr\.federations\] from it"):
+        apps.load(tmp_path)
+
+
+def test_a_file_that_is_too_big_is_not_read(tmp_path: Path) -> None:
+    app(tmp_path, {"data/rows.jsonl": ""})
+    with open(tmp_path / "data/rows.jsonl", "wb") as big:
+        big.truncate(2**43)
+    with pytest.raises(FlowerError, match=r"more than 64 MiB to send.*data/rows\.jsonl 8388608\.0 MiB"):
+        apps.load(tmp_path)

@@ -130,9 +130,18 @@ def test_no_project_and_no_folder(tmp_path: Path) -> None:
         apps.load(tmp_path)
     with pytest.raises(FlowerError, match="does not exist"):
         apps.load(tmp_path / "nowhere")
+    for address in ("https://github.com/me/app.git", "@me/app"):
+        with pytest.raises(FlowerError, match=f"the app {address} is not on the control node: clone or download it"):
+            apps.load(address)
     (tmp_path / "app.zip").write_text("")
     with pytest.raises(FlowerError, match="neither a folder nor a .fab file"):
         apps.load(tmp_path / "app.zip")
+
+
+def test_a_project_from_windows(folder: Path) -> None:
+    (folder / "pyproject.toml").write_bytes(b"\xef\xbb\xbf" + PROJECT.replace("\n", "\r\n").encode())
+    app = apps.load(folder)
+    assert app.name == "me/demo" and app.files["pyproject.toml"].startswith(b"\r\n[project]")
 
 
 def test_too_big(folder: Path) -> None:

@@ -132,6 +132,28 @@ def test_logs_are_cleaned() -> None:
     ]
 
 
+FAILED = [
+    "INFO :      aggregate_train: Received 1 results and 1 failures",
+    "INFO :          \t> Received error in reply from node 17: <class 'ValueError'>:<'the table here has 3 columns'>",
+    "INFO :      aggregate_evaluate: Received 2 results and 0 failures",
+    "round 1: fine",
+]
+
+
+def test_errors_of_supernodes_are_told() -> None:
+    assert runs.highlights(FAILED) == [FAILED[0], FAILED[1], FAILED[3]]
+    count, reasons = runs.failed_replies([*FAILED, *FAILED, "INFO : aggregate_fit: received 0 results and 10 failures", FAILED[1].replace("17", "18")])
+    assert (count, list(reasons)) == (12, ["17", "18"])
+    words = runs.describe_failed_replies(count, reasons, {"17": "site-b"})
+    assert "errors: 12. " in words and "site-b (node 17): <class 'ValueError'>" in words and "; node 18: <class" in words
+    many = {str(node): "x" * 1000 for node in range(9)}
+    assert runs.describe_failed_replies(9, many, {}).endswith("; and 4 more SuperNodes") and len(runs.describe_failed_replies(9, many, {})) < 1500
+    lost = "INFO :          \t> Received error in reply from node 1: Error: Node Unavailable — The destination node failed to report a heartbeat"
+    assert "The last error of each: the SuperLink for a lost one: Error: Node Unavailable" in runs.describe_failed_replies(*runs.failed_replies([lost]), {})
+    assert runs.failed_replies(FAILED[2:]) == (0, {})
+    assert runs.failed_replies(FAILED[1:2])[0] == 1
+
+
 def test_what_the_same_token_asks_for_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     done = []

@@ -104,6 +104,16 @@ def test_lines_come_once_over_lost_connections() -> None:
     assert (found.run.status, found.trouble) == ("finished:completed", "")
 
 
+WAITS = "\x1b[92mINFO \x1b[0m:      Waiting for nodes to connect: {} connected (minimum required: 5)."
+
+
+def test_flowers_line_of_each_second_is_taken_once() -> None:
+    lines = [WAITS.format(2), WAITS.format(2), WAITS.format(3), WAITS.format(3), "dot", "dot"]
+    found, watch, _pod = followed([look("running"), log(0, *lines[:1]), log(1, *lines[1:]), log(6, WAITS.format(3)), look("finished:stopped")])
+    clean = [f"INFO :      Waiting for nodes to connect: {count} connected (minimum required: 5)." for count in (2, 3)]
+    assert watch.lines == list(found.lines) == [*clean, "dot", "dot", clean[1]]
+
+
 def test_a_damaged_message_is_read_again() -> None:
     class Damaging(Pod):
         def exec(self, *place: Any, on_stdout: Callable[[bytes], None], **options: Any) -> Any:
@@ -233,6 +243,22 @@ def test_the_state_is_said_when_it_changes_and_at_a_steady_pace() -> None:
     assert said.new() == ["hub: run 5: running for 0:00:31, 2 of 3 SuperNodes online"]
     said.progress.sight(sight("finished:completed"))
     assert said.new() == []
+
+
+def test_an_app_that_waits_for_supernodes_is_told() -> None:
+    said = Said()
+    said.progress.sight(sight("running"))
+    said.progress.log(["INFO :      Waiting for nodes to connect: 2 connected (minimum required: 5)."], 0)
+    said.new()
+    for now, elapsed in ((30, "0:00:30"), (60, "0:01:00")):
+        said.now = now
+        said.progress.log([], 0)  # the same, again
+        said.progress.tick()
+        assert said.new() == [f"hub: run 5: running for {elapsed}, 2 of 3 SuperNodes online, its app waits for 5 SuperNodes, and 2 can be reached"]
+    said.progress.log(["INFO :      [ROUND 1/3]"], 0)
+    said.now = 90
+    said.progress.tick()
+    assert "waits" not in said.new()[-1]
 
 
 def test_a_run_that_nothing_starts() -> None:
