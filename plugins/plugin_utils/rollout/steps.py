@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -53,6 +53,7 @@ class Options:
         renew: C(keys), C(client): what is replaced although it is good.
         wait: seconds to wait for the end of runs before SuperNodes are restarted.
         force: restart them without waiting.
+        foreseen: what the hub would publish after a run in check mode, see C(numbers.publication).
     """
 
     partitions: int | None = None
@@ -60,6 +61,7 @@ class Options:
     renew: Sequence[str] = ()
     wait: int = 3600
     force: bool = False
+    foreseen: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,10 @@ class Rollout:
         self._note_packages([name for name in waiting if not self.outcomes[name].failed])
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
-        published = numbers.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check)
-        if published.get("address") == UNKNOWN_ADDRESS:
+        published = numbers.publication(
+            self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen
+        )
+        if not published["version"]:
             self.run.stand_in(published["ca_bundle"])
         found = self._numbers = numbers.allocate(
             self.run,
@@ -437,6 +441,10 @@ class Rollout:
                 f"{len(dead)} SuperNode keys ({', '.join(dead)}) were registered before, and Flower never "
                 "takes a key twice. Run again: their SuperNodes get new keys."
             )
+        fault, warning = ("", "") if denied else self.ways[name].cut_off()
+        outcome.warnings += [named(name, warning)] if warning else []
+        if fault:
+            raise ClusterError(fault)
         if keys.extra:
             if self.run.check:
                 self.run.note(name, words=[f"old keys of pool {pool}: {', '.join(names)}" for pool, names in keys.extra.items()])

@@ -91,3 +91,16 @@ def test_sites_that_count_inside_themselves_take_no_numbers_of_others_when_the_b
 def test_pools_without_a_range() -> None:
     pools = [INDEXED, pool("cpu", "{partition}", 1), PoolSpec(name="nodes", mode="DaemonSet")]
     assert numbers.without_range(pools) == ["default", "nodes"]
+
+class Published:
+    """A hub with what it publishes."""
+
+    def get(self, _api: str, _kind: str, _name: str, _namespace: str) -> Any:
+        return {"data": {"address": "192.0.2.1:30000", "ca.crt": "old", "server_name": "fixed", "version": "1.41.0"}}
+
+
+def test_sites_are_compared_with_what_the_hub_would_publish() -> None:
+    hub: Any = Published()
+    foreseen = {"address": "flower.example.com:443", "ca_bundle": "new", "server_name": "flower.example.com"}
+    assert numbers.publication(hub, "hub", "flower", check=True, foreseen=foreseen) == {**foreseen, "version": "1.41.0"}
+    assert numbers.publication(hub, "hub", "flower", check=True)["address"] == "192.0.2.1:30000"

@@ -54,6 +54,9 @@ class Away:
     def offline(self) -> str:
         return "Have the bundle applied."
 
+    def cut_off(self) -> tuple[str, str]:
+        return "", ""
+
     def rest(self) -> None:
         pass
 
@@ -82,6 +85,28 @@ def test_what_is_said_of_supernodes(check: bool, by_hand: bool, report: dict[str
     one = rollout(Run(check=check))
     one._confirm("a", KeysMade(keys=[], by_hand=by_hand), report, [])
     assert one.outcomes["a"].msg == words
+
+
+class Moved(Away):
+    """The way to a site that does not reach the hub's new address, or of which that is not known."""
+
+    def __init__(self, fault: str, warning: str = "") -> None:
+        self.found = fault, warning
+
+    def cut_off(self) -> tuple[str, str]:
+        return self.found
+
+
+def test_a_site_that_has_lost_the_hub_fails_although_its_supernodes_count_as_online() -> None:
+    report: dict[str, Any] = {"online": 2, "expected": 2, "missing": [], "denied": {}}
+    one = rollout(Run())
+    one.ways = {"a": Moved("it does not reach the hub")}
+    with pytest.raises(ClusterError, match="it does not reach the hub"):
+        one._confirm("a", KeysMade(keys=[]), report, [])
+    one._confirm("a", KeysMade(keys=[]), {**report, "denied": {"reason": "a ticket", "since": "", "source": ""}}, [])
+    one.ways = {"a": Moved("", "whether it does is not known")}
+    one._confirm("a", KeysMade(keys=[]), report, [])
+    assert one.outcomes["a"].warnings[-1] == "a: whether it does is not known"
 
 
 class Ledger:
