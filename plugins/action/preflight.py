@@ -22,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
@@ -76,6 +77,9 @@ class ActionModule(CertificateAction):
                 ),
             )
             warnings += self.check_denials(cluster, spec, params["sites"])
+            pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, superlink.NAME))
+            if fault := what_runs.started_fault(spec.version, pods):
+                raise ClusterError(fault)
             if not params["standby"]:
                 warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
             if spec.outputs_enabled:
