@@ -4,8 +4,8 @@
 
 """Whether the sidecars of a site reach the hub with a configuration that was changed under them.
 
-Their pods do not restart for it and stay ready, and the SuperLink counts a SuperNode as online for a minute after it heard of it last. So a hub
-that has moved to an address that sites do not reach would be noticed by nobody.
+Their pods do not restart for it and stay ready, and the SuperLink counts a SuperNode as online for a minute after it heard of it last. So it is
+asked whether a hub that has moved is reached at its new address.
 """
 
 from __future__ import annotations
