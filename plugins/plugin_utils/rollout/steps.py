@@ -222,6 +222,12 @@ class Rollout:
             if self.run.check and name in registered.issued:
                 self.run.stand_in(site.spec.client_certificate)
                 self.run.note(name, words=["a client certificate would be issued"])
+        for name, count in registered.lost.items():
+            words = (
+                f"the SuperLink does not know {count} of its SuperNodes any more, and they are registered again: its database is new, or older than the "
+                "ledger. If that was not intended, the runs of before are only in a backup (federated.flower.restore)"
+            )
+            self.outcomes[name].warnings.append(named(name, words))
         for name, fault in registered.faults.items():
             self.outcomes.fail(name, fault)
         return registered
