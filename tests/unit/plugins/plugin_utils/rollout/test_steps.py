@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.dataset_index import Files
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, KeysMade, Site, Way
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
@@ -232,3 +233,10 @@ def test_one_site_at_a_time_asks_for_active_runs_and_none_waits_longer_than_it_m
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _number: one.wait_no_run(site), range(4)))
     assert len(at_once) == 4 and max(begun) - min(begun) < 0.05, "the time of those before counts"
+
+
+def test_policies_for_an_address_that_is_not_known_yet_differ_from_those_of_any_hub(parsed_site: Callable[..., Any]) -> None:
+    def policies(address: str) -> list[Any]:
+        return [one for one in supernode.objects(parsed_site(superlink_address=address)) if one["kind"] == "NetworkPolicy"]
+
+    assert policies(steps.UNKNOWN_ADDRESS) != policies("superlink.flower.svc:9092")
