@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
@@ -119,6 +120,7 @@ class ActionModule(CertificateAction):
             "address": address,
             "host": split_address(address)[0],
             "names": list(wanted.names),
+            "server_name": replace(spec, superlink_address=address).verified_name,
             "ca_bundle": shown.trust,
             "secret": shown.secret,
             "storage_size": made_size,

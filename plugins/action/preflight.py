@@ -28,6 +28,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ownership import 
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import (
+    claim_checks,
     clocks,
     database_claim,
     metrics_checks,
@@ -43,6 +44,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.table impo
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 
+_CLAIM = "PersistentVolumeClaim"
 _NAMES = {KUBERNETES: "Kubernetes", OPENSHIFT: "OpenShift, Kubernetes"}
 
 
@@ -80,12 +82,17 @@ class ActionModule(CertificateAction):
                 ),
             )
             warnings += self.check_denials(cluster, spec, params["sites"])
+            pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, superlink.NAME))
+            if fault := what_runs.started_fault(spec.version, pods):
+                raise ClusterError(fault)
             if not params["standby"]:
                 warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
+            claims = [cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace)]
             if spec.outputs_enabled:
-                claim = cluster.get("v1", "PersistentVolumeClaim", outputs.claim_name(spec), spec.namespace)
-                if fault := output_checks.fault(spec, claim):
+                claims.append(cluster.get("v1", _CLAIM, outputs.claim_name(spec), spec.namespace))
+                if fault := output_checks.fault(spec, claims[-1]):
                     raise ClusterError(fault)
+            warnings += claim_checks.warnings(claims)
             if not (params["serverapp_force"] or params["standby"]):
                 warnings += serverapp_pod.require(cluster, spec, check=self.check)
             metrics_checks.require_operator(cluster, spec)

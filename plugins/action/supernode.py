@@ -25,6 +25,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernod
 ALL, CLIENTAPP = "all", "clientapp"
 # Each site says for itself whether its volumes may be deleted.
 VOLUMES = "flower_delete_volumes"
+# The role superlink registers what M(federated.flower.certificates) found.
+_CERTIFICATES = "__superlink_certificates"
 
 
 class ActionModule(FleetAction):
@@ -102,7 +104,16 @@ class ActionModule(FleetAction):
             renew=params["renew"],
             wait=params["wait"],
             force=params["force"],
+            foreseen=self._foreseen(first.hub),
         )
+
+    def _foreseen(self, hub: str) -> dict[str, str]:
+        """What the hub would publish after this run in check mode, if it was checked: what is published now may be outdated then.
+
+        Files for a GitOps controller are made for the hub that is there.
+        """
+        found = self.value_of(hub, _CERTIFICATES, {}) if self.check and not self.rendering else {}
+        return {key: str(found[key]) for key in ("address", "ca_bundle", "server_name") if key in found}
 
     def _remove(self, ways: dict[str, Any], outcomes: Outcomes) -> None:
         volumes = {}

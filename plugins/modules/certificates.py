@@ -113,6 +113,10 @@ names:
   returned: success
   type: list
   elements: str
+server_name:
+  description: Name under which sites connect to the gateway, and against which they verify its certificate.
+  returned: success
+  type: str
 certificate:
   description: >-
     The certificate that the gateway serves: C(source), C(name) and C(namespace) of its Secret, C(subject), C(issuer),

@@ -73,4 +73,8 @@ def identity_of(text: str) -> Any:
     try:
         return pyrage.x25519.Identity.from_str("".join(keys))
     except pyrage.IdentityError as error:
-        raise ClusterError("the key for the backup is not a private key of age (AGE-SECRET-KEY-…)") from error
+        # Without the text, see above.
+        raise ClusterError(
+            "flower_backup_identity is not a private key of age (AGE-SECRET-KEY-…). Set the content of the file of age-keygen, not its path: "
+            "\"{{ lookup('ansible.builtin.file', PATH) }}\""
+        ) from error

@@ -113,8 +113,8 @@ class FlowerCLI:
                 return pod
             if time.monotonic() >= deadline:
                 raise FlowerError(
-                    f"the SuperLink container of pod {self.namespace}/{POD} on {self.cluster.name} is not ready after "
-                    f"{seconds:g} s; last seen: {seen}"
+                    f"the SuperLink container of pod {self.namespace}/{POD} on {self.cluster.name} is not ready"
+                    f"{f' after {seconds:g} s' if seconds else ''}; last seen: {seen}"
                 )
             if pod is not None:
                 waiting(pod)

@@ -25,8 +25,9 @@ RUNTIME = "superlink-runtime-tls"
 SUPEREXEC = "superlink-superexec"
 __all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "recreated", "plan", "reads"]
 
-# Shown by check mode while the hub's objects, and so its address, do not exist.
-UNKNOWN_ADDRESS = "not-known-yet.invalid:9092"
+# Shown by check mode while the hub's objects, and so its address, do not exist. A port that no hub has: what sites have for it differs from all
+# that is there, so that a plan contains it.
+UNKNOWN_ADDRESS = "not-known-yet.invalid:65535"
 
 # Only containers of the hub's own namespace use internal certificates, and renewing them restarts SuperLink.
 INTERNAL_LIFETIME = datetime.timedelta(days=3650)

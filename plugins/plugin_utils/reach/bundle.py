@@ -276,6 +276,10 @@ class Way:
         """See C(site.Reach)."""
         return state_of(self.keeper)
 
+    def cut_off(self) -> tuple[str, str]:
+        """See C(site.Reach)."""
+        return "", ""
+
     def pods(self) -> list[Object] | None:
         """See C(site.Reach)."""
         return None

@@ -34,6 +34,7 @@ from . import (
     direct_proxy,
     direct_pull,
     direct_restart,
+    direct_sidecar,
     direct_status,
     direct_trust,
     removing,
@@ -62,6 +63,7 @@ class Way:
         self._cluster: Cluster | None = None
         self._login, self._obsolete = "", dict[str, str]()
         self._away: dict[str, list[str]] | None = None
+        self._moved = False
         self._pods = proof.pods_query(site.federation, supernode.NAME)
 
     @property
@@ -123,6 +125,7 @@ class Way:
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach)."""
         done = self._apply(objects, gate, self.site.seconds, refresh_pods=True)
+        self._moved = not self.run.check and any(map(direct_sidecar.is_changed, done.objects))
         if self._obsolete and not done.failed and not self.run.rendering:
             done.changed |= self.run.check or self._drop_obsolete()
         for pool, listed in (self._away or {}).items() if not self.run.rendering else ():
@@ -274,6 +277,13 @@ class Way:
         """See C(site.Reach)."""
         found = self.cluster.list("v1", "Pod", self.site.namespace, labels=self._pods)
         return f"Pods on {self.site.name}: {pod_health.summary(found)}.{direct_proxy.words(self.cluster, self.site.spec, found)}"
+
+    def cut_off(self) -> tuple[str, str]:
+        """See C(site.Reach)."""
+        if not self._moved or self.site.spec.has_proxy:  # C(_try_proxy) has asked
+            return "", ""
+        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=self._pods)
+        return direct_sidecar.tried(self.cluster, self.site.spec, found, self.site.seconds)
 
     def pods(self) -> list[Object] | None:
         """See C(site.Reach)."""

@@ -232,6 +232,10 @@ class Way:
         told = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, according to its agent's last report"
         return f"Pods on {spec.ocm_cluster}: {told}."
 
+    def cut_off(self) -> tuple[str, str]:
+        """See C(site.Reach)."""
+        return "", ""
+
     def _nodes_work(self) -> Object | None:
         spec = self.site.spec
         return self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)

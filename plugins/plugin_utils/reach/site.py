@@ -344,6 +344,12 @@ class Reach(Protocol):
     def offline(self) -> str:
         """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
 
+    def cut_off(self) -> tuple[str, str]:
+        """Whether running SuperNodes lost the hub by what C(apply) changed: a fault and a warning, either may be empty.
+
+        At the hub they count as online for a minute. Empty, too, where pods cannot be asked. Not for a site that is denied access.
+        """
+
     def pods(self) -> list[Object] | None:
         """Live pods of the site's SuperNodes; None where they cannot be reached."""
 

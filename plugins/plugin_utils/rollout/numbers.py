@@ -171,7 +171,7 @@ def _has_range(pool: PoolSpec) -> bool:
     return pool.uses_partition and not pool.is_daemon
 
 
-def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict[str, str]:
+def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foreseen: Mapping[str, str] | None = None) -> dict[str, str]:
     """What the hub publishes for its sites: C(address), C(ca_bundle), C(server_name), C(version) and more.
 
     Args:
@@ -179,13 +179,14 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict
         host: its inventory name.
         namespace: the SuperLink's.
         check: a stand-in is good where there is no hub yet.
+        foreseen: what the hub would publish after this run in check mode, as far as it is known.
 
     Raises:
         ClusterError: there is no federation.
     """
     found = hub.get("v1", "ConfigMap", federation.NAME, namespace)
     if found is not None:
-        return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()}
+        return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()} | dict(foreseen or {})
     if check:
         stand_in = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
         return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}

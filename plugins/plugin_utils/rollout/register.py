@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,7 @@ class Registered:
         restart: sites with a SuperNode that runs with another key than the one that is registered.
         faults: site -> why its keys were refused.
         issued: sites whose certificate is a new one.
+        lost: site -> how many of its nodes the SuperLink does not know any more; they were registered again.
         msg: a sentence.
     """
 
@@ -48,6 +50,7 @@ class Registered:
     restart: set[str] = field(default_factory=set)
     faults: dict[str, str] = field(default_factory=dict)
     issued: set[str] = field(default_factory=set)
+    lost: dict[str, int] = field(default_factory=dict)
     msg: str = ""
 
 
@@ -92,6 +95,7 @@ class Registry:
         taken = {name: held for name in claiming if (held := claims.of_others(name, sites[name].keys, known))}
         sites = {name: site for name, site in sites.items() if name not in taken}
         self._in_use: dict[str, list[str]] = {}
+        self._lost: dict[str, int] = {}
         claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
         self._faults = {name: unreadable[name] for name in sites if name in unreadable} | claims.refused(claimed, known)
         merged = {
@@ -131,6 +135,7 @@ class Registry:
             },
             faults=dict(self._faults),
             issued=set(issued),
+            lost=dict(self._lost),
             msg=f"{registered} keys {'to register' if check else 'registered'}, "
             f"{len(issued)} client certificates {'to issue' if check else 'issued'}, {len(merged)} sites",
         )
@@ -227,6 +232,7 @@ class Registry:
         for record in merged.values():
             records.mark_dead(record, nodes)
         todo = [(name, key) for name, record in merged.items() for key in records.unregistered(record, nodes)]
+        self._lost = Counter(name for name, key in todo if merged[name]["keys"][key]["node_id"])
         answers = cli.register([merged[name]["keys"][key]["public_key"] for name, key in todo])
         for (name, fingerprint), answer in zip(todo, answers):
             key = merged[name]["keys"][fingerprint]

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -55,6 +55,7 @@ class Options:
         renew: C(keys), C(client): what is replaced although it is good.
         wait: seconds to wait for the end of runs before SuperNodes are restarted.
         force: restart them without waiting.
+        foreseen: what the hub would publish after a run in check mode, see C(numbers.publication).
     """
 
     partitions: int | None = None
@@ -62,6 +63,7 @@ class Options:
     renew: Sequence[str] = ()
     wait: int = 3600
     force: bool = False
+    foreseen: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -164,8 +166,10 @@ class Rollout:
         self._note_packages([name for name in waiting if not self.outcomes[name].failed])
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
-        published = numbers.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check)
-        if published.get("address") == UNKNOWN_ADDRESS:
+        published = numbers.publication(
+            self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen
+        )
+        if not published["version"]:
             self.run.stand_in(published["ca_bundle"])
         found = self._numbers = numbers.allocate(
             self.run,
@@ -221,6 +225,12 @@ class Rollout:
             if self.run.check and name in registered.issued:
                 self.run.stand_in(site.spec.client_certificate)
                 self.run.note(name, words=["a client certificate would be issued"])
+        for name, count in registered.lost.items():
+            words = (
+                f"the SuperLink does not know {count} of its SuperNodes any more, and they are registered again: its database is new, or older than the "
+                "ledger. If that was not intended, the runs of before are only in a backup (federated.flower.restore)"
+            )
+            self.outcomes[name].warnings.append(named(name, words))
         for name, fault in registered.faults.items():
             self.outcomes.fail(name, fault)
         return registered
@@ -440,6 +450,10 @@ class Rollout:
                 f"{len(dead)} SuperNode keys ({', '.join(dead)}) were registered before, and Flower never "
                 "takes a key twice. Run again: their SuperNodes get new keys."
             )
+        fault, warning = ("", "") if denied else self.ways[name].cut_off()
+        outcome.warnings += [named(name, warning)] if warning else []
+        if fault:
+            raise ClusterError(fault)
         if keys.extra:
             if self.run.check:
                 self.run.note(name, words=[f"old keys of pool {pool}: {', '.join(names)}" for pool, names in keys.extra.items()])

@@ -15,10 +15,12 @@ from typing import Any
 
 from ..base.images import images_of
 from ..base.labels import POOL_LABEL
+from ..manifests import superlink
 from . import releases
 
 What = dict[str, Any]
 
+_VERSION = "app.kubernetes.io/version"
 _KINDS = ("StatefulSet", "DaemonSet", "Deployment")
 NOTHING: What = {"version": "", "workloads": []}
 AS_IT_IS = "{}, as it is"
@@ -88,10 +90,7 @@ def faults(
     """
     found = []
     if releases.is_older(hub_want["version"], hub_live["version"]):
-        found.append(
-            f"{hub}: flower_version: {hub_want['version']} is older than {hub_live['version']}, which the SuperLink runs, and it could not open "
-            f"the newer database. Set flower_version to {hub_live['version']} or later; the way back is a backup and federated.flower.restore"
-        )
+        found.append(f"{hub}: {_backwards(hub_want['version'], hub_live['version'])}")
     for site, then in want.items():
         version, runs = then["version"], (live.get(site) or NOTHING)["version"]
         if releases.is_older(hub_want["version"], version):
@@ -103,6 +102,35 @@ def faults(
             whose = "which its last bundle has" if site in by_hand else "which its SuperNodes run"
             found.append(f"{site}: flower_version: {version} is older than {runs}, {whose}; an upgrade does not go back. Set {runs} or later")
     return found
+
+
+def started_fault(version: str, pods: Iterable[Mapping[str, Any]]) -> str:
+    """Why a release must not replace that of the SuperLink; empty if it may.
+
+    A pod that never started, for example since its image cannot be pulled, has changed no database, and is what one goes back from.
+
+    Args:
+        version: the release that is wanted.
+        pods: of the SuperLink, live.
+    """
+    for pod in pods:
+        runs = str((pod["metadata"].get("labels") or {}).get(_VERSION, ""))
+        if releases.is_older(version, runs) and not releases.same_database(version, runs) and _has_started(pod):
+            return _backwards(version, runs)
+    return ""
+
+
+def _has_started(pod: Mapping[str, Any]) -> bool:
+    listed = (pod.get("status") or {}).get("containerStatuses") or []
+    states = [one for one in listed if one["name"] == superlink.NAME]
+    return any(set(one.get("state") or {}) & {"running", "terminated"} or one.get("lastState") for one in states)
+
+
+def _backwards(want: str, runs: str) -> str:
+    return (
+        f"flower_version: {want} is older than {runs}, which the SuperLink runs, and it could not open the newer database. Set flower_version to "
+        f"{runs} or later; the way back is a backup and federated.flower.restore"
+    )
 
 
 def warnings(hub_want: What, live: Mapping[str, What], want: Mapping[str, What]) -> list[str]:

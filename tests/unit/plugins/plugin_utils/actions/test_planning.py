@@ -35,7 +35,7 @@ def test_from_check_mode_to_the_end_of_the_run(tmp_path: Path) -> None:
     recorder = planning.Recorder(tmp_path)
     pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
     planning.keep_stand_in(tmp_path, pem)
-    for one in (step("known"), step("trust", pem), step("address", "not-known-yet.invalid:9092"), step("job", passing=True)):
+    for one in (step("known"), step("trust", pem), step("address", "not-known-yet.invalid:65535"), step("job", passing=True)):
         recorder.foreseen(one)
     planning.Recorder(tmp_path, apart=True).foreseen(step("link"))
     planning.keep_facts(tmp_path, "site-a", {"words": ["keys: new keys for 0"]})

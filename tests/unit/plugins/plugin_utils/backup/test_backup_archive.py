@@ -177,8 +177,11 @@ def test_a_key_is_needed_and_is_not_shown():
     for wrong, call in (
         (secret, lambda: age_keys.recipients_of([public, secret])),
         (public, lambda: age_keys.identity_of(public)),
+        ("/etc/flower/backup.key", lambda: age_keys.identity_of("/etc/flower/backup.key")),
     ):
         with pytest.raises(ClusterError, match=r"is not a (public|private) key") as caught:
             call()
         assert wrong not in str(caught.value)
+    with pytest.raises(ClusterError, match=r"flower_backup_identity .* not its path"):
+        age_keys.identity_of("/etc/flower/backup.key")
     assert str(age_keys.identity_of(f"{secret}\n")) == secret

@@ -86,3 +86,12 @@ def test_without_a_time_there_is_one_question(hub, wait_for):
         hub(None).nodes(wait_for)
     with pytest.raises(cli.FlowerError, match="database is locked"):
         hub(LOCKED).nodes(wait_for)
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0, "is not ready; last seen: there is no such pod"), (3, "is not ready after 3 s; last seen")])
+def test_one_that_was_not_waited_for_is_not_said_to_be(monkeypatch: pytest.MonkeyPatch, seconds: float, words: str) -> None:
+    hub = Hub(iter([]))
+    hub.cluster.get = lambda *_which: None
+    monkeypatch.setattr(cli, "time", hub)
+    with pytest.raises(cli.FlowerError, match=words):
+        hub.wait_for_superlink(seconds)

@@ -137,3 +137,17 @@ def test_a_site_without_a_supernode_counts_with_no_older_number() -> None:
     assert allocate(ledger, b=pool("cpu", "{partition}", 2)).warnings == []
     (warning,) = allocate(ledger, a=pool("cpu", "{partition}", 3)).warnings  # none that its partitions move: it had none
     assert warning.startswith("b still uses fewer than the fleet's 5 partitions")
+
+
+class Published:
+    """A hub with what it publishes."""
+
+    def get(self, _api: str, _kind: str, _name: str, _namespace: str) -> Any:
+        return {"data": {"address": "192.0.2.1:30000", "ca.crt": "old", "server_name": "fixed", "version": "1.41.0"}}
+
+
+def test_sites_are_compared_with_what_the_hub_would_publish() -> None:
+    hub: Any = Published()
+    foreseen = {"address": "flower.example.com:443", "ca_bundle": "new", "server_name": "flower.example.com"}
+    assert numbers.publication(hub, "hub", "flower", check=True, foreseen=foreseen) == {**foreseen, "version": "1.41.0"}
+    assert numbers.publication(hub, "hub", "flower", check=True)["address"] == "192.0.2.1:30000"

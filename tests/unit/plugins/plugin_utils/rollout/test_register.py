@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import KeysMade, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import register
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registered, Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import Options, Rollout
@@ -65,3 +67,23 @@ def test_a_record_has_the_place_of_its_site(registry: Registry, monkeypatch: pyt
     monkeypatch.setattr(registry.ledger, "change_record", lambda name, change: written.append(change(records.empty_record(name))))
     registry.register({"site-a": KeysMade(keys=KEYS[1:])}, {}, {}, places={"site-a": ("ocm", "lab")})
     assert [(record["delivery"], record["namespace"]) for record in written] == [("ocm", "lab")]
+
+
+@pytest.mark.parametrize(("nodes", "lost"), [({}, {"site-b": 1}), ({"7": {"status": "offline"}}, {})])
+def test_a_superlink_that_lost_its_database_is_noticed(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, parsed_site: Any, nodes: dict[str, Any], lost: dict[str, int]
+) -> None:
+    answers = [Answer(True, {"node-id": 8}, "")]
+    cli: Any = SimpleNamespace(nodes=lambda: nodes, register=lambda keys: answers[: len(keys)])
+    monkeypatch.setattr(register, "FlowerCLI", lambda *_place: cli)
+    monkeypatch.setattr(register, "Rescue", lambda *_given: SimpleNamespace(wait=lambda *_more: None))
+    run = SimpleNamespace(**{**vars(RUN), "check": False})
+    registry.run = run
+    monkeypatch.setattr(registry, "_certify", lambda *_given: {})
+    found = registry.register({"site-b": KeysMade(keys=KEYS[:1])}, {}, {})
+    assert found.lost == lost
+    site = Site("site-b", parsed_site(), way_of({}))
+    hub: Any = SimpleNamespace(register=lambda *_given, **_more: found)
+    rollout = Rollout(run, hub, "hub", {"site-b": site}, {}, Outcomes(run, ["site-b"], 1), Options())
+    rollout._register({"site-b": KeysMade()})
+    assert ["does not know 1 of its SuperNodes any more" in one for one in rollout.outcomes["site-b"].warnings] == [True] * len(lost)

@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.dataset_index import Files
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, KeysMade, Site, Way
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
@@ -54,6 +55,9 @@ class Away:
     def offline(self) -> str:
         return "Have the bundle applied."
 
+    def cut_off(self) -> tuple[str, str]:
+        return "", ""
+
     def rest(self) -> None:
         pass
 
@@ -82,6 +86,28 @@ def test_what_is_said_of_supernodes(check: bool, by_hand: bool, report: dict[str
     one = rollout(Run(check=check))
     one._confirm("a", KeysMade(keys=[], by_hand=by_hand), report, [])
     assert one.outcomes["a"].msg == words
+
+
+class Moved(Away):
+    """The way to a site that does not reach the hub's new address, or of which that is not known."""
+
+    def __init__(self, fault: str, warning: str = "") -> None:
+        self.found = fault, warning
+
+    def cut_off(self) -> tuple[str, str]:
+        return self.found
+
+
+def test_a_site_that_has_lost_the_hub_fails_although_its_supernodes_count_as_online() -> None:
+    report: dict[str, Any] = {"online": 2, "expected": 2, "missing": [], "denied": {}}
+    one = rollout(Run())
+    one.ways = {"a": Moved("it does not reach the hub")}
+    with pytest.raises(ClusterError, match="it does not reach the hub"):
+        one._confirm("a", KeysMade(keys=[]), report, [])
+    one._confirm("a", KeysMade(keys=[]), {**report, "denied": {"reason": "a ticket", "since": "", "source": ""}}, [])
+    one.ways = {"a": Moved("", "whether it does is not known")}
+    one._confirm("a", KeysMade(keys=[]), report, [])
+    assert one.outcomes["a"].warnings[-1] == "a: whether it does is not known"
 
 
 class Ledger:
@@ -251,3 +277,10 @@ def test_clientapps_are_changed_without_the_hub_all_the_same(parsed_site: Callab
     one._refuse_other_pools()
     assert not one.outcomes["a"].failed
     assert one.outcomes["a"].warnings == ["a: whether it has the SuperNodes of these ClientApps is not known: hub does not answer"]
+
+
+def test_policies_for_an_address_that_is_not_known_yet_differ_from_those_of_any_hub(parsed_site: Callable[..., Any]) -> None:
+    def policies(address: str) -> list[Any]:
+        return [one for one in supernode.objects(parsed_site(superlink_address=address)) if one["kind"] == "NetworkPolicy"]
+
+    assert policies(steps.UNKNOWN_ADDRESS) != policies("superlink.flower.svc:9092")

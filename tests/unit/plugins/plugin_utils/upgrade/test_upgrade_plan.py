@@ -94,6 +94,24 @@ def test_what_is_refused(hub: tuple[str, str], site: tuple[str, str], words: str
     assert [words in one for one in found] == ([True] if words else [])
 
 
+@pytest.mark.parametrize(
+    ("version", "state", "refused"),
+    [
+        ("1.40.0", {"state": {"running": {}}}, True),
+        ("1.40.0", {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}}, True),
+        ("1.40.0", {"state": {"waiting": {"reason": "ImagePullBackOff"}}}, False),
+        ("1.41.0", {"state": {"running": {}}}, False),
+        ("1.42.0", {"state": {"running": {}}}, False),
+    ],
+)
+def test_site_does_not_go_back_to_a_release_that_cannot_open_the_database(version: str, state: dict[str, Any], refused: bool) -> None:
+    statuses = [{"name": "gateway", "state": {"running": {}}}, {"name": "superlink", **state}]
+    pod = {"metadata": {"labels": {"app.kubernetes.io/version": "1.41.0"}}, "status": {"containerStatuses": statuses}}
+    said = what_runs.started_fault(version, [pod])
+    assert ("flower_version: 1.40.0 is older than 1.41.0" in said) is refused and bool(said) is refused
+    assert not what_runs.started_fault(version, [])
+
+
 def test_releases() -> None:
     assert releases.release_of("1.41.0") == releases.release_of("v1.41") == releases.release_of("1.41.0-py3.13") == (1, 41, 0)
     assert releases.is_older("1.40.0", "1.41.0") and not releases.is_older("1.41.0", "1.41.0") and not releases.is_older("", "1.41.0")
