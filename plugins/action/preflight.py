@@ -109,9 +109,10 @@ class ActionModule(CertificateAction):
             (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
             if fault := database_claim.fault(rendered, workload):
                 raise ClusterError(f"{fault}.")
-            claim = cluster.get("v1", "PersistentVolumeClaim", superlink.CLAIM, spec.namespace)
-            warnings += [word for word in [database_claim.warning(spec, claim)] if word]
-            warnings += self._class_warnings(cluster, spec) if claim is None else []
+            warnings += [word for word in [database_claim.warning(spec, claims[0])] if word]
+            warnings += self._class_warnings(cluster, spec) if claims[0] is None else []
+            if workload is None and not params["standby"]:
+                warnings += [word for word in [ca_namespaces.second_hub(cluster, spec.namespace, spec.federation)] if word]
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]

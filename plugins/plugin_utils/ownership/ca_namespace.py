@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""In which namespace a hub has the keys of its certificate authorities, and which other hubs use it.
+"""In which namespace a hub has the keys of its certificate authorities, and which other hubs its cluster has.
 
 Every hub records its own on the ConfigMap C(superlink-clients). The default is the hub's namespace with the suffix C(-ca); it was
 C(flower-ca) in earlier releases, and a hub that has its keys there keeps them there.
@@ -11,6 +11,7 @@ C(flower-ca) in earlier releases, and a hub that has its keys there keeps them t
 from __future__ import annotations
 
 from ..base.labels import MANAGER
+from ..base.values import Object
 from ..hub import clients
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
@@ -45,14 +46,27 @@ def resolve(hub: Cluster, namespace: str, given: str) -> str:
 
 def others(hub: Cluster, namespace: str, ca_namespace: str) -> list[str]:
     """Namespaces of other hubs that have their CA keys in C(ca_namespace), as far as this identity may see that."""
-    if not all(hub.access_review([{"verb": "list", "resource": "configmaps"}])):
-        return []
-    found = hub.list("v1", "ConfigMap", labels=f"{MANAGED_BY}={MANAGER},app.kubernetes.io/component=clients")
-    return sorted(
-        one["metadata"]["namespace"]
-        for one in found
-        if one["metadata"]["namespace"] != namespace and annotations_of(one).get(clients.CA_NAMESPACE) == ca_namespace
+    return sorted(place for place, one in _other_hubs(hub, namespace).items() if annotations_of(one).get(clients.CA_NAMESPACE) == ca_namespace)
+
+
+def second_hub(hub: Cluster, namespace: str, federation: str) -> str:
+    """A warning for a hub that is not deployed yet, where its federation has another one in this cluster; empty if none can be seen."""
+    places = sorted(place for place, one in _other_hubs(hub, namespace).items() if belongs(one, federation))
+    if not places:
+        return ""
+    return (
+        f"the federation {federation} already has a hub in namespace {', '.join(places)} of this cluster. A hub does not move: this is going to be another "
+        f"one in namespace {namespace}, without its runs and keys, and the sites stay with the first. If flower_namespace was changed by mistake, "
+        "change it back; for a second federation, set flower_federation to another name"
     )
+
+
+def _other_hubs(hub: Cluster, namespace: str) -> dict[str, Object]:
+    """Namespace -> what a hub there records, as far as this identity may see that."""
+    if not all(hub.access_review([{"verb": "list", "resource": "configmaps"}])):
+        return {}
+    found = hub.list("v1", "ConfigMap", labels=f"{MANAGED_BY}={MANAGER},app.kubernetes.io/component=clients")
+    return {one["metadata"]["namespace"]: one for one in found if one["metadata"]["namespace"] != namespace}
 
 
 def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> str:
