@@ -138,9 +138,9 @@ class Serving(Cluster):
     def get(self, _api_version: str, _kind: str, _name: str, _namespace: Any = None) -> Any:
         return {"spec": self.spec}
 
-    def apply(self, wanted: Any, *, dry_run: bool = False, **_more: Any) -> Any:
+    def apply(self, obj: Any, *, dry_run: bool = False, **_more: Any) -> Any:
         assert dry_run
-        return wanted
+        return obj
 
     def list(self, _api_version: str, kind: str, _namespace: Any = None, **_chosen: Any) -> Any:
         return {
