@@ -28,12 +28,18 @@ WORKLOADS = (("hub", "superlink"), ("hub", "serverapp"), ("site-a", "supernode")
 
 #: What taking over may change, as «Kind name» -> what the changed lines look like: what a fix needs, never a pod's template.
 _SELECTOR = r"\+ +app\.kubernetes\.io/managed-by: federated\.flower"  # selects no pods of others that have the same names
+# Caches of DNS on nodes may be asked, too.
+_RULE = r"(- )?(ports:|protocol: (UDP|TCP)|to:|namespaceSelector:|podSelector:|matchLabels:)"
+_DNS = rf"\+ +({_RULE}|(- )?(port: 53|ipBlock:|cidr: 169\.254\.0\.0/16|kubernetes\.io/metadata\.name: kube-system|k8s-app: node-local-dns))"
+# A site in the hub's cluster reaches the SuperLink's pod where the network plugin sees that behind the address.
+_HUB_HERE = rf"\+ +((- )?port: 9092|kubernetes\.io/metadata\.name: {NAMESPACE}|app\.kubernetes\.io/(component|instance|name): (superlink|scenario))"
 MENDS = {
     "ConfigMap superlink-clients": r"\+ +federated\.flower/hub: [0-9a-f-]+",  # the hub's identity, which survives the loss of the ledger
-    "ConfigMap superlink-gateway": r"[+-] +(tcp|http)-request .*fe_conn gt \d+ }",  # connections that are there go on when others are too many
-    "NetworkPolicy serverapp": _SELECTOR,
-    "NetworkPolicy superlink": _SELECTOR,
-    "NetworkPolicy supernode": _SELECTOR,
+    # Connections that are there go on when others are too many; health checks of load balancers are not logged.
+    "ConfigMap superlink-gateway": r"[+-] +(tcp|http)-request .*fe_conn gt \d+ }|\+ +option dontlognull",
+    "NetworkPolicy serverapp": f"{_SELECTOR}|{_DNS}",
+    "NetworkPolicy superlink": f"{_SELECTOR}|{_DNS}",
+    "NetworkPolicy supernode": f"{_SELECTOR}|{_DNS}|{_HUB_HERE}",
     "PodDisruptionBudget serverapp": _SELECTOR,
     "PodDisruptionBudget supernode-cpu": _SELECTOR,
     "Service superlink": _SELECTOR,
