@@ -17,8 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import KUBERNETES, OPENSHIFT
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform, volume_classes
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, outputs, superlink
@@ -110,7 +109,7 @@ class ActionModule(CertificateAction):
             if fault := database_claim.fault(rendered, workload):
                 raise ClusterError(f"{fault}.")
             warnings += [word for word in [database_claim.warning(spec, claims[0])] if word]
-            warnings += self._class_warnings(cluster, spec) if claims[0] is None else []
+            warnings += storage_classes.warnings(spec, volume_classes.listed(cluster)) if claims[0] is None else []
             if workload is None and not params["standby"]:
                 warnings += [word for word in [ca_namespaces.second_hub(cluster, spec.namespace, spec.federation)] if word]
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
@@ -148,13 +147,6 @@ class ActionModule(CertificateAction):
         warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
         return found, dict(wanted.lost_sites)
-
-    @staticmethod
-    def _class_warnings(cluster: Cluster, spec: HubSpec) -> list[str]:
-        try:
-            return storage_classes.warnings(spec, cluster.list("storage.k8s.io/v1", "StorageClass"))
-        except Forbidden:  # no right that a deployment needs
-            return []
 
     def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""

@@ -10,23 +10,21 @@ a warning, since someone may have made a PersistentVolume for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from ..spec.hub_spec import HubSpec
 
-_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
-
-def warnings(spec: HubSpec, live: Iterable[Mapping[str, Any]]) -> list[str]:
+def warnings(spec: HubSpec, known: Mapping[str, bool] | None) -> list[str]:
     """A sentence for each variable whose StorageClass is not there.
 
     Args:
         spec: the hub.
-        live: all StorageClasses of its cluster.
+        known: all StorageClasses of its cluster, and whether each is the default; None where they may not be listed.
     """
-    known = {one["metadata"]["name"]: one["metadata"].get("annotations") or {} for one in live}
-    has_default = any(notes.get(key) == "true" for notes in known.values() for key in _DEFAULT)
+    if known is None:
+        return []
+    has_default = any(known.values())
     wanted = {"superlink_storage_class": spec.storage_class}
     if spec.outputs_enabled and not spec.outputs_claim:
         wanted["superlink_outputs_storage_class"] = spec.outputs_storage_class

@@ -11,15 +11,14 @@ from collections.abc import Collection
 from ..apply.wait import Waiter
 from ..base.errors import ClusterError
 from ..base.values import Object
+from ..kube import volume_classes
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
 from ..manifests import datasets
 from ..preflight import dataset_checks
 from ..spec.site_spec import SiteSpec
 
-_CLAIM, _STORAGE = "PersistentVolumeClaim", "storage.k8s.io/v1"
-# Kubernetes documentation, «Storage Classes», default StorageClass; the second one is the older form.
-_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+_CLAIM = "PersistentVolumeClaim"
 
 
 def check(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> list[str]:
@@ -55,10 +54,11 @@ def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> d
         if one.volume is not None:
             _get(cluster, seen.volumes, "v1", "PersistentVolume", datasets.volume_name(spec, one))
         if one.new_claim is not None and one.new_claim.storage_class:
-            _get(cluster, seen.classes, _STORAGE, "StorageClass", one.new_claim.storage_class)
+            _get(cluster, seen.classes, volume_classes.API, volume_classes.KIND, one.new_claim.storage_class)
     new = [one.dataset for one in uses if one.dataset.new_claim is not None and not one.dataset.new_claim.storage_class]
     if any(seen.claims.get(one.claim_name, one) is None for one in new):
-        seen.has_default = _has_default(cluster)
+        known = volume_classes.listed(cluster)
+        seen.has_default = None if known is None else any(known.values())
     several = dataset_checks.several_pods(spec)
     for name, claim in seen.claims.items():
         if claim is not None:
@@ -71,20 +71,11 @@ def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> d
     return seen
 
 
-def _has_default(cluster: Cluster) -> bool | None:
-    """Whether the cluster has a default StorageClass; None where they may not be listed."""
-    try:
-        found = cluster.list(_STORAGE, "StorageClass")
-    except Forbidden:
-        return None
-    return any((item["metadata"].get("annotations") or {}).get(note) == "true" for item in found for note in _DEFAULT)
-
-
 def _read_around(cluster: Cluster, name: str, claim: Object, seen: dataset_checks.Seen, *, placed: bool) -> None:
     """What decides about a claim that exists: its class; its volume, if it matters where that is; why it is not bound."""
     body = claim["spec"]
     if body.get("storageClassName"):
-        _get(cluster, seen.classes, _STORAGE, "StorageClass", body["storageClassName"])
+        _get(cluster, seen.classes, volume_classes.API, volume_classes.KIND, body["storageClassName"])
     if placed and body.get("volumeName"):
         _get(cluster, seen.volumes, "v1", "PersistentVolume", body["volumeName"])
     if (claim.get("status") or {}).get("phase") != "Bound":

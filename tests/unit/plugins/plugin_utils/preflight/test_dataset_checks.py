@@ -191,6 +191,9 @@ def test_classes_are_listed_for_a_new_claim_without_one_only() -> None:
         def get(self, *_place: str | None) -> None:
             return None
 
+        def access_review(self, asked: list[Any]) -> list[bool]:
+            return [True for _one in asked]
+
         def list(self, _api: str, kind: str) -> list[dict[str, Any]]:
             listed.append(kind)
             return [{"metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}]
