@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..flower import image_packages
 from ..kube.client import Cluster
 from ..manifests import sidecar
 from ..manifests.watch import CONFIG_DIR
@@ -50,6 +51,8 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
         return "", ""
     pod = min(running, key=lambda one: str(one["metadata"]["name"]))
     name = pod["metadata"]["name"]
+    if not image_packages.may_ask(cluster, spec.namespace, name):
+        return "", f"whether {name} reaches the hub at {spec.superlink_address} is not known: the right to exec in it is missing"
     try:
         command = ["sh", "-c", _LOADED, site_proof.digest(sidecar.configuration(spec))]
         if cluster.exec(pod["metadata"]["namespace"], name, site_proof.SIDECAR, command, timeout=_SECONDS).rc != 0:

@@ -29,8 +29,11 @@ def pod(name: str, *, sidecar: bool = True) -> dict[str, Any]:
 class Moved:
     """A cluster with pods, whose sidecars take in a configuration or do not."""
 
-    def __init__(self, rc: int = 0, fault: str = "") -> None:
-        self.rc, self.fault, self.asked = rc, fault, []
+    def __init__(self, rc: int = 0, fault: str = "", *, allowed: bool = True) -> None:
+        self.rc, self.fault, self.allowed, self.asked = rc, fault, allowed, []
+
+    def access_review(self, checks: list[Any]) -> list[bool]:
+        return [self.allowed for _one in checks]
 
     def list(self, *_which: Any, **_more: Any) -> list[Any]:
         return [pod("supernode-cpu-1"), pod("supernode-cpu-0"), pod("other", sidecar=False)]
@@ -57,7 +60,7 @@ def way_of_site(parsed_site: Any, cluster: Moved, *objects: dict[str, str], chec
         ({"serial": "1f"}, 0, "", ("", "")),
         (REFUSED, 0, "", ("do not reach the hub at hub.example.com:443 any more: supernode-cpu-0: the sidecar got no answer", "")),
         (REFUSED, 1, "", ("", "its sidecar does not have the new configuration yet")),
-        (REFUSED, 0, "may not exec", ("", "its sidecar could not be asked: may not exec")),
+        (REFUSED, 0, "no connection", ("", "its sidecar could not be asked: no connection")),
     ],
 )
 def test_a_running_sidecar_is_asked_once_it_has_the_new_configuration(parsed_site, monkeypatch, seen, rc, fault, found):
@@ -68,6 +71,13 @@ def test_a_running_sidecar_is_asked_once_it_has_the_new_configuration(parsed_sit
         assert part in said if part else said == ""
     wanted = direct_sidecar.site_proof.digest(direct_sidecar.sidecar.configuration(way.site.spec))
     assert cluster.asked == [("supernode-cpu-0", "sidecar", wanted)]
+
+
+def test_without_the_right_nobody_is_asked(parsed_site):
+    """A request that is refused would stand in audit logs."""
+    cluster = Moved(allowed=False)
+    fault, warning = way_of_site(parsed_site, cluster, CHANGED).cut_off()
+    assert fault == "" and "is not known: the right to exec in it is missing" in warning and not cluster.asked
 
 
 @pytest.mark.parametrize(("change", "check"), [("unchanged", False), ("created", False), ("changed", True)])
