@@ -10,10 +10,10 @@ asked whether a hub that has moved is reached at its new address.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..apply.wait import Clock
 from ..base.errors import ClusterError
 from ..flower import image_packages
 from ..kube.client import Cluster
@@ -71,11 +71,10 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
 def _asked(cluster: Cluster, spec: SiteSpec, pod: Mapping[str, Any], seconds: float) -> str:
     """Why the sidecar does not reach the hub; empty where it does."""
     request = site_proof.request(pod, spec.verified_name, {site_proof.NOW: ""}, 0)
-    deadline = time.monotonic() + seconds
+    clock = Clock(seconds)
     while True:
         seen = restart.held(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
         if seen.get("serial"):
             return ""
-        if time.monotonic() >= deadline:
+        if not clock.tick():
             return site_proof.said(seen)
-        time.sleep(2)
