@@ -333,9 +333,9 @@ class ActionModule(ClusterAction):
                 "failed": True,
                 "msg": f"{params['hub']}: not every site has its new secrets yet: {reported}",
             }
-        told = "all shared secrets and internal certificates are new"
+        words = "all shared secrets and internal certificates are new"
         if missing and not self.check:
-            told = f"shared secrets and internal certificates are new, but not those of sites that were left out: {reported}"
-            self.hub.warnings.append(f"{told}. To replace them as well, rotate superexec again when these sites are available")
-        changed = self.check or Internal(self.hub).settle(told)
-        return {"changed": changed, "msg": told}
+            words = f"shared secrets and internal certificates are new, but not those of sites that were left out: {reported}"
+            self.hub.warnings.append(f"{words}. To replace them as well, rotate superexec again when these sites are available")
+        changed = self.check or Internal(self.hub).settle(words)
+        return {"changed": changed, "msg": words}

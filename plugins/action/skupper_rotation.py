@@ -159,8 +159,8 @@ class ActionModule(SkupperAction):
         foreign = rotation_plan.strangers(hub.site(), known)
         # A site that is denied keeps its link until its certificate is refused, and is waited for as little as one that is revoked.
         excused = [site for site, denial in denials.items() if not denial.get("holder")]
-        told = {self._name_of(site) for site in (params["revoke"], *excused, *lagging)}
-        foreign = [name for name in foreign if name not in told]
+        reported = {self._name_of(site) for site in (params["revoke"], *excused, *lagging)}
+        foreign = [name for name in foreign if name not in reported]
         held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
         held += [f"{name}: its link was created by someone else" for name in foreign]
         if held and not params["force"]:

@@ -116,9 +116,9 @@ def waiting(lines: Sequence[str]) -> str:
 
 def failed_replies(lines: Sequence[str]) -> tuple[int, dict[str, str]]:
     """How many answers of SuperNodes were errors, and node id -> the last reason, as far as the app's strategy logs it."""
-    told = sum(int(found[1]) for line in lines if (found := _FAILURES.search(line)))
+    counted = sum(int(found[1]) for line in lines if (found := _FAILURES.search(line)))
     replies = [(found[1], found[2]) for line in lines if (found := _FAILED_REPLY.search(line))]
-    return max(told, len(replies)), dict(replies)
+    return max(counted, len(replies)), dict(replies)
 
 
 def describe_failed_replies(count: int, reasons: Mapping[str, str], homes: Mapping[str, str]) -> str:
@@ -132,8 +132,8 @@ def describe_failed_replies(count: int, reasons: Mapping[str, str], homes: Mappi
     places = {node: f"{homes[node]} (node {node})" if node in homes else f"node {node}" for node in reasons} | {_SUPERLINK: "the SuperLink for a lost one"}
     named = [f"{places[node]}: {why[:_LONGEST_REASON]}" for node, why in reasons.items()]
     more = f"; and {len(named) - _NAMED} more SuperNodes" if len(named) > _NAMED else ""
-    told = f" The last error of each: {'; '.join(named[:_NAMED])}{more}" if named else ""
-    return f"answers of SuperNodes in its log that are errors: {count}. Flower's strategies go on without these SuperNodes.{told}"
+    last = f" The last error of each: {'; '.join(named[:_NAMED])}{more}" if named else ""
+    return f"answers of SuperNodes in its log that are errors: {count}. Flower's strategies go on without these SuperNodes.{last}"
 
 
 def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> dict[str, Any]:

@@ -106,8 +106,8 @@ def chosen(hosts: Sequence[str], live: Live) -> str:
     Firewalls of sites may know that one only, and nodes, of which some load balancers give the addresses (K3s), come and go.
     """
     published = text((named(live, "ConfigMap", federation.NAME).get("data") or {}).get("address"))
-    told = split_address(published)[0] if is_address(published) else ""
-    return told if told in hosts else next(iter(hosts), "")
+    known = split_address(published)[0] if is_address(published) else ""
+    return known if known in hosts else next(iter(hosts), "")
 
 
 def join(host: str, port: int | None) -> str:
