@@ -15,7 +15,7 @@ from ..base.sizes import readable
 from ..ocm import health
 from ..skupper import network
 from ..spec.pool_spec import DAEMON_SET, STATEFUL_SET
-from . import remedies
+from . import remedies, replicas
 from .findings import Findings
 
 # How early the expiry of a certificate in the Skupper network is a problem: only the playbooks renew it.
@@ -326,14 +326,13 @@ def _pool(
     apps: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """A pool. C(nodes): those of the SuperLink; None if it is not known which of them are those of this site."""
-    # A key and its successor are those of one SuperNode; keys that leave, or that Flower never accepts again, are those of none.
     own = [key for key in record["keys"] if key["pool"] == name and key["node_id"]]
-    used = {key["name"] for key in own if not key.get("leaving") and not key.get("dead")}
+    used = replicas.used(own)
     desired = live["desired"] if live else None
     known = nodes is not None
     nodes = nodes or {}
     found = [nodes[key["node_id"]] for key in own if key["node_id"] in nodes]
-    serving = {key["name"] for key in own if nodes.get(key["node_id"], {}).get("status") == "online"}
+    serving = replicas.serving(own, nodes)
     online = [node for node in found if node["status"] == "online"]
     # Flower reports when a node went offline, 60 s after its last heartbeat; an online one has reported within that time.
     left = sorted(node["offline-at"] for node in found if node["status"] == "offline" and node["offline-at"] != "N/A")

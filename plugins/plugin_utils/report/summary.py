@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import replicas
+
 _SHOWN = 5  # sites
 
 
@@ -44,6 +46,6 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
 
 def _away(site: str, keys: Sequence[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]) -> str:
     """How many of a site's SuperNodes are not online, in words; empty for none. One that still serves with a key that leaves is online."""
-    used = {(key["pool"], key["name"]) for key in keys if key["node_id"] and not key.get("leaving") and not key.get("dead")}
-    online = {(key["pool"], key["name"]) for key in keys if nodes.get(key["node_id"], {}).get("status") == "online"}
-    return f"{len(used - online)} of {len(used)} of {site}" if used - online else ""
+    used = replicas.used(keys)
+    away = used - replicas.serving(keys, nodes)
+    return f"{len(away)} of {len(used)} of {site}" if away else ""
