@@ -1,0 +1,27 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""upgrade.yml: what is wrong is told before anything is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
+
+RUN = "federated.flower.run"
+
+
+def begun() -> list[dict[str, Any]]:
+    """The tasks before the hub is changed."""
+    (play,) = [one for one in yaml_file("playbooks", "upgrade.yml") if one["name"] == "Plan the upgrade"]
+    return play["tasks"][0]["block"]
+
+
+def test_the_app_of_the_acceptance_run_is_read_before_anything_is_changed() -> None:
+    names = [task["name"] for task in begun()]
+    (early,) = [task for task in begun() if RUN in task]
+    (late,) = [task for task in yaml_file("playbooks", "tasks", "upgrade_sites.yml") if RUN in task]
+    assert names.index(early["name"]) < names.index("Wait for the end of runs") and early["check_mode"] is True
+    assert early["when"] in late["when"], "an empty answer to a survey is no app"
+    assert all(early[RUN][option] == late[RUN][option] for option in early[RUN])
