@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.tests.unit.read import yaml_file
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
 
 RUN = "federated.flower.run"
 
@@ -25,3 +29,12 @@ def test_the_app_of_the_acceptance_run_is_read_before_anything_is_changed() -> N
     assert names.index(early["name"]) < names.index("Wait for the end of runs") and early["check_mode"] is True
     assert early["when"] in late["when"], "an empty answer to a survey is no app"
     assert all(early[RUN][option] == late[RUN][option] for option in early[RUN])
+
+
+@pytest.mark.parametrize(
+    ("given", "good"), [({}, True), ({"flower_plan_hash": ""}, True), ({"flower_plan": "a.yml"}, False), ({"flower_plan_hash": "5f0c"}, False)]
+)
+def test_a_plan_that_an_upgrade_would_not_keep_to_is_refused(given: dict[str, str], good: bool) -> None:
+    (refusal,) = [task["ansible.builtin.assert"] for task in begun() if "flower_plan" in str(task.get("ansible.builtin.assert"))]
+    templar = Templar(loader=DataLoader(), variables=given)
+    assert templar.template(trusted("{{ " + refusal["that"] + " }}")) is good
