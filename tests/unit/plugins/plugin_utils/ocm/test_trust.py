@@ -13,8 +13,11 @@ import types
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import trust
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting, trust
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import Way
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +90,46 @@ def test_a_site_to_which_nothing_is_delivered_is_told(authorities, parsed_ocm_si
     hub = Hub(status.taken(status.nodes(parsed_ocm_site(ca_bundle=authorities[0])), {}))
     with pytest.raises(ClusterError, match="nothing is delivered to it"):
         trust.bring(hub, dataclasses.replace(parsed_ocm_site(), **change), "", 1)
+
+
+@pytest.mark.parametrize("sidecar", [True, False])
+def test_a_bundle_counts_once_pods_that_read_it_at_their_start_were_restarted(authorities, parsed_ocm_site, status, monkeypatch, sidecar):
+    old, new = authorities
+    spec = parsed_ocm_site(ca_bundle=old, sidecar=sidecar, **({} if sidecar else {"mtls": False}))
+
+    def reported(work, ready=1):
+        return status.taken(work, status.numbers(work, ready))
+
+    hub = Hub(reported(status.nodes(spec)))
+    hub.name, gates = "hub", []
+
+    def apply(hub, objects, check=False):
+        hub.applied += objects
+        for item in objects:
+            hub.works[item["metadata"]["namespace"], item["metadata"]["name"]] = reported(item)
+        return types.SimpleNamespace(objects=[])
+
+    monkeypatch.setattr(trust, "apply_objects", apply)
+    monkeypatch.setattr(restarting, "apply_objects", apply)
+    monkeypatch.setattr(trust, "SETTLES", 0)
+    run = types.SimpleNamespace(check=False, connect=lambda _host: hub, note=lambda *_given, **_facts: None)
+    way = ocm.Way(run, Site("site-a", spec, Way("ocm", "site", "direct"), "hub", seconds=1))
+
+    def proof():
+        result = {"changed": False, "trust": None, "accepts": [], "stale": False, "trouble": ""}
+        way.trust(Proof("gateway", {"now": "1a", "next": "2b"}, old + new, seconds=1), result)
+        return result
+
+    if sidecar:
+        assert proof()["accepts"] == ["1a", "2b"] and not gates
+        return
+    told = proof()
+    assert told["stale"] and not told["accepts"] and "still run with the CA bundle of their start" in told["trouble"]
+    done = {"changed": False, "restarted": []}
+    way.restart(Restart(["trust"], "", lambda: gates.append("no run is active"), lambda _pool: None), done)
+    assert gates and done["restarted"] == ["supernode-default-3"]
+    told = proof()
+    assert told["accepts"] == ["1a", "2b"] and not told["stale"] and not told["trouble"]
+    hub.works = {place: reported(work, 0) for place, work in hub.works.items()}
+    with pytest.raises(ClusterError, match="is not known: StatefulSet supernode-default"):
+        proof()
