@@ -32,6 +32,7 @@ from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_proxy
+from .direct_trust import require_own
 from .key_sources import made, note_secrets
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
@@ -212,13 +213,16 @@ class Way:
     def trust(self, wanted: Proof, result: Facts) -> None:
         """See C(site.Reach). Its pods cannot be asked: what its cluster has counts as accepted, once they were restarted if they read it at their start."""
         spec = self.site.spec
-        told, objects = trust.bring(self.hub, spec, wanted.bundle, wanted.seconds, check=self.run.check)
+        held, objects = trust.bring(self.hub, spec, "" if wanted.own_bundle else wanted.bundle, wanted.seconds, check=self.run.check)
         if not self.run.check:
             self.run.note(self.site.name, objects=of_objects(objects))
-        result.update(changed=bool(objects), trust=told)
+        result.update(changed=bool(objects), trust=held)
+        if wanted.own_bundle and wanted.bundle:
+            require_own(held, wanted.bundle)
+            result["trust"] = wanted.bundle
         if wanted.bundle and not spec.has_sidecar and not self.run.check:
             place = restarting.place(self.hub, spec, wanted.seconds)
-            if restarting.old(self.hub, spec, restarting.mark(spec, place.read(), told)):
+            if restarting.old(self.hub, spec, restarting.mark(spec, place.read(), held)):
                 result.update(stale=True, trouble="its SuperNodes still run with the CA bundle of their start")
                 return
             seen = nodes_work.state(self._nodes_work())
