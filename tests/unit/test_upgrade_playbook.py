@@ -38,3 +38,16 @@ def test_a_plan_that_an_upgrade_would_not_keep_to_is_refused(given: dict[str, st
     (refusal,) = [task["ansible.builtin.assert"] for task in begun() if "flower_plan" in str(task.get("ansible.builtin.assert"))]
     templar = Templar(loader=DataLoader(), variables=given)
     assert templar.template(trusted("{{ " + refusal["that"] + " }}")) is good
+
+
+@pytest.mark.parametrize(("todo", "hub_changes", "checked"), [(True, False, True), (True, True, False), (False, False, False)])
+def test_other_changes_of_a_hub_whose_images_stay_do_not_fail_runs(todo: bool, hub_changes: bool, checked: bool) -> None:
+    """The first check does not refuse them, since the hub's upgrade waits for runs. One of sites alone, or that only ends, does not."""
+    found = yaml_file("playbooks", "upgrade.yml")
+    names = [one["name"] for one in found]
+    (first,) = [one for one in found if one.get("import_playbook") == "site_check.yml"]
+    (again,) = [task for task in found[names.index("Begin with the hub")]["tasks"] if "ansible.builtin.include_role" in task]
+    assert first["vars"]["superlink_serverapp_force"] is True and "vars" not in again
+    assert names.index("Begin with the hub") < names.index("Upgrade the hub")
+    templar = Templar(loader=DataLoader(), variables={"__upgrade_plan": {"todo": todo, "hub_changes": hub_changes}})
+    assert templar.template(trusted("{{ " + again["when"] + " }}")) is checked
