@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.healing import Healer, Options
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
 
 _WORDS = {"healed": "healed", "due": "to restart", "waiting": "waiting", "given_up": "given up"}
 
@@ -35,6 +37,7 @@ class ActionModule(FleetAction):
         options = Options(params["restart"], params["all"], max(params["after"], 0), params["wait_timeout"])
         with self.connect(params["hub"]) as hub:
             hub.name = params["hub"]
+            held = self._held(unfinished.Store(hub, params["namespace"], params["federation"]), [params["hub"], *sites])
             healer = Healer(self, hub, params["namespace"], params["federation"], options)
             wrong = {name: outcome.msg for name, outcome in outcomes.sites.items() if outcome.failed}
             ways = self.reach(sites)
@@ -48,7 +51,16 @@ class ActionModule(FleetAction):
         lines += [words if words.startswith(name) else f"{name}: {words}" for name, words in told["unreadable"].items()]
         msg = ", ".join(f"{len(told[kind])} {word}" for kind, word in _WORDS.items())
         changed = healer.restarted > 0 or (self.check and params["restart"] and bool(told["due"]))
-        return {"changed": changed, "msg": msg, **told, "lines": [words for words in (told["fault"], told["pause"]) if words] + lines}
+        return {"changed": changed, "msg": msg, **told, **held, "lines": [words for words in (told["fault"], told["pause"]) if words] + lines}
+
+    @staticmethod
+    def _held(store: unfinished.Store, hosts: list[str]) -> dict[str, Any]:
+        """What a repair must leave to an upgrade that is not complete; all of it, if it is not known how far that is."""
+        try:
+            progress = store.read()
+        except ClusterError as error:
+            return {"held": hosts, "upgrade": error.message}
+        return {"held": unfinished.held(progress, hosts[0]), "upgrade": unfinished.words(progress)}
 
 
 def _listed(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -31,6 +31,7 @@ class ActionModule(FleetAction):
         "bundle": {"type": "str", "default": ""},
         "because": {"type": "dict", "default": {}},
         "first": {"type": "bool", "default": False},
+        "alone": {"type": "bool", "default": False},
         "required": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 120},
     }
@@ -58,7 +59,7 @@ class ActionModule(FleetAction):
 
         outcomes.each(resting(ways, prove))
         failed = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed]
-        if params["first"] and failed:
+        if params["first"] and failed and not params["alone"]:
             raise ClusterError("; ".join(failed))
         for name, outcome in outcomes.sites.items():
             if outcome.failed:

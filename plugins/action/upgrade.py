@@ -338,11 +338,16 @@ class ActionModule(ClusterAction):
 
     # ---- waves -------------------------------------------------------------------------------------------------------
 
+    @staticmethod
+    def _failed(params: dict[str, Any]) -> list[str]:
+        """Sites that failed so far: those that could not take part are among those that may."""
+        return list(dict.fromkeys([*params["plan"]["left_out"], *params["failed"]]))
+
     def _wave(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
         """Before a wave: its nodes have the images, no run is active, and it is kept that its sites are changed from now on."""
         told, wave = params["pulled"], params["sites"]
         lost = {name: str(told[name]["msg"]) for name in wave if (told.get(name) or {}).get("failed")}
-        left = verdict.without(wave, lost, params["failed"], params["plan"]["waves"], params["max_failed"])
+        left = verdict.without(wave, lost, self._failed(params), params["plan"]["waves"], params["max_failed"])
         changing = [name for name in left["sites"] if name in params["plan"]["changes"]]
         if self.check:
             return left
@@ -386,11 +391,14 @@ class ActionModule(ClusterAction):
             offline=away,
             other={name: why for name in deployed if (why := verdict.other_images(seen[name], plan["pairs"][name][1]))},
             run=params["run"],
-            accepted={name: params["accepted"][name] for name in deployed if name in params["accepted"]},
+            # The SuperNodes of a site that is denied are offline, as they should be.
+            accepted={
+                name: params["accepted"][name] for name in deployed if name in params["accepted"] and not conditions.exemption(name, book, read)
+            },
             # A bundle stays: its people may have applied it, and one that could not be written is written by the next run.
             was={name: what_runs.NOTHING if name in plan["by_hand"] else progress["sites"][name]["was"] for name in names},
             want={name: plan["pairs"][name][1] for name in names},
-            before=params["failed"],
+            before=self._failed(params),
             allowed=params["max_failed"],
         )
         done = [name for name in names if name not in judged["back"] and name not in judged["why"]]
@@ -419,7 +427,7 @@ class ActionModule(ClusterAction):
         self.store.change(change)
         for name in gate["back"]:
             self.note(name, words=[told[name]["msg"]])
-        failed = [*params["failed"], *gate["why"]]
+        failed = [*self._failed(params), *gate["why"]]
         number = verdict.number_of(names, params["plan"]["waves"])
         return {
             "sites": told,
@@ -430,7 +438,7 @@ class ActionModule(ClusterAction):
 
     def _finish(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
         """Nothing is left to be done, but for sites that failed or were left out."""
-        open_sites = [*params["failed"], *params["plan"]["left_out"]]
+        open_sites = self._failed(params)
         version = params["plan"]["hub_pair"][1]["version"]
         if open_sites:
             return {

@@ -103,8 +103,17 @@ pause:
   description: Why nothing is restarted yet; empty if that is not so.
   returned: success
   type: str
+held:
+  description: Hosts that are not repaired, since an upgrade is not complete and they were rolled back in it, or their turn has not come.
+  returned: success
+  type: list
+  elements: str
+upgrade:
+  description: How far that upgrade is; empty where there is none.
+  returned: success
+  type: str
 lines:
-  description: All of this in sentences.
+  description: What was found of the SuperNodes in sentences.
   returned: success
   type: list
   elements: str

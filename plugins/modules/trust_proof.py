@@ -51,6 +51,11 @@ options:
       - Whether this is the first check of the sites; it fails when rights are missing that the rest of a rotation takes.
     type: bool
     default: false
+  alone:
+    description:
+      - With O(first), whether a site fails alone, since the rotation needs nothing of the sites.
+    type: bool
+    default: false
   required:
     description:
       - Whether a site fails that is down, or whose SuperNodes refuse.

@@ -215,6 +215,16 @@ def test_playbooks_with_more_to_do_keep_the_hub(playbook: str) -> None:
     assert found and all("__site_kept" in play["vars"] for play in found)
 
 
+def test_a_plan_is_made_while_runs_are_active() -> None:
+    """The preflight of the hub refuses what would fail them, and warns in check mode."""
+    (check,) = [play for play in yaml_file("playbooks", "plan.yml") if play.get("import_playbook") == "site_check.yml"]
+    hub, *others = yaml_file("playbooks", "site_check.yml")
+    given = {"ansible_check_mode": False, "hosts": "x"}
+    assert evaluated({"vars": {}, **hub}, "check_mode", **given, **check["vars"]) is True
+    assert evaluated({"vars": {}, **hub}, "check_mode", **given) is False
+    assert all("check_mode" not in play for play in others)
+
+
 def test_the_drift_is_published_before_it_is_repaired() -> None:
     found = yaml_file("playbooks", "reconcile.yml")
     names = [play["name"] for play in found]

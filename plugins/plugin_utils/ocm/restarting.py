@@ -49,10 +49,12 @@ def _live(hub: Cluster, spec: SiteSpec, part: str) -> dict[str, Any] | None:
     return hub.get(api.WORKS, "ManifestWork", addon_objects.work_name(spec, part), spec.ocm_cluster)
 
 
-def mark(spec: SiteSpec, reported: public.Public) -> str:
-    """The mark in the pods' template when all pods run with the current Secrets."""
+def mark(spec: SiteSpec, reported: public.Public, trusted: str = "") -> str:
+    """The mark in the pods' template when all pods run with the current Secrets; C(trusted): and this CA bundle, if they read it at their start."""
     read = sorted([keys.SUPEREXEC, *(keys_secret(pool.name) for pool in spec.pools)])
-    held = [[name, sorted(reported.digests.get(name, {}).items())] for name in read]
+    held: list[Any] = [[name, sorted(reported.digests.get(name, {}).items())] for name in read]
+    if trusted and not spec.has_sidecar:
+        held.append(trusted)
     return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:12]
 
 

@@ -41,9 +41,9 @@ def with_trust(work: Mapping[str, Any], bundle: str) -> dict[str, Any] | None:
     )
 
 
-def held(work: Mapping[str, Any]) -> str:
+def held(work: Mapping[str, Any] | None) -> str:
     """The CA bundle in a ManifestWork, PEM; empty where it has none. Pure."""
-    for item in work["spec"]["workload"]["manifests"]:
+    for item in work["spec"]["workload"]["manifests"] if work else ():
         if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST):
             return str(item["data"].get("ca.crt", ""))
     return ""

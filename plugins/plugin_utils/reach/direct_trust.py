@@ -62,12 +62,7 @@ def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: Proof, res
     if not wanted.bundle or trust_bundle(result["trust"]) == wanted.bundle:
         return False
     if wanted.own_bundle:
-        held = trust_bundle(result["trust"])
-        if trust_bundle(held, wanted.bundle) != held:
-            raise ClusterError(
-                "its CA bundle is set by supernode_ca_bundle, which lacks a CA of the hub: add what ConfigMap flower-federation "
-                "of the hub has as ca.crt, run site.yml for this site, then run this again"
-            )
+        require_own(result["trust"], wanted.bundle)
         result["trust"] = wanted.bundle
         return False
     if not run.check:
@@ -75,6 +70,16 @@ def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: Proof, res
         refresh.touch_pods(cluster, site.namespace, pods)
         result["trust"] = wanted.bundle
     return True
+
+
+def require_own(trusted: str, bundle: str) -> None:
+    """Refuse a CA bundle that is set by the variables of a site, as deployed, and lacks a CA of C(bundle): the next deployment would bring it back."""
+    held = trust_bundle(trusted)
+    if trust_bundle(held, bundle) != held:
+        raise ClusterError(
+            "its CA bundle is set by supernode_ca_bundle, which lacks a CA of the hub: add what ConfigMap flower-federation "
+            "of the hub has as ca.crt, run site.yml for this site, then run this again"
+        )
 
 
 def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: Proof, deadline: float, trust: str) -> dict[str, Any]:

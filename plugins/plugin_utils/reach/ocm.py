@@ -32,6 +32,7 @@ from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_proxy
+from .direct_trust import require_own
 from .key_sources import made, note_secrets
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
@@ -195,7 +196,7 @@ class Way:
         if wanted.mark and not self.run.check:
             became = site_keygen.renew(place, spec, [keys.SUPEREXEC], wanted.mark, seconds)
             result["changed"] |= note_secrets(self.run, self.site, became)
-        present = restarting.mark(spec, place.read())
+        present = restarting.mark(spec, place.read(), trust.held(self._nodes_work()))
         old = restarting.old(self.hub, spec, present)
         if old:
             result["changed"] = True
@@ -210,13 +211,24 @@ class Way:
         result["renewed"] = bool(wanted.mark)
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """See C(site.Reach). Its pods cannot be asked: what its cluster has counts as accepted."""
-        told, objects = trust.bring(self.hub, self.site.spec, wanted.bundle, wanted.seconds, check=self.run.check)
+        """See C(site.Reach). Its pods cannot be asked: what its cluster has counts as accepted, once they were restarted if they read it at their start."""
+        spec = self.site.spec
+        held, objects = trust.bring(self.hub, spec, "" if wanted.own_bundle else wanted.bundle, wanted.seconds, check=self.run.check)
         if not self.run.check:
             self.run.note(self.site.name, objects=of_objects(objects))
+        result.update(changed=bool(objects), trust=held)
+        if wanted.own_bundle and wanted.bundle:
+            require_own(held, wanted.bundle)
+            result["trust"] = wanted.bundle
+        if wanted.bundle and not spec.has_sidecar and not self.run.check:
+            place = restarting.place(self.hub, spec, wanted.seconds)
+            if restarting.old(self.hub, spec, restarting.mark(spec, place.read(), held)):
+                result.update(stale=True, trouble="its SuperNodes still run with the CA bundle of their start")
+                return
+            seen = nodes_work.state(self._nodes_work())
+            if not seen.ready:
+                raise ClusterError(f"whether its SuperNodes were restarted with its CA bundle is not known: {seen.why}")
         result.update(
-            changed=bool(objects),
-            trust=told,
             accepts=sorted({serial for serial in wanted.wanted.values() if serial}),
             msg="its pods were not asked: it is reached through Open Cluster Management, and has their CA bundle",
         )

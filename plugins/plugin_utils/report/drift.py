@@ -36,7 +36,7 @@ def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str])
 
 
 def drifting(hostvars: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> list[str]:
-    """Those of some hosts that are deployed again, if reconcile.yml is to repair.
+    """Those of some hosts that are deployed again, if reconcile.yml is to repair; not those that are left to an upgrade.
 
     Args:
         hostvars: the variables of all hosts, with what the plays before have kept; empty where playbooks are only listed.
@@ -46,7 +46,7 @@ def drifting(hostvars: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) ->
     if kept is None or kept.get("__reconcile_chosen") != "repair":
         return []
     known: Sequence[Mapping[str, Any]] = kept["__reconcile_drift"]
-    names = {str(entry["host"]) for entry in known}
+    names = {str(entry["host"]) for entry in known} - set(kept.get("__reconcile_held") or ())
     return [str(host) for host in hosts if str(host) in names]
 
 

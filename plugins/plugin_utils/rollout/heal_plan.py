@@ -147,11 +147,10 @@ _RESTART, _WAIT, _GIVE_UP = "restart", "wait", "give up"
 
 
 def _away(hub: Hub, site: str) -> list[dict[str, str]]:
-    """Keys of SuperNodes that should be online and are not."""
+    """Keys of SuperNodes that should be online and are not. One that still serves with a key that leaves is not lost: it may compute for a run."""
     if conditions.exemption(site, hub.book, hub.records):
         return []
-    expected = conditions.expected(hub.records[site])
-    return [key for key in expected if _status(hub, key["node_id"]) != "online"]
+    return conditions.not_serving(hub.records[site], hub.nodes)
 
 
 def _status(hub: Hub, node: str) -> str:

@@ -38,6 +38,21 @@ def expected(record: Record) -> list[dict[str, str]]:
     ]
 
 
+def not_serving(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Of C(expected), those that are not online, and whose pod does not serve with a key that leaves either.
+
+    Args:
+        record: of the site.
+        nodes: node id -> its state at Flower.
+    """
+    serving = records.stand_ins(record["keys"].values(), nodes)
+    return [
+        key
+        for key in expected(record)
+        if nodes.get(key["node_id"], {}).get("status") != "online" and (key["pool"], key["name"]) not in serving
+    ]
+
+
 def exemption(site: str, book: Book, found: Mapping[str, Record]) -> str:
     """Why a site is exempt; empty when it must be asked."""
     record = found.get(site)
@@ -61,14 +76,12 @@ def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping
     for site, record in sorted(found.items()):
         if exemption(site, book, found):
             continue
-        serving = records.stand_ins(record["keys"].values(), nodes)
-        away = [
+        absent = [
             f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}"
-            for key in expected(record)
-            if nodes.get(key["node_id"], {}).get("status") != "online" and (key["pool"], key["name"]) not in serving
+            for key in not_serving(record, nodes)
         ]
-        if away:
-            reported[site] = ", ".join(away)
+        if absent:
+            reported[site] = ", ".join(absent)
     return reported
 
 

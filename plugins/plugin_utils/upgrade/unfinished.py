@@ -117,6 +117,17 @@ def words(progress: Progress) -> str:
     )
 
 
+def held(progress: Progress, hub: str) -> list[str]:
+    """The hosts whose turn in an upgrade that is not complete has not come, or that were rolled back: only the upgrade deploys them.
+
+    Args:
+        progress: see above; empty for none.
+        hub: inventory name of the hub.
+    """
+    places = {hub: progress["hub"], **progress["sites"]} if progress else {}
+    return [name for name, place in places.items() if place["state"] != DONE]
+
+
 class Store:
     """The ConfigMap.
 

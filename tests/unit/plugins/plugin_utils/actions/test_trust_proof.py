@@ -9,10 +9,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.action import trust_proof
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.ask import MissingRights
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_results import sites_failed
+from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
 
 
 class Recorded:
@@ -42,20 +47,20 @@ class Way:
     def trust(self, wanted: Any, result: dict[str, Any]) -> None:
         del wanted
         if self.trouble:
-            raise ClusterError(self.trouble)
+            raise (MissingRights if "may not" in self.trouble else ClusterError)(self.trouble)
         result["pods"] = [{"pool": "cpu", "pod": "supernode-cpu-0"}]
 
 
-def prove(monkeypatch: pytest.MonkeyPatch, **given: Any) -> tuple[Outcomes, dict[str, str]]:
+def prove(monkeypatch: pytest.MonkeyPatch, trouble: str = "site-b: the API server is unreachable", **given: Any) -> tuple[Outcomes, dict[str, str]]:
     """Ask two sites, of which one is down."""
     action = object.__new__(trust_proof.ActionModule)
-    ways = {"site-a": Way(""), "site-b": Way("site-b: the API server is unreachable")}
+    ways = {"site-a": Way(""), "site-b": Way(trouble)}
     monkeypatch.setattr(action, "reach", lambda sites: ways, raising=False)
     run = Recorded()
     outcomes = Outcomes(run, ways, 1)
     params = {
         "fleet": {}, "server_name": "superlink.demo", "wanted": {"now": "aa"}, "bundle": "", "because": {}, "first": False,
-        "required": False, "wait_timeout": 1, **given,
+        "alone": False, "required": False, "wait_timeout": 1, **given,
     }  # fmt: skip
     action.work(params, dict.fromkeys(ways), outcomes)
     return outcomes, run.failures
@@ -79,3 +84,20 @@ def test_a_site_that_has_to_prove_it_fails_alone(monkeypatch):
 def test_a_site_that_is_excused_is_not_asked(monkeypatch):
     outcomes, failures = prove(monkeypatch, required=True, fleet={"site-b": {"excused": "it is denied"}})
     assert not failures and outcomes["site-b"].msg == "not asked: it is denied"
+
+
+def test_a_site_without_rights_keeps_no_other_from_the_certificate_of_the_gateway(monkeypatch):
+    """A token without a right, or a kubeconfig that is gone, must not keep all sites on a certificate that ends."""
+    with pytest.raises(ClusterError, match="may not"):
+        prove(monkeypatch, "site-b: the identity may not: create pods/exec", first=True)
+    outcomes, failures = prove(monkeypatch, "site-b: the identity may not: create pods/exec", first=True, alone=True)
+    assert list(failures) == ["site-b"] and not outcomes.as_dict()["site-a"]["trouble"]
+
+    (block,) = yaml_file("roles", "cert_rotation", "tasks", "rotate.yml")
+    ask, leave_out = block["block"][:2]
+    given = {"__cert_rotation_results": [], "__cert_rotation_before": {"sites": outcomes.as_dict()}}
+    for parts, alone in ((["leaf"], True), (["leaf", "ca"], False), (["sites"], False)):
+        templar = Templar(loader=DataLoader(), variables={**given, "__cert_rotation_look": {"parts": parts}})
+        assert templar.template(trusted(ask["federated.flower.trust_proof"]["alone"])) is alone
+    kept = templar.template(trusted(leave_out["ansible.builtin.set_fact"]["__cert_rotation_results"]))
+    assert sites_failed(kept) == ["site-b"] and list(kept[0]) == ["site-b"]

@@ -162,7 +162,7 @@ def test_only_what_replaces_pods_waits_for_runs(monkeypatch: pytest.MonkeyPatch,
     asked: list[Any] = []
     monkeypatch.setattr(upgrade.ActionModule, "_wait_no_run", lambda *given: asked.append(given))
     action = action_of({"sites": {"clinic": {"was": hub_of("1.40.0"), "state": "waiting"}}})
-    given = {"changes": ["clinic"], "by_hand": by_hand, "waves": [["clinic"]]}
+    given = {"changes": ["clinic"], "by_hand": by_hand, "waves": [["clinic"]], "left_out": {}}
     action._wave({"pulled": {}, "sites": ["clinic"], "failed": [], "max_failed": 0, "plan": given}, None)
     assert len(asked) == waited and action.store.known["sites"]["clinic"]["state"] == "begun"
 
@@ -226,3 +226,48 @@ def test_a_node_of_a_cluster_that_was_away_before_fails_no_wave(monkeypatch: pyt
         None,
     )
     assert found["why"] == ({"site-a": "site-a: edge/node-1 is offline"} if failed else {}) and found["stop"] == failed
+
+
+def judged_wave(monkeypatch: pytest.MonkeyPatch, book: dict[str, Any], **more: Any) -> Any:
+    """The judgement of a wave of two sites, of which a has no SuperNode online any more and is not accepted."""
+    wanted = {"version": "1.41.0", "workloads": [{"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": "n:1.41.0"}}]}
+    supernodes = {name: {"reachable": True, "workloads": [site_running("1.40.0")]} for name in ("a", "b")}
+    planned = plan({}, "1.40.0", "1.41.0", sites=["a", "b"], supernodes=supernodes, sites_checked={name: {"flower": wanted} for name in supernodes})
+    key = {"pool": "cpu", "name": "0", "public_key": "x"}
+    known = {name: {**empty_record(name), "keys": {f"SHA256:{name}": {**key, "node_id": name}}} for name in ("a", "b")}
+    monkeypatch.setattr(upgrade, "Ledger", lambda *_given: SimpleNamespace(read_book=lambda: book, read_sites=lambda: (known, {})))
+    action = action_of({"sites": {name: {"was": pair[0], "state": "begun"} for name, pair in planned["pairs"].items()}})
+    action.where = "flower"
+    action.cli = SimpleNamespace(nodes=lambda *_given: {"a": {"status": "offline"}, "b": {"status": "online"}})
+    params = {
+        "federation": "demo",
+        "sites": ["a", "b"],
+        "plan": planned | {"online": ["b"]} | more,
+        "deployed": {"sites": {"a": {}, "b": {}}},
+        "supernodes": {name: {"workloads": [site_running("1.41.0")]} for name in ("a", "b")},
+        "run": {},
+        "accepted": {"a": {"accepted": False, "reasons": ["SuperNodes: 0 of 1 are online"]}, "b": {"accepted": True}},
+        "failed": [],
+        "max_failed": 1,
+        "wait_timeout": 1,
+    }
+    return action._gate(params, None)
+
+
+def test_a_site_that_is_denied_cannot_be_accepted_and_fails_no_wave(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = judged_wave(monkeypatch, {"denied": {"a": {"since": "x"}}})
+    assert not found["why"] and not found["back"] and not found["stop"]
+    assert list(judged_wave(monkeypatch, {})["why"]) == ["a"]
+
+
+def test_sites_that_take_no_part_are_among_those_that_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One may fail, and is down already: the next one stops the upgrade, and its wave goes back."""
+    assert not judged_wave(monkeypatch, {})["stop"]
+    found = judged_wave(monkeypatch, {}, left_out={"down": "down: it does not answer"})
+    assert found["stop"] and set(found["back"]) == {"a", "b"}
+    params = {"sites": ["a"], "failed": [], "max_failed": 1, "pulled": {"a": {"failed": True, "msg": "a: no image"}}}
+    planned = {"waves": [["a"]], "changes": ["a"], "by_hand": [], "left_out": {"down": "down: it does not answer"}}
+    left = action_of({}, check=True)._wave({**params, "plan": planned}, None)
+    assert left["stop"] and left["failed_sites"] == ["down", "a"]
+    end = action_of({})._finish({"failed": ["down", "a"], "plan": {**planned, "hub_pair": [{}, {"version": "1.41.0"}]}}, None)
+    assert end["msg"].startswith("the hub runs 1.41.0; down, a does not")

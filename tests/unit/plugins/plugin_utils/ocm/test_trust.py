@@ -13,8 +13,11 @@ import types
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import trust
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting, trust
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import Way
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +90,69 @@ def test_a_site_to_which_nothing_is_delivered_is_told(authorities, parsed_ocm_si
     hub = Hub(status.taken(status.nodes(parsed_ocm_site(ca_bundle=authorities[0])), {}))
     with pytest.raises(ClusterError, match="nothing is delivered to it"):
         trust.bring(hub, dataclasses.replace(parsed_ocm_site(), **change), "", 1)
+
+
+@pytest.fixture
+def fleet(parsed_ocm_site, status, monkeypatch):
+    """Function: the way to a site with these variables, whose agent does at once what it is told, and its hub."""
+
+    def make(**changes):
+        spec = parsed_ocm_site(**changes)
+
+        def reported(work, ready=1):
+            return status.taken(work, status.numbers(work, ready))
+
+        hub = Hub(reported(status.nodes(spec)))
+        hub.name, hub.reported = "hub", reported
+
+        def apply(hub, objects, check=False):
+            hub.applied += objects
+            for item in objects:
+                hub.works[item["metadata"]["namespace"], item["metadata"]["name"]] = reported(item)
+            return types.SimpleNamespace(objects=[])
+
+        monkeypatch.setattr(trust, "apply_objects", apply)
+        monkeypatch.setattr(restarting, "apply_objects", apply)
+        monkeypatch.setattr(trust, "SETTLES", 0)
+        run = types.SimpleNamespace(check=False, connect=lambda _host: hub, note=lambda *_given, **_facts: None)
+        return ocm.Way(run, Site("site-a", spec, Way("ocm", "site", "direct"), "hub", seconds=1)), hub
+
+    return make
+
+
+def proof(way, bundle, **more):
+    result = {"changed": False, "trust": None, "accepts": [], "stale": False, "trouble": ""}
+    way.trust(Proof("gateway", {"now": "1a", "next": "2b"}, bundle, seconds=1, **more), result)
+    return result
+
+
+def test_pods_with_a_sidecar_need_no_restart(authorities, fleet):
+    old, new = authorities
+    way, _hub = fleet(ca_bundle=old)
+    assert proof(way, old + new)["accepts"] == ["1a", "2b"]
+
+
+def test_a_bundle_counts_once_pods_that_read_it_at_their_start_were_restarted(authorities, fleet):
+    old, new = authorities
+    way, hub = fleet(ca_bundle=old, sidecar=False, mtls=False)
+    assert proof(way, "")["accepts"] == ["1a", "2b"], "nothing is to be loaded"
+    told = proof(way, old + new)
+    assert told["stale"] and not told["accepts"] and "still run with the CA bundle of their start" in told["trouble"]
+    done, gates = {"changed": False, "restarted": []}, []
+    way.restart(Restart(["trust"], "", lambda: gates.append("no run is active"), lambda _pool: None), done)
+    assert gates and done["restarted"] == ["supernode-default-3"]
+    told = proof(way, old + new)
+    assert told["accepts"] == ["1a", "2b"] and not told["stale"] and not told["trouble"]
+    hub.works = {place: hub.reported(work, 0) for place, work in hub.works.items()}
+    with pytest.raises(ClusterError, match="is not known: StatefulSet supernode-default"):
+        proof(way, old + new)
+
+
+def test_a_bundle_of_the_variables_is_not_replaced(authorities, fleet):
+    """The next deployment would bring it back, and with it a site that refuses the gateway."""
+    old, new = authorities
+    way, hub = fleet(ca_bundle=old)
+    with pytest.raises(ClusterError, match="set by supernode_ca_bundle, which lacks a CA of the hub"):
+        proof(way, old + new, own_bundle=True)
+    way, hub = fleet(ca_bundle=old + new)
+    assert proof(way, new, own_bundle=True)["accepts"] == ["1a", "2b"] and not hub.applied

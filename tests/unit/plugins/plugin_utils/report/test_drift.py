@@ -41,3 +41,8 @@ def test_only_repair_deploys(wanted: str, chosen: list[str]) -> None:
     hostvars = {"a": {}, "b": {"__reconcile_drift": [{"host": "b"}], "__reconcile_chosen": wanted}}
     assert drifting(hostvars, ["a", "b"]) == chosen
     assert drifting({}, ["a", "b"]) == []
+
+
+def test_what_an_upgrade_has_not_completed_is_left_to_it() -> None:
+    kept = {"__reconcile_drift": [{"host": "a"}, {"host": "b"}], "__reconcile_chosen": "repair", "__reconcile_held": ["a"]}
+    assert drifting({"a": {}, "b": kept}, ["a", "b"]) == ["b"]

@@ -89,6 +89,20 @@ def test_a_pod_that_is_going_is_left_alone() -> None:
     assert not planned({"a1": off()}, {"site-a": [going]}).restart
 
 
+def test_a_supernode_that_serves_with_a_key_that_leaves_is_not_restarted() -> None:
+    """As after a rotation of the keys that did not restart it, since a run did not end in time."""
+    nodes = {"old0": ON, "old1": ON, "a0": off("N/A", "registered"), "a1": off("N/A", "registered"), "b0": off("N/A", "registered"), "old2": ON}
+    sites = {"site-a": record("site-a", "a0", "a1"), "site-b": record("site-b", "b0")}
+    for site, places in (("site-a", ("0", "1")), ("site-b", ("0",))):
+        for at, name in enumerate(places):
+            node = f"old{at + 2 * (site == 'site-b')}"
+            sites[site]["keys"][f"SHA256:{node}"] = {"pool": "cpu", "name": name, "public_key": "x", "node_id": node, "leaving": True}
+    hub = heal_plan.Hub(sites, {}, nodes, datetime.datetime.fromisoformat(LONG_AGO))
+    assert heal_plan.plan(hub, PODS, NOW, AFTER) == heal_plan.Plan()
+    nodes["old1"] = off()
+    assert restarted(heal_plan.plan(hub, PODS, NOW, AFTER)) == {"site-a": ["a1"]}
+
+
 @pytest.mark.parametrize("status", ["unregistered", "unknown to the SuperLink"])
 def test_no_restart_helps_a_key_that_is_useless(status: str) -> None:
     found = planned({"a1": off(status=status)})

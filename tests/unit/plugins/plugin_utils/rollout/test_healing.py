@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.action import supernode_heal
 from ansible_collections.federated.flower.plugins.plugin_utils.base import labels
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
@@ -229,3 +230,17 @@ def test_where_there_is_no_federation_nothing_is_to_be_repaired(fleet: Fleet) ->
     fleet.superlink = False
     with pytest.raises(FlowerError, match="does not run"):
         healed(fleet, known=False)
+
+
+@pytest.mark.parametrize(
+    ("data", "held", "words"),
+    [
+        (None, [], ""),
+        ({"upgrade.json": "{"}, ["hub", "a"], "cannot be read"),
+        ({"upgrade.json": '{"target": "2", "started": "x", "hub": {"state": "done"}, "sites": {"a": {"state": "rolled back"}}}'}, ["a"], "a rolled back"),
+    ],
+)
+def test_a_repair_leaves_to_an_upgrade_what_it_has_not_completed(data: Any, held: list[str], words: str) -> None:
+    cluster = SimpleNamespace(name="hub", get=lambda *_given: None if data is None else {"data": data})
+    found = supernode_heal.ActionModule._held(supernode_heal.unfinished.Store(cluster, "flower", "demo"), ["hub", "a"])
+    assert found["held"] == held and words in found["upgrade"]

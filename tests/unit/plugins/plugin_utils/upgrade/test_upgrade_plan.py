@@ -190,6 +190,13 @@ def test_words() -> None:
     assert unfinished.words({}) == ""
 
 
+def test_what_is_left_to_an_upgrade_that_is_not_complete() -> None:
+    progress = {**begin({}), "sites": {name: {"state": state} for name, state in (("a", "rolled back"), ("b", "done"), ("c", "waiting"), ("d", "begun"))}}
+    assert unfinished.held(progress, "hub") == ["hub", "a", "c", "d"]
+    assert unfinished.held({**progress, "hub": {"state": "done"}}, "hub") == ["a", "c", "d"]
+    assert unfinished.held({}, "hub") == []
+
+
 def judge(**changed: Any) -> Any:
     given: dict[str, Any] = {
         "results": {"a": {}, "b": {}},
