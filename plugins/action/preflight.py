@@ -81,37 +81,9 @@ class ActionModule(CertificateAction):
                 ),
             )
             warnings += self.check_denials(cluster, spec, params["sites"])
-            pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, superlink.NAME))
-            if fault := what_runs.started_fault(spec.version, pods):
-                raise ClusterError(fault)
-            if not params["standby"]:
-                warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
-            claims = [cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace)]
-            if spec.outputs_enabled:
-                claims.append(cluster.get("v1", _CLAIM, outputs.claim_name(spec), spec.namespace))
-                if fault := output_checks.fault(spec, claims[-1]):
-                    raise ClusterError(fault)
-            warnings += claim_checks.warnings(claims)
-            if not (params["serverapp_force"] or params["standby"]):
-                warnings += serverapp_pod.require(cluster, spec, check=self.check)
-            metrics_checks.require_operator(cluster, spec)
-            warnings += metrics_checks.warnings(spec)
-            warnings += tracking_checks.warnings(spec)
-            warnings += [word for word in [exposure.exposure_of(spec).doubt(spec)] if word]
-            if spec.tracking.uri and spec.tracking.secret:
-                secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
-                if fault := tracking_checks.fault(spec, secret):
-                    raise ClusterError(fault)
-            workload = cluster.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace)
-            workload = workload if proof.belongs(workload, spec.federation) else None  # one of an operator is replaced
-            objects = superlink.objects(replace(spec.complete(), made_storage_size=database_claim.made_size(workload)))
-            (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
-            if fault := database_claim.fault(rendered, workload):
-                raise ClusterError(f"{fault}.")
-            warnings += [word for word in [database_claim.warning(spec, claims[0])] if word]
-            warnings += storage_classes.warnings(spec, volume_classes.listed(cluster)) if claims[0] is None else []
-            if workload is None and not params["standby"]:
-                warnings += [word for word in [ca_namespaces.second_hub(cluster, spec.namespace, spec.federation)] if word]
+            self._check_pods(cluster, params, spec, warnings)
+            self._check_services(cluster, spec, warnings)
+            objects = self._check_volumes(cluster, params, spec, warnings)
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
@@ -135,6 +107,50 @@ class ActionModule(CertificateAction):
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough",
         }
+
+    def _check_pods(self, cluster: Cluster, params: dict[str, Any], spec: HubSpec, warnings: list[str]) -> None:
+        """Can what runs now be followed by what is going to be deployed?"""
+        pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, superlink.NAME))
+        if fault := what_runs.started_fault(spec.version, pods):
+            raise ClusterError(fault)
+        if params["standby"]:
+            return
+        warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
+        if not params["serverapp_force"]:
+            warnings += serverapp_pod.require(cluster, spec, check=self.check)
+
+    @staticmethod
+    def _check_services(cluster: Cluster, spec: HubSpec, warnings: list[str]) -> None:
+        """Are metrics, the tracking server and the exposure as the variables want them?"""
+        metrics_checks.require_operator(cluster, spec)
+        warnings += metrics_checks.warnings(spec)
+        warnings += tracking_checks.warnings(spec)
+        warnings += filter(None, [exposure.exposure_of(spec).doubt(spec)])
+        if spec.tracking.uri and spec.tracking.secret:
+            secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
+            if fault := tracking_checks.fault(spec, secret):
+                raise ClusterError(fault)
+
+    @staticmethod
+    def _check_volumes(cluster: Cluster, params: dict[str, Any], spec: HubSpec, warnings: list[str]) -> list[dict[str, Any]]:
+        """Are the volumes good? Returns the objects of the hub, with the size of its database's volume as it is."""
+        claims = [cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace)]
+        if spec.outputs_enabled:
+            claims.append(cluster.get("v1", _CLAIM, outputs.claim_name(spec), spec.namespace))
+            if fault := output_checks.fault(spec, claims[-1]):
+                raise ClusterError(fault)
+        warnings += claim_checks.warnings(claims)
+        workload = cluster.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace)
+        workload = workload if proof.belongs(workload, spec.federation) else None  # one of an operator is replaced
+        objects = superlink.objects(replace(spec.complete(), made_storage_size=database_claim.made_size(workload)))
+        (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
+        if fault := database_claim.fault(rendered, workload):
+            raise ClusterError(f"{fault}.")
+        warnings += filter(None, [database_claim.warning(spec, claims[0])])
+        warnings += storage_classes.warnings(spec, volume_classes.listed(cluster)) if claims[0] is None else []
+        if workload is None and not params["standby"]:
+            warnings += filter(None, [ca_namespaces.second_hub(cluster, spec.namespace, spec.federation)])
+        return objects
 
     def _check_certificate(self, hub: Cluster, params: dict[str, Any], warnings: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Is what the gateway is going to serve good for all sites? Public facts of it, as far as they are known yet; and C(Wanted.lost_sites)."""

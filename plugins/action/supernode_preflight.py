@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
@@ -40,9 +42,16 @@ class ActionModule(FleetAction):
                 faults = [error.message]
             if faults:
                 outcomes.fail(name, "\n".join(faults))
-        self._check_numbers(sites, outcomes)
-        hub = {**self._with_identity(params["hub"], sites, outcomes), "ocm": params["ocm"]}
-        self._refuse_moved(sites, outcomes)
+        with ExitStack() as connected:
+
+            @cache
+            def ledger() -> Ledger:
+                first = sites[outcomes.good()[0]]
+                return Ledger(connected.enter_context(self.connect(first.hub)), first.hub_namespace, first.federation)
+
+            self._check_numbers(sites, outcomes, ledger)
+            hub = {**self._with_identity(params["hub"], sites, outcomes, ledger), "ocm": params["ocm"]}
+            self._refuse_moved(sites, outcomes, ledger)
         ways = self.reach(sites)
 
         def look(name: str) -> None:
@@ -68,51 +77,43 @@ class ActionModule(FleetAction):
             "Set supernode_namespace where the site needs a namespace of its own."
         ]
 
-    def _check_numbers(self, sites: Mapping[str, Site], outcomes: Outcomes) -> None:
+    def _check_numbers(self, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
         """Whether the number of the fleet's partitions is known where a site asks for it, and large enough if a variable fixes it."""
         pools = {name: sites[name].spec.pools for name in outcomes.good()}
         fixed = integer(self.variables_of(next(iter(pools)))["supernode_partitions"]) if pools else 0
         found = numbers.too_few(pools, fixed) if fixed else numbers.uncounted(pools)
-        if found and not fixed and self._has_partitions(sites, sites[next(iter(pools))], found):
-            return
+        if found and not fixed:
+            # With a limit, only the hub knows whether the fleet has partitions.
+            if any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
+                return
+            try:
+                if ledger().read_book()["partitions"]:
+                    return
+            except ClusterError as error:
+                found = dict.fromkeys(found, error.message)
         for name, fault in found.items():
             outcomes.fail(name, fault)
 
-    def _has_partitions(self, sites: Mapping[str, Site], first: Site, found: dict[str, str]) -> bool:
-        """Whether the fleet has partitions: with a limit, only the hub knows. Where it cannot be asked, C(found) says so."""
-        if any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
-            return True
-        try:
-            with self.connect(first.hub) as cluster:
-                return bool(Ledger(cluster, first.hub_namespace, first.federation).read_book()["partitions"])
-        except ClusterError as error:
-            found.update(dict.fromkeys(found, error.message))
-            return False
-
-    def _refuse_moved(self, sites: Mapping[str, Site], outcomes: Outcomes) -> None:
+    def _refuse_moved(self, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
         """Sites that are deployed in another namespace so far, by the ledger. A hub that does not say it now is asked again before they are deployed."""
         chosen = numbers.places(sites, outcomes.good())
         if not chosen:
             return
-        first = sites[next(iter(chosen))]
         try:
-            with self.connect(first.hub) as cluster:
-                found, _unreadable = Ledger(cluster, first.hub_namespace, first.federation).read_sites()
+            found, _unreadable = ledger().read_sites()
         except ClusterError:
             return
         for name, fault in numbers.left_behind(chosen, found).items():
             outcomes.fail(name, fault)
 
-    def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes) -> Facts:
+    def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""
-        chosen = [sites[name] for name in outcomes.good() if DELIVERIES[sites[name].way.delivery].own_access]
+        chosen = [name for name in outcomes.good() if DELIVERIES[sites[name].way.delivery].own_access]
         if "identity" in hub or not chosen:
             return hub
-        first = chosen[0]
         try:
-            with self.connect(first.hub) as cluster:
-                return {**hub, "identity": Ledger(cluster, first.hub_namespace, first.federation).identity()}
+            return {**hub, "identity": ledger().identity()}
         except ClusterError as error:
-            for site in chosen:
-                outcomes.fail(site.name, error.message)
+            for name in chosen:
+                outcomes.fail(name, error.message)
             return hub

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +13,16 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_preflight
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site, Way
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 RUN = SimpleNamespace(failed=lambda _site, _message: None)
+
+
+def ledger_of_hub() -> Ledger:
+    cluster: Any = None
+    return Ledger(cluster, "fl", "demo")
 
 
 def known(monkeypatch: pytest.MonkeyPatch, hub: dict[str, Any], delivery: str = "direct", fault: str = "") -> tuple[dict[str, Any], Outcomes]:
@@ -31,10 +36,9 @@ def known(monkeypatch: pytest.MonkeyPatch, hub: dict[str, Any], delivery: str = 
             raise ClusterError(fault)
         return f"{ledger.namespace}/{ledger.federation}"
 
-    monkeypatch.setattr(supernode_preflight.Ledger, "identity", identity)
+    monkeypatch.setattr(Ledger, "identity", identity)
     action: Any = object.__new__(supernode_preflight.ActionModule)
-    action.connect = contextlib.nullcontext
-    return action._with_identity(hub, sites, outcomes), outcomes
+    return action._with_identity(hub, sites, outcomes, ledger_of_hub), outcomes
 
 
 def test_it_is_read_where_the_hub_was_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +78,7 @@ def test_a_site_that_asks_for_the_number_of_partitions_of_a_fleet_without_any_is
         return {"partitions": count}
 
     sites = {"site-a": numbered(parsed_site, "site-a", "{partitions}"), "site-b": numbered(parsed_site, "site-b", other)}
-    monkeypatch.setattr(supernode_preflight.Ledger, "read_book", read_book)
+    monkeypatch.setattr(Ledger, "read_book", read_book)
     outcomes = checked(sites, fixed)
     assert outcomes.good() == (["site-b"] if refused else ["site-a", "site-b"])
     words = "hub does not answer" if count is None else "node_config of pool cpu has {partitions}"
@@ -89,8 +93,8 @@ def numbered(parsed_site: Callable[..., Any], name: str, number: str, replicas: 
 def checked(sites: dict[str, Site], fixed: object) -> Outcomes:
     outcomes = Outcomes(RUN, sites, 1)
     action: Any = object.__new__(supernode_preflight.ActionModule)
-    action.connect, action.variables_of = contextlib.nullcontext, lambda _name: {"supernode_partitions": fixed}
-    action._check_numbers(sites, outcomes)
+    action.variables_of = lambda _name: {"supernode_partitions": fixed}
+    action._check_numbers(sites, outcomes, ledger_of_hub)
     return outcomes
 
 
@@ -114,16 +118,15 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
     sites = {name: Site(name, spec, Way("direct", "controller", "direct"), hub="hub", claim=claim) for name in ("site-a", "site-b")}
     found = {"site-a": {"delivery": "direct", "namespace": "lab"}, "site-b": {"delivery": "direct", "namespace": "ward"}}
     action: Any = object.__new__(supernode_preflight.ActionModule)
-    action.connect = contextlib.nullcontext
-    monkeypatch.setattr(supernode_preflight.Ledger, "read_sites", lambda _ledger: (found, {}))
+    monkeypatch.setattr(Ledger, "read_sites", lambda _ledger: (found, {}))
     outcomes = Outcomes(RUN, sites, 1)
-    action._refuse_moved(sites, outcomes)
+    action._refuse_moved(sites, outcomes, ledger_of_hub)
     assert outcomes.good() == (["site-a", "site-b"] if claim else ["site-b"])
     assert claim or "it is deployed in namespace lab so far" in outcomes["site-a"].msg
 
-    def silent(_host: str) -> Any:
+    def silent() -> Any:
         raise ClusterError("hub does not answer")
 
-    action.connect, outcomes = silent, Outcomes(RUN, sites, 1)
-    action._refuse_moved(sites, outcomes)
+    outcomes = Outcomes(RUN, sites, 1)
+    action._refuse_moved(sites, outcomes, silent)
     assert outcomes.good() == ["site-a", "site-b"]
