@@ -55,9 +55,9 @@ def test_a_while_without_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("error", failures(), ids=lambda error: type(error).__name__)
 def test_no_answer_until_the_end(error: ClusterError) -> None:
     with pytest.raises(type(error), match="c: "):
-        waiter(0.5, error).until_ready([JOB])
+        waiter(0.1, error).until_ready([JOB])
     with pytest.raises(type(error), match="c: "):
-        waiter(0.5, error).until_gone([JOB])
+        waiter(0.1, error).until_gone([JOB])
 
 
 @pytest.mark.parametrize("kind", ["Namespace", "PersistentVolumeClaim", "StatefulSet", "Secret"])

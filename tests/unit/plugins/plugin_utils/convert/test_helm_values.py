@@ -271,7 +271,7 @@ IMPOSSIBLE = {row.name for rows in TABLE.values() for row in rows if row.fate ==
 def test_the_order_of_a_file_does_not_matter(chart: str) -> None:
     given = [(row.name, example(row)) for row in TABLE[chart]]
     wanted = converted_text(convert(chart, values(chart, dict(given))))
-    for seed in range(100):
+    for seed in range(10):
         random.Random(seed).shuffle(given)
         assert converted_text(convert(chart, values(chart, dict(given)))) == wanted
 
