@@ -26,6 +26,19 @@ options:
     type: str
 """
 
+    BY_GROUP = r"""
+options:
+  hub:
+    description:
+      - Inventory name of the hub. Defaults to the first host of the group in the variable C(flower_hub_group), which defaults to
+        C(flower_hub).
+    type: str
+  hub_namespace:
+    description:
+      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
+    type: str
+"""
+
     WAIT = r"""
 options:
   wait_timeout:

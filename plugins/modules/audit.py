@@ -29,15 +29,6 @@ description:
   - No secrets are recorded. For a Secret, only the fact that it was written is recorded, without a hash.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  hub:
-    description:
-      - Inventory name of the hub. Defaults to the first host of the group in the variable C(flower_hub_group), which defaults to
-        C(flower_hub).
-    type: str
-  hub_namespace:
-    description:
-      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   required:
     description:
       - Whether the task fails if the entry cannot be added. Otherwise it shows a warning, for identities that may not write the audit
@@ -45,6 +36,7 @@ options:
     type: bool
     default: true
 extends_documentation_fragment:
+  - federated.flower.hub.by_group
   - federated.flower.hub.federation
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -21,15 +21,6 @@ description:
     detect that, see O(anchors).
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  hub:
-    description:
-      - Inventory name of the hub. Defaults to the first host of the group in the variable C(flower_hub_group), which defaults to
-        C(flower_hub).
-    type: str
-  hub_namespace:
-    description:
-      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   file:
     description:
       - File with an exported trail to verify instead of the one on the hub. No cluster is contacted.
@@ -51,6 +42,7 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
+  - federated.flower.hub.by_group
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes

@@ -29,16 +29,6 @@ description:
   - A run that holds the lease takes it only once.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  hub:
-    description:
-      - Inventory name of the hub. Defaults to the first host of the group in the variable C(flower_hub_group), which defaults to
-        C(flower_hub).
-    type: str
-  hub_namespace:
-    description:
-      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub,
-        else V(flower).
-    type: str
   state:
     description:
       - V(taken) waits until the lease is free, and takes it. If nothing is deployed yet, there is no place for it, see RV(missing).
@@ -64,6 +54,7 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
+  - federated.flower.hub.by_group
   - federated.flower.hub.federation
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -23,15 +23,6 @@ description:
   - The statement says what the audit trail says. It does not prove what others did in the site's cluster.
   - This module is public. Changes of its options follow semantic versioning.
 options:
-  hub:
-    description:
-      - Inventory name of the hub. Defaults to the first host of the group in the variable C(flower_hub_group), which defaults to
-        C(flower_hub).
-    type: str
-  hub_namespace:
-    description:
-      - Namespace of the SuperLink in the hub's cluster. Defaults to the variable C(superlink_namespace) or C(flower_namespace) of the hub, else V(flower).
-    type: str
   site:
     description:
       - Inventory name of the site that left. It may no longer be in the inventory.
@@ -45,6 +36,7 @@ options:
       - A statement to verify. Its files C(.sig) and C(.crt) must be beside it.
     type: path
 extends_documentation_fragment:
+  - federated.flower.hub.by_group
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
