@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -37,12 +38,11 @@ GROUPS = {"flower_hub", "flower_sites", "flower_standby"}
 NAME = r"\bflower_[a-z0-9_]+\b"
 
 
-def imports(of: str) -> Iterator[dict[str, Any]]:
+@cache
+def imports(of: str) -> list[dict[str, Any]]:
     """The variables that playbooks give to one that they import."""
-    for name in PLAYBOOKS:
-        for play in yaml_file("playbooks", name):
-            if play.get("import_playbook") == of:
-                yield {**{key: value for above in imports(name) for key, value in above.items()}, **play.get("vars", {})}
+    plays = [(name, play) for name in PLAYBOOKS for play in yaml_file("playbooks", name) if play.get("import_playbook") == of]
+    return [{**{key: value for above in imports(name) for key, value in above.items()}, **play.get("vars", {})} for name, play in plays]
 
 
 def keywords() -> Iterator[tuple[str, str, str]]:

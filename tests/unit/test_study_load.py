@@ -50,7 +50,7 @@ def servers() -> Iterator[dict[str, Any]]:
     for name in ("site-a", "site-b", "site-c"):
         server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Forbids)
         server.asked = []
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         made[name] = server
     yield made
     for server in made.values():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,16 @@ def reader_of(root: Path) -> Reader:
     reader._place = Place("serverapp-0")
     reader.forget_place = lambda: None  # type: ignore[method-assign]
     return reader
+
+
+def noise(size: int, seed: int = 1) -> bytes:
+    """Bytes that nothing compresses."""
+    return random.Random(seed).randbytes(size)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """The files of a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def write(path: Path, data: bytes = b"x") -> Path:

@@ -18,7 +18,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import inp
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import TooFull
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of, write
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
+    noise,
+    reader_of,
+    tree,
+    write,
+)
 
 MIB = 1024 * 1024
 
@@ -29,16 +34,8 @@ def small(monkeypatch):
     monkeypatch.setattr(inputs_send, "PAUSES", (0, 0, 0))
 
 
-def noise(size: int, seed: int = 1) -> bytes:
-    return random.Random(seed).randbytes(size)
-
-
 def sending(root, path, floor="0", said=None):
     return Sending(reader_of(root), inputs_files.load(str(path)), floor, (said if said is not None else []).append)
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture

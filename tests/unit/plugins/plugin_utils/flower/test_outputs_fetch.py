@@ -11,7 +11,6 @@ import json
 import os
 import random
 import tracemalloc
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_fe
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_frames import Frames
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import checked
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of, write
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
+    noise,
+    reader_of,
+    tree,
+    write,
+)
 
 MIB = 1024 * 1024
 RUN = "13164552291825540154"
@@ -37,20 +41,12 @@ def no_pauses(monkeypatch):
     monkeypatch.setattr(outputs_fetch, "PAUSES", (0, 0, 0, 0, 0))
 
 
-def noise(size: int, seed: int = 1) -> bytes:
-    return random.Random(seed).randbytes(size)
-
-
 def fetching(reader, home, run=RUN, said=None):
     return Fetching(reader, run, reader.contents(run), home, (said if said is not None else []).append)
 
 
 def fetch(reader, home, run=RUN, **facts):
     return fetching(reader, home, run).fetch(facts)
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_everything_comes_home_with_a_list(root, home):

@@ -12,19 +12,11 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.ledger.test_dataset_index import (
+    RECORDS,
+    record,
+)
 
-
-def record(site: str, **pools: list[str]) -> dict[str, Any]:
-    """A site's record with node ids by pool."""
-    keys = {
-        f"SHA256:{node}": {"pool": pool, "name": str(number), "node_id": node, "public_key": "k"}
-        for pool, nodes in pools.items()
-        for number, node in enumerate(nodes)
-    }
-    return {"site": site, "region": None, "keys": keys, "retired": {}}
-
-
-RECORDS = {"a": record("a", cpu=["1", "2"], gpu=["3"]), "b": record("b", cpu=["4"])}
 CPU = Held("r/app:1", "r/app@sha256:11", "r1", "list-1")
 GPU = Held("r/app-gpu:1", "r/app-gpu@sha256:22", "r1", "list-2")
 UNKNOWN = Held("r/app@sha256:11", why="nobody can ask", installs=True)
