@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import sqlite3
+import threading
 import types
 
 import pyrage
@@ -18,6 +19,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     archive_writer,
+    database,
     database_program,
     fleet_variables,
     hub_archive,
@@ -95,6 +97,38 @@ def test_what_arrived_wrong_is_not_put_in_place(volume, monkeypatch):
     facts["sha256"] = hashlib.sha256(damaged).hexdigest()
     assert "damaged" in database_program.finish(facts)["fault"]
     assert not (volume / "state.db").exists()
+
+
+def test_a_long_copy_gives_signs_of_life(volume, monkeypatch, capsys):
+    """Load balancers before API servers cut connections that are silent for a minute."""
+    copy = database_program.copy
+
+    def slow(request):
+        database_program.time.sleep(0.2)
+        return copy(request)
+
+    monkeypatch.setattr(database_program, "ALIVE", 0.01)
+    monkeypatch.setitem(database_program.ACTIONS, "copy", slow)
+    monkeypatch.setattr(database_program.sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b'{"action": "copy"}\n')))
+    before = threading.active_count()
+    database_program.main()
+    *signs, answer = capsys.readouterr().out.splitlines()
+    assert len(signs) > 3 and not any(signs) and json.loads(answer)["size"]
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("lost", ["copy", "copy end"])
+def test_a_copy_whose_answer_is_lost_does_not_stay_on_the_volume(volume, monkeypatch, lost):
+    def ask(_volume, action, *, seconds=0, data=b"", **request):
+        found = database_program.ACTIONS[action]({"action": action, **request})
+        if action in lost:
+            raise ClusterError(f"the answer to {action} was lost")
+        return found
+
+    monkeypatch.setattr(database.Volume, "ask", ask)
+    with pytest.raises(ClusterError, match="answer to copy"), database.Copy(database.Volume(None, "flower", "superlink-0")):
+        pass
+    assert not list(volume.glob("*.backup*"))
 
 
 def test_another_database_is_not_replaced(volume):
