@@ -193,7 +193,7 @@ def copy(
         with _outputs(source, stopped, seconds) as place, volume_pod.Holder(target.cluster, target.spec, seconds, body) as volume:
             assure()
             here_place = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
-            done.outputs = outputs_copy.copy(place, here_place, say)
+            done.outputs = outputs_copy.copy(place, here_place, say, shared=bool(target.spec.outputs_claim))
     return done
 
 

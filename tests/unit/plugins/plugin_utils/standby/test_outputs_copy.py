@@ -28,8 +28,8 @@ def volumes(tmp_path, monkeypatch):
     return made
 
 
-def copied(volumes):
-    return outputs_copy.copy(*volumes, lambda text: None)
+def copied(volumes, **more):
+    return outputs_copy.copy(*volumes, lambda text: None, **more)
 
 
 def test_everything_arrives_once(volumes, monkeypatch):
@@ -204,3 +204,20 @@ def test_there_is_a_limit(volumes, monkeypatch):
         written(volumes[0], name, b"")
     with pytest.raises(ClusterError, match="more than 2 files"):
         copied(volumes)
+
+
+def test_what_others_have_on_a_claim_of_the_user_stays(volumes):
+    """Without the mend, the first copy emptied a share that the standby's superlink_outputs_claim is on."""
+    hub, standby = volumes
+    run, gone = "13164552291825540154", "9915798441516665790"
+    written(hub, f"{run}/model.npz", b"weights")
+    written(hub, "latest/model.npz", b"weights")
+    ours = [f"{gone}/model.npz", f".began-{gone}", "inputs/" + "a" * 64 + "/table.csv", "latest/former.npz"]
+    theirs = ["README", "2024/scans.csv", "thesis/chapter-1.tex", ".began-2024"]
+    for path in [*ours, *theirs]:
+        written(standby, path, b"former")
+    (standby.folder / "thesis/link").symlink_to("chapter-1.tex")
+    done = copied(volumes, shared=True)
+    assert sorted(content(standby)) == sorted([f"{run}/model.npz", "latest/model.npz", *theirs, "thesis/link"])
+    assert (done.removed, done.foreign) == (4, 5) and "5 on the standby's own claim that no run has written stay" in done.words
+    assert not copied(volumes, shared=True).changed
