@@ -46,6 +46,8 @@ class ActionModule(ClusterAction):
         """See C(making)."""
         recipients = age_keys.recipients_of(params["recipients"])
         identity = age_keys.identity_of(params["identity"]) if params["identity"] else None
+        if identity is not None:
+            age_keys.require_recipient(identity, recipients)
         if params["keep"] is not None and params["keep"] < 1:
             raise ClusterError(f"flower_backup_keep: {params['keep']} is not a number of backups: it is at least 1")
         choice = output_choice.choice_of(params["outputs"])
@@ -59,8 +61,9 @@ class ActionModule(ClusterAction):
                 reader = making.output_place(hub, namespace)
                 chosen = output_choice.chosen(reader.files(), choice, hub.name)
                 outputs = output_members.Outputs(reader, chosen, self.say)
+            database = making.measured(hub, namespace, folder, chosen)
             if self.check:
-                found = making.looked(hub, namespace, place, federation, chosen)
+                found = making.looked(hub, namespace, place, federation, database, chosen)
                 return {"changed": True, "warnings": self._left_out(chosen), "msg": f"would write {folder / about.file_name}: {found}"}
             hosts = self._inventory(params["hosts"], task_vars)
             path, count, size = making.write(hub, namespace, place, about, folder, recipients, hosts, outputs)

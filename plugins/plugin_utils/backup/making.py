@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import shutil
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -68,11 +69,24 @@ def output_place(hub: Cluster, namespace: str) -> Place:
     return Place(hub, namespace, found.pod, found.container)
 
 
-def looked(hub: Cluster, namespace: str, ca_namespace: str, federation: str, chosen: Chosen | None) -> str:
+def measured(hub: Cluster, namespace: str, folder: Path, chosen: Chosen | None) -> int:
+    """Bytes of the database, about as many as its copy has.
+
+    Raises:
+        ClusterError: the folder has no room for the archive. A full disk would harm whoever else uses it.
+    """
+    size = int(Volume(hub, namespace, superlink.POD).ask("measure")["size"])
+    need, room = size + (chosen.size if chosen else 0), shutil.disk_usage(folder)
+    if need > room.free and room.total:  # some file systems of the network tell neither
+        raise ClusterError(
+            f"flower_backup_directory: the archive needs {readable(need)}, and {readable(room.free)} are free in {folder}. Make room, or choose another folder"
+        )
+    return size
+
+
+def looked(hub: Cluster, namespace: str, ca_namespace: str, federation: str, size: int, chosen: Chosen | None) -> str:
     """What an archive would have, for people. Nothing is copied."""
-    objects = hub_objects.collect(hub, namespace, ca_namespace, federation)
-    size = Volume(hub, namespace, superlink.POD).ask("measure")["size"]
-    return contents(len(objects), size, chosen)
+    return contents(len(hub_objects.collect(hub, namespace, ca_namespace, federation)), size, chosen)
 
 
 def contents(objects: int, size: int, chosen: Chosen | None) -> str:
