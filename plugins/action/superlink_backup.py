@@ -76,15 +76,17 @@ class ActionModule(ClusterAction):
             # For the metric and the alert: last, when there is a backup.
             facts = {"at": about.at, "archive": path.name, "bytes": path.stat().st_size, "opened": identity is not None}
             Ledger(hub, namespace, federation).note_backup(facts)
-        removed = retention.surplus(folder, about, params["keep"]) if params["keep"] else []
-        retention.remove(removed)
+        surplus = retention.surplus(folder, about, params["keep"]) if params["keep"] else []
+        kept = retention.remove(surplus)
+        removed = [one for one in surplus if one not in kept]
         words += [f"removed {one.name}" for one in removed]
+        warnings = [f"{self.inventory_host}: flower_backup_keep: {one} cannot be removed: {why}" for one, why in kept.items()]
         return {
             "changed": True,
             "path": str(path),
             "opened": identity is not None,
             "outputs": {"runs": chosen.runs if chosen else [], "files": len(chosen.known) if chosen else 0},
-            "warnings": self._left_out(chosen),
+            "warnings": self._left_out(chosen) + warnings,
             "removed": [str(one) for one in removed],
             "msg": "; ".join(words),
         }

@@ -214,7 +214,7 @@ def test_objects_that_a_restore_must_not_write(change, words):
 def test_archives_that_do_not_fit(superlink_spec, tmp_path):
     spec = HubSpec.parse(superlink_spec())
     about = About(spec.federation, "hub-1", "20261124T010000Z", "0.1.0", spec.version)
-    empty = {"namespace": spec.namespace, "ca_namespace": "ca", "database": {}, "objects": []}
+    empty = {"namespace": spec.namespace, "ca_namespace": "ca", "database": {"size": 1000}, "objects": []}
 
     def faults(about=about, content=None, ca="ca", identity=""):
         content = empty if content is None else content
@@ -225,6 +225,7 @@ def test_archives_that_do_not_fit(superlink_spec, tmp_path):
     assert "flower_ca_namespace" in faults(ca="other")
     newer = About("other", "hub-1", "20261124T010000Z", "0.1.0", "99.0.0")
     assert "set flower_version to 99.0.0 or newer" in faults(newer) and "federation other" in faults(newer)
+    assert "needs 10.0 GiB, and its volume would have 10Gi: set superlink_storage_size" in faults(content={**empty, "database": {"size": 10 * 2**30}})
 
 
 def test_the_inventory_as_it_is_in_effect():
