@@ -135,6 +135,9 @@ def faults(source: End, target: End, there: Term | None) -> list[str]:
         )
     if source.spec.outputs_enabled and not target.spec.outputs_enabled:
         found.append(f"{target.host}: superlink_outputs_enabled is false, and {source.host} has outputs of runs: set it for both")
+    claim = target.spec.outputs_claim
+    if claim and target.cluster.get("v1", _CLAIM, claim, target.spec.namespace) is None:
+        found.append(f"{target.host}: there is no volume claim {target.spec.namespace}/{claim} (superlink_outputs_claim): create it")
     for name in dict.fromkeys(theirs):
         live = target.cluster.get("v1", "Namespace", name)
         if live is not None and live["metadata"].get("deletionTimestamp"):

@@ -130,6 +130,11 @@ def test_a_failover_that_could_not_copy_is_refused_before_the_hub_is_stopped(pai
     pair.specs["spare"] = parsed_hub(version="1.41.0", outputs_enabled=False)
     with pytest.raises(ClusterError, match="superlink_outputs_enabled is false"):
         pair.plan(check=True)
+    pair.specs["spare"] = parsed_hub(version="1.41.0", outputs_enabled=True, outputs_claim="models")
+    with pytest.raises(ClusterError, match=r"spare: there is no volume claim flower/models \(superlink_outputs_claim\): create it"):
+        pair.plan()
+    pair.spare.put("PersistentVolumeClaim", "models")
+    assert pair.plan()["plan"]
 
 
 def test_so_is_one_into_a_namespace_of_someone_else(pair):
