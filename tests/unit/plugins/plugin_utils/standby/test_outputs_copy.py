@@ -221,3 +221,24 @@ def test_what_others_have_on_a_claim_of_the_user_stays(volumes):
     assert sorted(content(standby)) == sorted([f"{run}/model.npz", "latest/model.npz", *theirs, "thesis/link"])
     assert (done.removed, done.foreign) == (4, 5) and "5 on the standby's own claim that no run has written stay" in done.words
     assert not copied(volumes, shared=True).changed
+
+
+def test_two_claims_with_one_storage_lose_nothing(tmp_path, monkeypatch):
+    """An export that both clusters mount: what an app wrote after the hub's files were listed was removed, as if it were gone."""
+    hub, standby = (Place(tmp_path, monkeypatch) for _end in range(2))
+    run = "13164552291825540154"
+    written(hub, f"{run}/round-1.npz", b"weights")
+    files = Place.files
+
+    def while_an_app_writes(self):
+        found = files(self)
+        written(hub, f"{run}/round-2.npz", b"weights")
+        return found
+
+    monkeypatch.setattr(Place, "files", while_an_app_writes)
+    copied([hub, standby])
+    assert sorted(content(hub)) == [f"{run}/round-1.npz"], "so it is asked first whether the two are one"
+    written(hub, f"{run}/round-2.npz", b"weights")
+    done = copied([hub, standby], shared=True)
+    assert done.same and not done.changed and "same storage" in done.words
+    assert sorted(content(hub)) == [f"{run}/round-1.npz", f"{run}/round-2.npz"]
