@@ -238,7 +238,7 @@ def remove(root: int, request: Request) -> dict[str, Any]:
 
 
 def probe(root: int, request: Request) -> dict[str, Any]:
-    """Leave an empty file of a name that was never asked for (C(do) is C(leave)), look for it, or take it away (C(take)). The answer has whether
+    """Leave an empty file of a name that was never asked for (C(do) is C(leave)), look for it, or delete it (C(take)). The answer has whether
     it is there: two volumes may be one."""
     name = f"{STAGING}-{request['token']}"
     if request["do"] == "leave":

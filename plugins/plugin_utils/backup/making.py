@@ -73,7 +73,7 @@ def measured(hub: Cluster, namespace: str, folder: Path, chosen: Chosen | None) 
     """Bytes of the database, about as many as its copy has.
 
     Raises:
-        ClusterError: the folder has no room for the archive. A full disk would harm whoever else uses it.
+        ClusterError: the folder has no room for the archive. A full disk would harm everything else that uses it.
     """
     size = int(Volume(hub, namespace, superlink.POD).ask("measure")["size"])
     need, room = size + (chosen.size if chosen else 0), shutil.disk_usage(folder)

@@ -18,7 +18,7 @@ from .outputs_program import NAME
 from .outputs_reader import Room, Stored, StoredInputs
 
 UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
-#: Ids of runs are random numbers of 64 bits. A folder C(2024) on a claim of the user is no run's.
+#: Ids of runs are random numbers of 64 bits. A folder C(2024) on a claim of the user does not belong to a run.
 LIKELY = re.compile(r"[0-9]{10,20}")
 
 _LATEST = 253_402_300_799  # the end of the year 9999

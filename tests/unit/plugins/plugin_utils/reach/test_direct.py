@@ -163,7 +163,7 @@ def test_what_clientapps_cannot_start_with_is_told_before_one_is_replaced(monkey
         way.apply_apps(supernode.clientapps(way.site.spec), lambda: None, 1)
     assert not applied
     meta = {"metadata": {"name": "radiologi-ct"}, "spec": {"accessModes": ["ReadOnlyMany"]}, "status": {"phase": "Bound"}}
-    way.cluster.objects |= {(kind, name): meta for kind, name in (("PersistentVolumeClaim", "radiologi-ct"), ("ConfigMap", "icd"), ("PriorityClass", "gone"))}
+    way.cluster.objects |= dict.fromkeys([("PersistentVolumeClaim", "radiologi-ct"), ("ConfigMap", "icd"), ("PriorityClass", "gone")], meta)
     assert way.apply_apps(supernode.clientapps(way.site.spec), lambda: None, 1).warnings == ["of the pods"] and applied
 
 
