@@ -23,8 +23,8 @@ from typing import Any
 
 ROOT = "/outputs"
 STAGING = ".arriving"
-#: What is passed over at the top: files that arrive, what is being deleted, and what the file system keeps for itself.
-PASSED = (STAGING, ".deleted-", "lost+found")
+#: What is passed over at the top: files that arrive, what is being deleted, and what the file system keeps for itself (NetApp: copies of everything).
+PASSED = (STAGING, ".deleted-", "lost+found", ".snapshot")
 MOST = 200_000  # files: the control node has their names in memory
 DEEPEST = 40
 _BATCH = 500

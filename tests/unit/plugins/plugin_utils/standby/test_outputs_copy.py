@@ -192,7 +192,7 @@ def test_a_path_that_leads_somewhere_else_is_refused(volumes, path):
 
 def test_what_is_passed_over(volumes):
     hub, standby = volumes
-    for path in (".deleted-1-x/a", "lost+found/a", ".arriving/a", "1/lost+found"):
+    for path in (".deleted-1-x/a", "lost+found/a", ".snapshot/daily.0/1/model", ".arriving/a", "1/lost+found"):
         written(hub, path, b"x")
     copied(volumes)
     assert content(standby) == {"1/lost+found": b"x"}
