@@ -169,7 +169,8 @@ def item(**meta):
 def test_only_the_hubs_own_objects_are_taken():
     assert hub_objects.of_hub(item(), "scenario")
     assert not hub_objects.of_hub(item(), "other")
-    assert not hub_objects.of_hub(item(managedFields=[{"manager": "kubectl"}]), "scenario")
+    assert hub_objects.of_hub(item(managedFields=[{"manager": "kubectl"}]), "scenario"), "a CA key that someone has put back is used, too"
+    assert not hub_objects.of_hub(item(labels={"app.kubernetes.io/instance": "scenario"}), "scenario")
     site = {**LABELS, "app.kubernetes.io/name": "supernode"}
     assert not hub_objects.of_hub(item(labels=site), "scenario")
     assert not hub_objects.of_hub(item(labels={**LABELS, "applyset.kubernetes.io/id": "x"}), "scenario")
