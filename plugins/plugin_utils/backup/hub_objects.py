@@ -16,6 +16,8 @@ from ..apply.applyset import ID_LABEL
 from ..audit import trail
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
+from ..hub import clients, credentials
+from ..hub.sources import builtin
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof
 
@@ -25,6 +27,8 @@ KINDS = ("ConfigMap", "Secret", "Service")
 TERM = "flower-standby"
 # The record that says that a restore of a hub is not complete (C(restore_mark.py)).
 RESTORE = "flower-restore"
+#: Secrets with keys of certificate authorities. Without one, all that trust it would be cut off, so a copy of it outlives it.
+AUTHORITIES = {builtin.CA, clients.CA, credentials.INTERNAL_CA}
 _SERVICE = ("type", "selector", "ports")
 _CONTENT = ("data", "binaryData", "type", "immutable")
 

@@ -98,8 +98,8 @@ def contents(objects: int, size: int, chosen: Chosen | None) -> str:
 def write(
     hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any], hosts: bytes = b"",
     outputs: Outputs | None = None,
-) -> tuple[Path, int, int]:  # fmt: skip
-    """Write an archive; its path, the number of its objects, and the bytes of its database.
+) -> tuple[Path, int, int, list[str]]:  # fmt: skip
+    """Write an archive; its path, the number of its objects, the bytes of its database, and the names of the Secrets with keys of CAs.
 
     The database is copied first: what a site has registered meanwhile is then missing in the copy, which site.yml corrects.
 
@@ -114,11 +114,13 @@ def write(
         outputs: outputs of runs that are in it.
     """
     counts: dict[str, int] = {}
+    keys: list[str] = []
 
     def members() -> Generator[archive_writer.Member, None, None]:
         with Copy(Volume(hub, namespace, superlink.POD)) as copy:
             objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)
             counts.update(objects=len(objects), size=copy.size)
+            keys.extend(sorted({one["object"]["metadata"]["name"] for one in objects} & hub_objects.AUTHORITIES))
             database = {"size": copy.size, "sha256": copy.sha256}
             yield archive_writer.member_of(hub_archive.HUB, hub_archive.described(namespace, ca_namespace, database, objects))
             if hosts:
@@ -130,4 +132,4 @@ def write(
 
     with contextlib.closing(members()) as given:
         path = archive_writer.write(folder, head, given, recipients)
-    return path, counts["objects"], counts["size"]
+    return path, counts["objects"], counts["size"], keys

@@ -277,7 +277,8 @@ def _prepare(source: End, target: End) -> list[dict[str, str]]:
 
 
 def _objects(source: End, target: End) -> list[dict[str, str]]:
-    """Write what differs, and delete what the hub does not have. What cert-manager issues for the standby stays: it is for its own address."""
+    """Write what differs, and delete what the hub does not have, but no key of a CA, which the hub may have lost. What cert-manager issues for the
+    standby stays: it is for its own address."""
     spec = source.spec
     entries = objects_of(source)
     known = {_key(one["object"]) for one in entries}
@@ -292,7 +293,7 @@ def _objects(source: End, target: End) -> list[dict[str, str]]:
             done.append(_entry(one["object"], change))
     for one in objects_of(target):
         item = one["object"]
-        if _key(item) in known:
+        if _key(item) in known or item["metadata"]["name"] in hub_objects.AUTHORITIES:
             continue
         meta = item["metadata"]
         live = target.cluster.get("v1", item["kind"], meta["name"], meta["namespace"])

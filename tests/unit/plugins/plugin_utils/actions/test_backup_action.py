@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ import pyrage
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import superlink_backup
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import database, making
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_writer, database, making
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.output_choice import Chosen
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -36,11 +37,12 @@ def free(monkeypatch):
     return seen
 
 
-def act(tmp_path, *, check=True, **given):
+def act(tmp_path, *, check=True, hub=None, **given):
     action = object.__new__(superlink_backup.ActionModule)
     action.inventory_host = "hub"
+    action._inventory = lambda *_arguments: b""
     action._task = SimpleNamespace(check_mode=check, no_log=False)
-    action.connect = lambda: Kept("hub")
+    action.connect = lambda: hub or Kept("hub")
     action.say = lambda _text: None
     params = {"namespace": "flower", "ca_namespace": "flower-ca", "federation": "flower", "directory": str(tmp_path), **given}
     return action.execute(action._checked(action.ARGS, action.SPEC, {"recipients": [str(OWNER.to_public())], **params}, ""), {})
@@ -62,3 +64,24 @@ def test_a_key_of_someone_else_is_told_before_hours_are_spent(tmp_path, free, ch
     assert "would write" in act(tmp_path, identity=str(OWNER))["msg"]
     with pytest.raises(ClusterError, match="flower_backup_identity does not open"):
         act(tmp_path, check=check, identity=str(OTHER))
+
+
+def test_archives_with_a_key_that_is_lost_stay(tmp_path, free, monkeypatch):
+    """The CA is not asked every day: its Secret may be gone for weeks, and the archives that have it are removed one by one."""
+    hub = Kept("hub")
+    for day in (1, 2, 3):
+        about = About("flower", "id", f"202611{day:02}T010000Z", "1.0.0", "1.41.0")
+        archive_writer.write(tmp_path, about, [], [OWNER.to_public()])
+    path = tmp_path / about.file_name
+    found = ["flower-ca", "flower-client-ca"]
+    monkeypatch.setattr(making, "write", lambda *_arguments: (path, 1, 1, found))
+    monkeypatch.setattr(making, "about", lambda *_arguments: about)
+    assert len(act(tmp_path, check=False, keep=2, hub=hub)["removed"]) == 1
+    found.remove("flower-ca")
+    for _night in range(2):
+        with pytest.raises(ClusterError, match="which lacks flower-ca: .* delete the ConfigMap flower/flower-backup, and run again"):
+            act(tmp_path, check=False, keep=1, hub=hub)
+    assert len(list(tmp_path.glob("*.tar"))) == 2
+    assert json.loads(hub.objects["ConfigMap", "flower-backup"]["data"]["ledger.json"])["archive"] == path.name
+    del hub.objects["ConfigMap", "flower-backup"]
+    assert len(act(tmp_path, check=False, keep=1, hub=hub)["removed"]) == 1
