@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import BACKUP, Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 
 
@@ -46,6 +46,8 @@ class ActionModule(ClusterAction):
         """See C(making)."""
         recipients = age_keys.recipients_of(params["recipients"])
         identity = age_keys.identity_of(params["identity"]) if params["identity"] else None
+        if identity is not None:
+            age_keys.require_recipient(identity, recipients)
         if params["keep"] is not None and params["keep"] < 1:
             raise ClusterError(f"flower_backup_keep: {params['keep']} is not a number of backups: it is at least 1")
         choice = output_choice.choice_of(params["outputs"])
@@ -59,11 +61,12 @@ class ActionModule(ClusterAction):
                 reader = making.output_place(hub, namespace)
                 chosen = output_choice.chosen(reader.files(), choice, hub.name)
                 outputs = output_members.Outputs(reader, chosen, self.say)
+            database = making.measured(hub, namespace, folder, chosen)
             if self.check:
-                found = making.looked(hub, namespace, place, federation, chosen)
+                found = making.looked(hub, namespace, place, federation, database, chosen)
                 return {"changed": True, "warnings": self._left_out(chosen), "msg": f"would write {folder / about.file_name}: {found}"}
             hosts = self._inventory(params["hosts"], task_vars)
-            path, count, size = making.write(hub, namespace, place, about, folder, recipients, hosts, outputs)
+            path, count, size, keys = making.write(hub, namespace, place, about, folder, recipients, hosts, outputs)
             words = [f"wrote {path}: {making.contents(count, size, chosen)}"]
             if identity is None:
                 words.append("it was not opened, since flower_backup_identity is not set")
@@ -71,17 +74,27 @@ class ActionModule(ClusterAction):
                 hub_archive.proven(path, identity)
                 words.append("opened it and read it to its end")
             # For the metric and the alert: last, when there is a backup.
-            facts = {"at": about.at, "archive": path.name, "bytes": path.stat().st_size, "opened": identity is not None}
-            Ledger(hub, namespace, federation).note_backup(facts)
-        removed = retention.surplus(folder, about, params["keep"]) if params["keep"] else []
-        retention.remove(removed)
+            ledger = Ledger(hub, namespace, federation)
+            known = {*(ledger.read_backup().get("keys") or []), *keys}
+            facts = {"at": about.at, "archive": path.name, "bytes": path.stat().st_size, "opened": identity is not None, "keys": sorted(known)}
+            ledger.note_backup(facts)
+            if lost := sorted(known - {*keys}):
+                raise ClusterError(
+                    f"wrote {path}, which lacks {', '.join(lost)}: these Secrets with keys of certificate authorities are not in namespace {place} any more, "
+                    "and an earlier backup has them. Older archives stay. Put the Secrets back from one of them (in its hub.json); or, if they are not "
+                    f"needed any more, delete the ConfigMap {namespace}/{BACKUP}, and run again"
+                )
+        surplus = retention.surplus(folder, about, params["keep"]) if params["keep"] else []
+        kept = retention.remove(surplus)
+        removed = [one for one in surplus if one not in kept]
         words += [f"removed {one.name}" for one in removed]
+        warnings = [f"{self.inventory_host}: flower_backup_keep: {one} cannot be removed: {why}" for one, why in kept.items()]
         return {
             "changed": True,
             "path": str(path),
             "opened": identity is not None,
             "outputs": {"runs": chosen.runs if chosen else [], "files": len(chosen.known) if chosen else 0},
-            "warnings": self._left_out(chosen),
+            "warnings": self._left_out(chosen) + warnings,
             "removed": [str(one) for one in removed],
             "msg": "; ".join(words),
         }

@@ -70,7 +70,7 @@ class ActionModule(ClusterAction):
             wrong += [*filter(None, [begun, self._outputs_fault(hub, spec, path) if files else ""])]
             if wrong:
                 raise ClusterError("; ".join(wrong))
-            claimed = self._refuse_hub(hub, spec, place, about.file_name)
+            claimed = self._refuse_hub(hub, spec, place, about.file_name, has_outputs=bool(proven.outputs))
             absent = hub_objects.missing(hub, content["objects"])
             words = f"{len(absent)} objects and a database of {readable(content['database']['size'])} of {path}"
             if self.check:
@@ -120,7 +120,7 @@ class ActionModule(ClusterAction):
         )
 
     @staticmethod
-    def _refuse_hub(hub: Cluster, spec: HubSpec, place: str, source: str) -> bool:
+    def _refuse_hub(hub: Cluster, spec: HubSpec, place: str, source: str, *, has_outputs: bool) -> bool:
         """Refuse a hub that is not empty; whether the volume claim of this restore is there already."""
         for name in dict.fromkeys((spec.namespace, place)):
             live = hub.get("v1", "Namespace", name)
@@ -128,9 +128,15 @@ class ActionModule(ClusterAction):
                 raise ClusterError(f"{hub.name}: namespace {name} is being deleted: run again when it is gone")
         look(hub, "superlink", spec, place, owner=record.notes(spec.federation))
         if hub.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace) is not None:
+            lost = ""
+            if not has_outputs and hub.get("v1", _CLAIM, outputs.CLAIM, spec.namespace) is not None:
+                lost = (
+                    f". With the namespace, Kubernetes deletes the claim {outputs.CLAIM} with the outputs of runs, of which {source} has none: before "
+                    "that, fetch them (federated.flower.outputs), or make a backup with them (flower_backup_outputs)"
+                )
             raise ClusterError(
                 f"{hub.name}: namespace {spec.namespace} has a SuperLink, which is not replaced. A backup is restored into an emptied hub: "
-                "delete the hub's namespaces first"
+                f"delete the hub's namespaces first{lost}"
             )
         live = hub.get("v1", _CLAIM, superlink.CLAIM, spec.namespace)
         fault = volume_pod.claim_fault(live, source)

@@ -78,3 +78,21 @@ def identity_of(text: str) -> Any:
             "flower_backup_identity is not a private key of age (AGE-SECRET-KEY-…). Set the content of the file of age-keygen, not its path: "
             "\"{{ lookup('ansible.builtin.file', PATH) }}\""
         ) from error
+
+
+def require_recipient(identity: Any, recipients: Sequence[Any]) -> None:
+    """Refuse a private key that would not open the archive, before hours are spent on it.
+
+    Args:
+        identity: of C(identity_of).
+        recipients: of C(recipients_of).
+
+    Raises:
+        ClusterError: its public key is not among them.
+    """
+    public = str(identity.to_public())
+    if public not in map(str, recipients):
+        raise ClusterError(
+            f"flower_backup_identity does not open what is encrypted for flower_backup_recipients: its public key {public} is not among them. Add that, or "
+            "set the private key of one of them"
+        )

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import io
 import json
@@ -20,8 +21,9 @@ from ..kube.client import Cluster
 from . import database_program
 
 _PIECE = 8 * 2**20
-_SECONDS = 900  # of a copy, or of the SHA-256, of a large database
+_SECONDS = 3600  # of a copy, or of the SHA-256, of a large database
 _PIECE_SECONDS = 120
+_SILENCE = 90.0  # seconds without a sign of life
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Volume:
         """
         output = in_pod.run(
             self.cluster, self.namespace, self.pod, self.container, database_program,
-            {"action": action, **request}, seconds=seconds, data=data,
+            {"action": action, **request}, seconds=seconds, data=data, silence=_SILENCE,
         )  # fmt: skip
         where = f"{self.cluster.name}: the database of the SuperLink, in pod {self.namespace}/{self.pod}"
         if output.rc:
@@ -72,7 +74,12 @@ class Copy(io.RawIOBase):
         self._digest = hashlib.sha256()
 
     def __enter__(self) -> Copy:
-        answer = self._volume.ask("copy", seconds=_SECONDS, use=self._use)
+        try:
+            answer = self._volume.ask("copy", seconds=_SECONDS, use=self._use)
+        except ClusterError:
+            with contextlib.suppress(ClusterError):  # it may be there although its answer was lost; as large as the database, beside it
+                self._volume.ask("end", use=self._use)
+            raise
         self.size, self.sha256 = int(answer["size"]), str(answer["sha256"])
         return self
 

@@ -5,7 +5,7 @@
 """Program that runs in a pod with the SuperLink's volume: copies, sends and receives its database.
 
 It is sent by C(flower.in_pod), and each request has the same effect when it is repeated. An answer is a line of JSON; a key C(fault)
-in it says why nothing was done.
+in it says why nothing was done. Empty lines before it are signs of life.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import json
 import os
 import sqlite3
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -26,6 +28,7 @@ PART = f"{DATABASE}.restore"
 COPIES = {"backup": f"{DATABASE}.backup", "standby": f"{DATABASE}.standby"}  # what a copy is for: its file, so that two can be made at a time
 BESIDE = ("", "-wal", "-shm", "-journal")  # files of one database
 SPARE = 16 * 2**20  # bytes that stay free for the SuperLink
+ALIVE = 2.0  # seconds between signs of life
 # What a standby must know of at once: nodes, runs and their states, and what starts runs (Flower 1.40 and 1.41, C(supercore/state/schema)). All
 # columns count but those that change with each sign of life and each message.
 EVENTS = ("node", "run", "task", "automation", "federation_app", "run_series")
@@ -204,6 +207,32 @@ def finish(request: dict[str, Any]) -> dict[str, Any]:
 
 ACTIONS = {"copy": copy, "events": events, "measure": measure, "send": send, "end": end, "look": look, "receive": receive, "finish": finish}
 
-if __name__ == "__main__":
+
+@contextlib.contextmanager
+def signs_of_life() -> Iterator[None]:
+    """Print empty lines while SQLite works, which may take minutes: load balancers before API servers cut connections that are silent for one."""
+    over = threading.Event()
+
+    def give() -> None:
+        while not over.wait(ALIVE):
+            print(flush=True)
+
+    thread = threading.Thread(target=give)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def main() -> None:
+    """Serve one request."""
     asked = json.loads(sys.stdin.buffer.readline())
-    print(json.dumps(ACTIONS[asked["action"]](asked)))
+    with signs_of_life():
+        answer = ACTIONS[asked["action"]](asked)
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

@@ -23,8 +23,8 @@ from typing import Any
 
 ROOT = "/outputs"
 STAGING = ".arriving"
-#: What is passed over at the top: files that arrive, what is being deleted, and what the file system keeps for itself.
-PASSED = (STAGING, ".deleted-", "lost+found")
+#: What is passed over at the top: files that arrive, what is being deleted, and what the file system keeps for itself (NetApp: copies of everything).
+PASSED = (STAGING, ".deleted-", "lost+found", ".snapshot")
 MOST = 200_000  # files: the control node has their names in memory
 DEEPEST = 40
 _BATCH = 500
@@ -237,6 +237,23 @@ def remove(root: int, request: Request) -> dict[str, Any]:
     return {"kept": kept}
 
 
+def probe(root: int, request: Request) -> dict[str, Any]:
+    """Leave an empty file of a name that was never asked for (C(do) is C(leave)), look for it, or delete it (C(take)). The answer has whether
+    it is there: two volumes may be one."""
+    name = f"{STAGING}-{request['token']}"
+    if request["do"] == "leave":
+        with contextlib.suppress(OSError):  # a volume that is full is for the copy to empty
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=root))
+    elif request["do"] == "take":
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=root)
+    try:
+        os.stat(name, dir_fd=root, follow_symlinks=False)
+    except FileNotFoundError:
+        return {"seen": False}
+    return {"seen": True}
+
+
 def tidy(root: int, request: Request) -> dict[str, Any]:
     """Remove what arrived only in part."""
     with contextlib.suppress(FileNotFoundError):
@@ -273,7 +290,7 @@ def room(root: int, request: Request) -> dict[str, Any]:
     return {"free": there.f_bavail * there.f_frsize}
 
 
-ACTIONS = {"sums": sums, "room": room, "pack": pack, "unpack": unpack, "remove": remove, "tidy": tidy}
+ACTIONS = {"sums": sums, "room": room, "pack": pack, "unpack": unpack, "remove": remove, "probe": probe, "tidy": tidy}
 
 
 def main(request: Request) -> Iterator[dict[str, Any]]:

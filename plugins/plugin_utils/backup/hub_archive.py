@@ -16,11 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..apply.compare import quantity
 from ..base.digests import canonical
 from ..base.errors import ClusterError
+from ..base.sizes import readable
 from ..spec.hub_spec import HubSpec
 from . import archive_reader, archive_writer, hub_objects, output_members
 from .about import About, foreign
+from .database_program import SPARE
 
 HUB, DATABASE, INVENTORY = "hub.json", "state.db", "inventory.json"
 _MOST = 512 * 2**20  # bytes of the objects, and of the list of outputs, which are in memory
@@ -104,6 +107,12 @@ def faults(path: Path, about: About, content: dict[str, Any], spec: HubSpec, ca_
         found.append(
             f"{path} has a database of Flower {about.flower}, which Flower {spec.version} cannot read: set flower_version to "
             f"{about.flower} or newer"
+        )
+    need, size = content["database"]["size"] + SPARE, quantity(spec.storage_size)
+    if size is not None and size < need:
+        found.append(
+            f"the database of {path} needs {readable(need)}, and its volume would have {spec.storage_size}: set superlink_storage_size to what that of the "
+            "former hub had, or more"
         )
     why = hub_objects.fault(content["objects"], wanted, spec.federation)
     return [*filter(None, found), *([f"{path}: {why}. Choose another backup"] if why else [])]

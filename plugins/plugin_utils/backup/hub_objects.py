@@ -16,6 +16,8 @@ from ..apply.applyset import ID_LABEL
 from ..audit import trail
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
+from ..hub import clients, credentials
+from ..hub.sources import builtin
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof
 
@@ -25,6 +27,8 @@ KINDS = ("ConfigMap", "Secret", "Service")
 TERM = "flower-standby"
 # The record that says that a restore of a hub is not complete (C(restore_mark.py)).
 RESTORE = "flower-restore"
+#: Secrets with keys of certificate authorities. Without one, all that trust it would be cut off, so a copy of it outlives it.
+AUTHORITIES = {builtin.CA, clients.CA, credentials.INTERNAL_CA}
 _SERVICE = ("type", "selector", "ports")
 _CONTENT = ("data", "binaryData", "type", "immutable")
 
@@ -51,11 +55,14 @@ def is_applied(item: Mapping[str, Any]) -> bool:
 
 
 def of_hub(item: Mapping[str, Any], federation: str) -> bool:
-    """Whether an object is the hub's and goes with it. Records of ApplySets are not: the next run writes them. Nor is what is of one cluster."""
+    """Whether an object is the hub's and goes with it. Records of ApplySets are not: the next run writes them. Nor is what is of one cluster.
+
+    By its labels, as for every change: a CA key that someone has put back by hand is used, and nothing else would have a copy of it.
+    """
     is_record = ID_LABEL in proof.labels_of(item) or item["metadata"]["name"] in (TERM, RESTORE)
     if item["kind"] == "Service" and not any(port.get("nodePort") for port in item["spec"].get("ports") or []):
         return False
-    return not is_record and proof.may_delete(item, federation) and parts.part_of(item) != parts.SITE
+    return not is_record and proof.belongs(item, federation) and parts.part_of(item) != parts.SITE
 
 
 def collect(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> list[dict[str, Any]]:

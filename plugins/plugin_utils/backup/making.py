@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import shutil
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -68,11 +69,24 @@ def output_place(hub: Cluster, namespace: str) -> Place:
     return Place(hub, namespace, found.pod, found.container)
 
 
-def looked(hub: Cluster, namespace: str, ca_namespace: str, federation: str, chosen: Chosen | None) -> str:
+def measured(hub: Cluster, namespace: str, folder: Path, chosen: Chosen | None) -> int:
+    """Bytes of the database, about as many as its copy has.
+
+    Raises:
+        ClusterError: the folder has no room for the archive. A full disk would harm everything else that uses it.
+    """
+    size = int(Volume(hub, namespace, superlink.POD).ask("measure")["size"])
+    need, room = size + (chosen.size if chosen else 0), shutil.disk_usage(folder)
+    if need > room.free and room.total:  # some file systems of the network tell neither
+        raise ClusterError(
+            f"flower_backup_directory: the archive needs {readable(need)}, and {readable(room.free)} are free in {folder}. Make room, or choose another folder"
+        )
+    return size
+
+
+def looked(hub: Cluster, namespace: str, ca_namespace: str, federation: str, size: int, chosen: Chosen | None) -> str:
     """What an archive would have, for people. Nothing is copied."""
-    objects = hub_objects.collect(hub, namespace, ca_namespace, federation)
-    size = Volume(hub, namespace, superlink.POD).ask("measure")["size"]
-    return contents(len(objects), size, chosen)
+    return contents(len(hub_objects.collect(hub, namespace, ca_namespace, federation)), size, chosen)
 
 
 def contents(objects: int, size: int, chosen: Chosen | None) -> str:
@@ -84,8 +98,8 @@ def contents(objects: int, size: int, chosen: Chosen | None) -> str:
 def write(
     hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any], hosts: bytes = b"",
     outputs: Outputs | None = None,
-) -> tuple[Path, int, int]:  # fmt: skip
-    """Write an archive; its path, the number of its objects, and the bytes of its database.
+) -> tuple[Path, int, int, list[str]]:  # fmt: skip
+    """Write an archive; its path, the number of its objects, the bytes of its database, and the names of the Secrets with keys of CAs.
 
     The database is copied first: what a site has registered meanwhile is then missing in the copy, which site.yml corrects.
 
@@ -100,11 +114,13 @@ def write(
         outputs: outputs of runs that are in it.
     """
     counts: dict[str, int] = {}
+    keys: list[str] = []
 
     def members() -> Generator[archive_writer.Member, None, None]:
         with Copy(Volume(hub, namespace, superlink.POD)) as copy:
             objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)
             counts.update(objects=len(objects), size=copy.size)
+            keys.extend(sorted({one["object"]["metadata"]["name"] for one in objects} & hub_objects.AUTHORITIES))
             database = {"size": copy.size, "sha256": copy.sha256}
             yield archive_writer.member_of(hub_archive.HUB, hub_archive.described(namespace, ca_namespace, database, objects))
             if hosts:
@@ -116,4 +132,4 @@ def write(
 
     with contextlib.closing(members()) as given:
         path = archive_writer.write(folder, head, given, recipients)
-    return path, counts["objects"], counts["size"]
+    return path, counts["objects"], counts["size"], keys

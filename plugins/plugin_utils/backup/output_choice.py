@@ -74,10 +74,14 @@ class Chosen:
         return sorted({run_of(path) for path in self.known}, key=int)
 
     @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for size, _changed in self.known.values())
+
+    @property
     def words(self) -> str:
         """For people."""
-        size = sum(size for size, _changed in self.known.values())
-        return f"{len(self.known)} files of outputs of {len(self.runs)} runs, {readable(size)}"
+        return f"{len(self.known)} files of outputs of {len(self.runs)} runs, {readable(self.size)}"
 
 
 def run_of(path: str) -> str:

@@ -31,11 +31,16 @@ def surplus(folder: Path, about: About, keep: int) -> list[Path]:
     return [path for path in ours[:-keep] if path.name != about.file_name]
 
 
-def remove(paths: list[Path]) -> None:
-    """Remove archives and their checksums."""
+def remove(paths: list[Path]) -> dict[Path, str]:
+    """Remove archives and their checksums; returns those that stay, and why: the storage may not permit it, and the new archive is good all the same."""
+    kept = {}
     for path in paths:
-        path.unlink()
-        path.with_name(f"{path.name}{SUM}").unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)  # another backup may have removed it
+            path.with_name(f"{path.name}{SUM}").unlink(missing_ok=True)
+        except OSError as error:
+            kept[path] = error.strerror or str(error)
+    return kept
 
 
 def _is_of(path: Path, about: About) -> bool:

@@ -30,7 +30,8 @@ RESTORED = "federated.flower/restored-from"
 OUTPUTS_POD = "superlink-restore-outputs"
 _APPLICATION = "superlink-restore"
 # The first process of a container ignores signals that it has no handler for. It ends by itself when nothing ends it.
-_WAIT = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep(7200)"
+# A pod that an interrupted run leaves ends after a day. Large outputs are on their way for hours.
+_WAIT = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep(86400)"
 _PAUSE = 0.5  # seconds between two looks
 
 

@@ -18,6 +18,8 @@ from .outputs_program import NAME
 from .outputs_reader import Room, Stored, StoredInputs
 
 UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
+#: Ids of runs are random numbers of 64 bits. A folder C(2024) on a claim of the user does not belong to a run.
+LIKELY = re.compile(r"[0-9]{10,20}")
 
 _LATEST = 253_402_300_799  # the end of the year 9999
 _COLUMNS = ("run", "app", "status", "finished (UTC)", "files", "size", "notes")
@@ -94,17 +96,23 @@ def expired(listed: Sequence[Mapping[str, Any]], keep: int | None, limit: dateti
     """Ids of the runs whose outputs the rules let go, the oldest first.
 
     Outputs stay while any rule keeps them: they are among the newest C(keep), or not older than C(limit). Those of active runs and those
-    that runs may go on from which are active, or not submitted yet, stay, and do not count. Without a rule nothing goes.
+    that runs may go on from which are active, or not submitted yet, stay, and do not count. Nor do folders that look like no run's. Without a
+    rule nothing goes.
     """
     if keep is None and limit is None:
         return []
-    over = [one for one in listed if not one["active"] and not one.get("in_use")]
+    over = [one for one in listed if not one["active"] and not one.get("in_use") and not _is_foreign(one)]
     gone = [
         one["run_id"]
         for place, one in enumerate(over)
         if (keep is None or place >= keep) and (limit is None or _time(one["finished_at"]) < limit)
     ]
     return gone[::-1]
+
+
+def _is_foreign(one: Mapping[str, Any]) -> bool:
+    """Whether a folder may be someone's whose name is a number; inputs have no status."""
+    return one.get("status") == UNKNOWN and LIKELY.fullmatch(one["run_id"]) is None
 
 
 def _time(text: str) -> datetime.datetime:

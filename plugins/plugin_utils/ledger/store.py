@@ -192,7 +192,7 @@ class Ledger:
         return self._change(DEPLOYED, {}, lambda item: self._parse_index(item, site_index.fault), change)
 
     def note_backup(self, facts: Mapping[str, Any]) -> bool:
-        """Note the last backup: C(at) (ISO 8601), C(archive), C(bytes), C(opened)."""
+        """Note the last backup: C(at) (ISO 8601), C(archive), C(bytes), C(opened), C(keys), names of the Secrets with keys of CAs that any had."""
         return self._change(BACKUP, {}, lambda item: self._parse(item, {}), lambda _old: dict(facts))
 
     def read_backup(self) -> dict[str, Any]:

@@ -26,11 +26,13 @@ from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp, superexec, supernode, tunnel
 from ..marks import parts, proof, record
+from ..preflight import pod_needs
 from ..rights.table import SUPERNODE
 from ..spec.pool_spec import DAEMON_SET
 from . import (
     direct_acceptance,
     direct_checks,
+    direct_datasets,
     direct_proxy,
     direct_pull,
     direct_restart,
@@ -170,9 +172,14 @@ class Way:
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """See C(site.Reach)."""
+        warnings = []
         if not self.run.rendering:
             self._refuse_before_switch()
-        return self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
+            # As the checks of a site do: a workload is accepted without these, and has lost its first pod when the next one cannot start.
+            warnings = direct_datasets.check(self.cluster, self.site.spec)
+            pod_needs.require_classes(self.cluster, objects)
+        done = self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
+        return replace(done, warnings=[*warnings, *done.warnings])
 
     def _refuse_before_switch(self) -> None:
         """Refuse ClientApps where the SuperNodes still have their own beside them, and would never serve these."""

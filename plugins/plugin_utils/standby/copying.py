@@ -135,6 +135,9 @@ def faults(source: End, target: End, there: Term | None) -> list[str]:
         )
     if source.spec.outputs_enabled and not target.spec.outputs_enabled:
         found.append(f"{target.host}: superlink_outputs_enabled is false, and {source.host} has outputs of runs: set it for both")
+    claim = target.spec.outputs_claim
+    if claim and target.cluster.get("v1", _CLAIM, claim, target.spec.namespace) is None:
+        found.append(f"{target.host}: there is no volume claim {target.spec.namespace}/{claim} (superlink_outputs_claim): create it")
     for name in dict.fromkeys(theirs):
         live = target.cluster.get("v1", "Namespace", name)
         if live is not None and live["metadata"].get("deletionTimestamp"):
@@ -193,7 +196,7 @@ def copy(
         with _outputs(source, stopped, seconds) as place, volume_pod.Holder(target.cluster, target.spec, seconds, body) as volume:
             assure()
             here_place = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
-            done.outputs = outputs_copy.copy(place, here_place, say)
+            done.outputs = outputs_copy.copy(place, here_place, say, shared=bool(target.spec.outputs_claim))
     return done
 
 
@@ -274,7 +277,8 @@ def _prepare(source: End, target: End) -> list[dict[str, str]]:
 
 
 def _objects(source: End, target: End) -> list[dict[str, str]]:
-    """Write what differs, and delete what the hub does not have. What cert-manager issues for the standby stays: it is for its own address."""
+    """Write what differs, and delete what the hub does not have, but no key of a CA, which the hub may have lost. What cert-manager issues for the
+    standby stays: it is for its own address."""
     spec = source.spec
     entries = objects_of(source)
     known = {_key(one["object"]) for one in entries}
@@ -289,7 +293,7 @@ def _objects(source: End, target: End) -> list[dict[str, str]]:
             done.append(_entry(one["object"], change))
     for one in objects_of(target):
         item = one["object"]
-        if _key(item) in known:
+        if _key(item) in known or item["metadata"]["name"] in hub_objects.AUTHORITIES:
             continue
         meta = item["metadata"]
         live = target.cluster.get("v1", item["kind"], meta["name"], meta["namespace"])

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..backup.output_choice import run_of
 from ..backup.volume_files import MOST, Files, Place, Progress, batches
 from ..base.sizes import readable
+from ..flower.outputs_program import INPUTS
+from ..flower.outputs_table import LIKELY
 
 
 @dataclass
@@ -28,16 +32,20 @@ class Copied:
         size: bytes that were sent.
         removed: how many were to be removed.
         kept: how many of them could not be.
+        foreign: how many others the standby's own claim has.
         left: how many cannot be copied, since they are links or cannot be read.
         changing: how many changed while they were read; the next copy has them.
+        same: whether both volumes are one, so that nothing was to be done.
     """
 
     files: int = 0
     size: int = 0
     removed: int = 0
     kept: int = 0
+    foreign: int = 0
     left: int = 0
     changing: int = 0
+    same: bool = False
 
     @property
     def changed(self) -> bool:
@@ -47,9 +55,12 @@ class Copied:
     @property
     def words(self) -> str:
         """For people."""
+        if self.same:
+            return "no outputs, since both claims have the same storage"
         said = f"{self.files} files of outputs, {readable(self.size)}"
         said += f", {self.removed - self.kept} removed" if self.removed else ""
         said += f", {self.kept} that cannot be removed" if self.kept else ""
+        said += f", {self.foreign} on the standby's own claim that no run has written stay" if self.foreign else ""
         said += f", {self.changing} that are being written follow with the next copy" if self.changing else ""
         return said + (f", {self.left} left out, which are links or cannot be read" if self.left else "")
 
@@ -61,16 +72,28 @@ def wanted(source: Files, target: Files) -> tuple[list[str], list[str]]:
     return send, gone
 
 
-def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
+def copy(source: Place, target: Place, say: Callable[[str], None], *, shared: bool = False) -> Copied:
     """Make the target's volume what the source's is.
+
+    Args:
+        source: that of the hub.
+        target: that of the standby.
+        say: shows the progress.
+        shared: whether the target's is a claim of the user, which may have more than outputs of runs: that stays.
 
     Raises:
         ClusterError: it could not be done. What has arrived stays, and is not sent again.
     """
+    if shared and is_same(source, target):
+        return Copied(same=True)
     there = source.files()
     target.ask("tidy")
     send, gone = wanted(there, target.files())
     done = Copied(left=len(there.others))
+    if shared:
+        tops = {_top(path) for path in there.known}
+        ours = [path for path in gone if is_of_runs(path) or _top(path) in tops]
+        gone, done.foreign = ours, len(gone) - len(ours)
     (room,) = target.ask("room")
     first = gone if sum(there.known[path][0] for path in send) > room["free"] else in_the_way(send, gone)
     _remove(target, first, done)
@@ -84,6 +107,21 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
     _remove(target, [path for path in gone if path not in removed and _top(path) not in writing], done)
     target.ask("tidy")
     return done
+
+
+def is_same(source: Place, target: Place) -> bool:
+    """Whether two volumes are one, such as an export that both clusters mount: what an app writes between two lists of its files would be removed
+    as if it were gone."""
+    token = uuid.uuid4().hex
+    target.ask("probe", token=token, do="leave")
+    (answer,) = source.ask("probe", token=token, do="look")
+    target.ask("probe", token=token, do="take")
+    return bool(answer["seen"])
+
+
+def is_of_runs(path: str) -> bool:
+    """Whether runs, or this collection for them, have written a file. Pure."""
+    return path.startswith(f"{INPUTS}/") or LIKELY.fullmatch(run_of(path)) is not None
 
 
 def in_the_way(send: Sequence[str], gone: Sequence[str]) -> list[str]:

@@ -59,7 +59,7 @@ class DatabaseLost(Break):
         nodes = bench.expected()
         before = bench.ask(database_program, {"action": "look"})["counts"]
         head = making.about(bench.hub, bench.namespace, bench.federation)
-        path, _count, size = making.write(
+        path, _count, size, _keys = making.write(
             bench.hub, bench.namespace, bench.ca_namespace, head, making.folder_of(str(options.directory)), list(options.recipients)
         )
         content = hub_archive.proven(path, options.identity).content

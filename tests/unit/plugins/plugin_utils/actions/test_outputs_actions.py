@@ -328,7 +328,7 @@ def test_what_a_run_goes_on_from_stays_while_it_is_not_finished(cluster, app, mo
         act(run_outputs_remove, cluster, run_ids=["1", "2"])
     assert act(run_outputs_remove, cluster, keep=0)["deleted"] == ["1"]
     assert [one["in_use"] for one in act(run_outputs_info, cluster)["outputs"]] == [False, True]
-    monkeypatch.setattr(runs, "read_all", lambda cli: LISTED[:2])
+    monkeypatch.setattr(runs, "read_all", lambda cli: [*LISTED[:2], {**LISTED[2], "status": "finished:completed"}])
     assert act(run_outputs_remove, cluster, keep=0)["deleted"] == ["3"], "another run with it may not be submitted yet"
     (cluster.root / "3").mkdir()
     an_hour_ago = time.time() - 3700

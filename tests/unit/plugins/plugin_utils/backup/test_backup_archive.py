@@ -185,3 +185,12 @@ def test_a_key_is_needed_and_is_not_shown():
     with pytest.raises(ClusterError, match=r"flower_backup_identity .* not its path"):
         age_keys.identity_of("/etc/flower/backup.key")
     assert str(age_keys.identity_of(f"{secret}\n")) == secret
+
+
+def test_a_key_that_would_not_open_the_archive_is_refused():
+    other = pyrage.x25519.Identity.generate()
+    recipients = age_keys.recipients_of([str(other.to_public()), f" {OWNER.to_public()} "])
+    age_keys.require_recipient(OWNER, recipients)
+    with pytest.raises(ClusterError, match="does not open what is encrypted for flower_backup_recipients") as caught:
+        age_keys.require_recipient(OWNER, recipients[:1])
+    assert str(OWNER) not in caught.value.message and str(OWNER.to_public()) in caught.value.message

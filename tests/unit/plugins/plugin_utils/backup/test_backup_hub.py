@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import sqlite3
+import threading
 import types
 
 import pyrage
@@ -18,6 +19,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     archive_writer,
+    database,
     database_program,
     fleet_variables,
     hub_archive,
@@ -97,6 +99,38 @@ def test_what_arrived_wrong_is_not_put_in_place(volume, monkeypatch):
     assert not (volume / "state.db").exists()
 
 
+def test_a_long_copy_gives_signs_of_life(volume, monkeypatch, capsys):
+    """Load balancers before API servers cut connections that are silent for a minute."""
+    copy = database_program.copy
+
+    def slow(request):
+        database_program.time.sleep(0.2)
+        return copy(request)
+
+    monkeypatch.setattr(database_program, "ALIVE", 0.01)
+    monkeypatch.setitem(database_program.ACTIONS, "copy", slow)
+    monkeypatch.setattr(database_program.sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b'{"action": "copy"}\n')))
+    before = threading.active_count()
+    database_program.main()
+    *signs, answer = capsys.readouterr().out.splitlines()
+    assert len(signs) > 3 and not any(signs) and json.loads(answer)["size"]
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("lost", ["copy", "copy end"])
+def test_a_copy_whose_answer_is_lost_does_not_stay_on_the_volume(volume, monkeypatch, lost):
+    def ask(_volume, action, *, seconds=0, data=b"", **request):
+        found = database_program.ACTIONS[action]({"action": action, **request})
+        if action in lost:
+            raise ClusterError(f"the answer to {action} was lost")
+        return found
+
+    monkeypatch.setattr(database.Volume, "ask", ask)
+    with pytest.raises(ClusterError, match="answer to copy"), database.Copy(database.Volume(None, "flower", "superlink-0")):
+        pass
+    assert not list(volume.glob("*.backup*"))
+
+
 def test_another_database_is_not_replaced(volume):
     assert "another database" in database_program.look({"size": 1, "sha256": "0"})["fault"]
 
@@ -135,7 +169,8 @@ def item(**meta):
 def test_only_the_hubs_own_objects_are_taken():
     assert hub_objects.of_hub(item(), "scenario")
     assert not hub_objects.of_hub(item(), "other")
-    assert not hub_objects.of_hub(item(managedFields=[{"manager": "kubectl"}]), "scenario")
+    assert hub_objects.of_hub(item(managedFields=[{"manager": "kubectl"}]), "scenario"), "a CA key that someone has put back is used, too"
+    assert not hub_objects.of_hub(item(labels={"app.kubernetes.io/instance": "scenario"}), "scenario")
     site = {**LABELS, "app.kubernetes.io/name": "supernode"}
     assert not hub_objects.of_hub(item(labels=site), "scenario")
     assert not hub_objects.of_hub(item(labels={**LABELS, "applyset.kubernetes.io/id": "x"}), "scenario")
@@ -180,7 +215,7 @@ def test_objects_that_a_restore_must_not_write(change, words):
 def test_archives_that_do_not_fit(superlink_spec, tmp_path):
     spec = HubSpec.parse(superlink_spec())
     about = About(spec.federation, "hub-1", "20261124T010000Z", "0.1.0", spec.version)
-    empty = {"namespace": spec.namespace, "ca_namespace": "ca", "database": {}, "objects": []}
+    empty = {"namespace": spec.namespace, "ca_namespace": "ca", "database": {"size": 1000}, "objects": []}
 
     def faults(about=about, content=None, ca="ca", identity=""):
         content = empty if content is None else content
@@ -191,6 +226,7 @@ def test_archives_that_do_not_fit(superlink_spec, tmp_path):
     assert "flower_ca_namespace" in faults(ca="other")
     newer = About("other", "hub-1", "20261124T010000Z", "0.1.0", "99.0.0")
     assert "set flower_version to 99.0.0 or newer" in faults(newer) and "federation other" in faults(newer)
+    assert "needs 10.0 GiB, and its volume would have 10Gi: set superlink_storage_size" in faults(content={**empty, "database": {"size": 10 * 2**30}})
 
 
 def test_the_inventory_as_it_is_in_effect():

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
+from pathlib import Path
 
 import pyrage
 import pytest
@@ -59,3 +61,18 @@ def test_the_one_that_was_just_written_stays(tmp_path):
 def test_one_is_always_kept(tmp_path):
     with pytest.raises(ValueError, match="at least one"):
         retention.surplus(tmp_path, ABOUT, 0)
+
+
+def test_what_the_storage_keeps_does_not_spoil_the_backup(tmp_path, monkeypatch):
+    """As storage that lets nobody delete archives for a time."""
+    first, second = (archive(tmp_path, day) for day in (1, 2))
+    unlink = Path.unlink
+
+    def kept(path, missing_ok=False):
+        if path == first:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", kept)
+    assert retention.remove([first, second, tmp_path / "gone"]) == {first: "Operation not permitted"}
+    assert first.exists() and not second.exists()

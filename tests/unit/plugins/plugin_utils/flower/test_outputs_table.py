@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_sites 
 
 NOW = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=datetime.timezone.utc)
 GIB = 2**30
+LOST = "13164552291825540154"  # a run that the SuperLink does not know
 
 
 def stored(run_id, days=0.0, size=GIB):
@@ -35,33 +36,40 @@ def run(run_id, status="completed", days=0.0):
 
 @pytest.fixture
 def listed():
-    """Runs 1 (the oldest) to 5, of which 2 is unknown to the SuperLink and 5 is active."""
-    outputs = [stored(1, 40), stored(2, 30), stored(3, 10), stored(4, 1), stored(5)]
+    """Runs 1 (the oldest) to 5, of which the second is unknown to the SuperLink and 5 is active."""
+    outputs = [stored(1, 40), stored(LOST, 30), stored(3, 10), stored(4, 1), stored(5)]
     return outputs_table.entries(outputs, [run(1, days=40), run(3, "failed", 10), run(4, days=1), run(5, "running")])
 
 
 def test_active_runs_first_then_the_newest(listed):
-    assert [one["run_id"] for one in listed] == ["5", "4", "3", "2", "1"]
+    assert [one["run_id"] for one in listed] == ["5", "4", "3", LOST, "1"]
     assert [one["status"] for one in listed] == ["running", "completed", "failed", "unknown", "completed"]
     assert listed[3]["finished_at"] == "2026-10-23 12:00:00Z", "of the last file"
 
 
 def test_times_that_no_calendar_has_hide_no_outputs():
-    (one,) = outputs_table.entries([Stored("1", 1, 1, 1e18)], [])
+    (one,) = outputs_table.entries([Stored(LOST, 1, 1, 1e18)], [])
     assert one["finished_at"].startswith("9999-12-31")
-    assert outputs_table.expired([one], None, NOW) == [] and outputs_table.expired([one], 0, None) == ["1"]
+    assert outputs_table.expired([one], None, NOW) == [] and outputs_table.expired([one], 0, None) == [LOST]
+
+
+def test_folders_of_others_are_not_pruned():
+    """On a claim of the user (superlink_outputs_claim) others may have folders whose names are years."""
+    listed = outputs_table.entries([stored(LOST, 30), stored(2024, 900), stored(20241231, 800), stored(7, 40)], [run(7, days=40)])
+    assert outputs_table.expired(listed, 0, None) == ["7", LOST]
+    assert outputs_table.expired(listed, 1, None) == ["7"], "they do not count"
 
 
 @pytest.mark.parametrize(
     ("keep", "older", "gone"),
     [
-        (2, None, ["1", "2"]),
-        (0, None, ["1", "2", "3", "4"]),
+        (2, None, ["1", LOST]),
+        (0, None, ["1", LOST, "3", "4"]),
         (9, None, []),
-        (None, "20d", ["1", "2"]),
-        (None, "0s", ["1", "2", "3", "4"]),
+        (None, "20d", ["1", LOST]),
+        (None, "0s", ["1", LOST, "3", "4"]),
         (3, "20d", ["1"]),
-        (1, "20d", ["1", "2"]),
+        (1, "20d", ["1", LOST]),
         (None, None, []),
     ],
 )
@@ -73,9 +81,9 @@ def test_what_the_rules_let_go(listed, keep, older, gone):
 def test_what_was_handed_to_a_run_stays_until_that_can_be_submitted():
     """No run is active: one that was handed them may still send its inputs, or wait."""
     now = datetime.datetime.now(datetime.timezone.utc).timestamp()
-    found = outputs_table.entries([Stored("1", 1, 1, 0, used=now - 60), Stored("2", 1, 1, 0, used=now - 3700), Stored("3", 1, 1, 0)], [])
-    assert {one["run_id"]: one["in_use"] for one in found} == {"1": True, "2": False, "3": False}
-    assert outputs_table.expired(found, 0, None) == ["2", "3"]
+    found = outputs_table.entries([Stored("1", 1, 1, 0, used=now - 60), Stored(LOST, 1, 1, 0, used=now - 3700), Stored("3" * 16, 1, 1, 0)], [])
+    assert {one["run_id"]: one["in_use"] for one in found} == {"1": True, LOST: False, "3" * 16: False}
+    assert outputs_table.expired(found, 0, None) == [LOST, "3" * 16]
     with pytest.raises(FlowerError, match="outputs of run 1 may be in use: .* within the last hour"):
         outputs_table.refuse_in_use(["1", "2"], found)
     late = {**run(9, "running"), "pending_at": "2999-01-01 00:00:00Z"}  # by a clock that is ahead

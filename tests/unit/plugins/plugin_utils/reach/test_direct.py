@@ -146,6 +146,27 @@ def test_clientapps_wait_for_the_switch_of_their_supernodes(monkeypatch, parsed_
         assert way.apply_apps([], lambda: None, 1).msg == "applied"
 
 
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        ({"datasets": [{"name": "ct", "claim": "radiologi-ct"}]}, "PersistentVolumeClaim flower/radiologi-ct does not exist"),
+        ({"datasets": [{"name": "codes", "config_map": "icd"}]}, "ConfigMap flower/icd does not exist"),
+        ({"priority_class": "gone"}, "there is no PriorityClass gone in the cluster"),
+    ],
+)
+def test_what_clientapps_cannot_start_with_is_told_before_one_is_replaced(monkeypatch, parsed_site, pool, words):
+    way = way_to(Live(), parsed_site(clientapp="workload", namespace="flower", pools=[{"name": "cpu", **pool}]))
+    way.cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}}
+    applied = []
+    monkeypatch.setattr(way, "_apply", lambda *_args, **_more: applied.append("applied") or direct.Done(warnings=["of the pods"]))
+    with pytest.raises(direct.ClusterError, match=words):
+        way.apply_apps(supernode.clientapps(way.site.spec), lambda: None, 1)
+    assert not applied
+    meta = {"metadata": {"name": "radiologi-ct"}, "spec": {"accessModes": ["ReadOnlyMany"]}, "status": {"phase": "Bound"}}
+    way.cluster.objects |= dict.fromkeys([("PersistentVolumeClaim", "radiologi-ct"), ("ConfigMap", "icd"), ("PriorityClass", "gone")], meta)
+    assert way.apply_apps(supernode.clientapps(way.site.spec), lambda: None, 1).warnings == ["of the pods"] and applied
+
+
 def test_nodes_that_are_away_pull_no_images(monkeypatch, parsed_site):
     site = Site("site-a", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}]), way_of({}))
     way = direct.Way(SimpleNamespace(check=True), site)

@@ -28,8 +28,8 @@ def volumes(tmp_path, monkeypatch):
     return made
 
 
-def copied(volumes):
-    return outputs_copy.copy(*volumes, lambda text: None)
+def copied(volumes, **more):
+    return outputs_copy.copy(*volumes, lambda text: None, **more)
 
 
 def test_everything_arrives_once(volumes, monkeypatch):
@@ -192,7 +192,7 @@ def test_a_path_that_leads_somewhere_else_is_refused(volumes, path):
 
 def test_what_is_passed_over(volumes):
     hub, standby = volumes
-    for path in (".deleted-1-x/a", "lost+found/a", ".arriving/a", "1/lost+found"):
+    for path in (".deleted-1-x/a", "lost+found/a", ".snapshot/daily.0/1/model", ".arriving/a", "1/lost+found"):
         written(hub, path, b"x")
     copied(volumes)
     assert content(standby) == {"1/lost+found": b"x"}
@@ -204,3 +204,41 @@ def test_there_is_a_limit(volumes, monkeypatch):
         written(volumes[0], name, b"")
     with pytest.raises(ClusterError, match="more than 2 files"):
         copied(volumes)
+
+
+def test_what_others_have_on_a_claim_of_the_user_stays(volumes):
+    """Without the mend, the first copy emptied a share that the standby's superlink_outputs_claim is on."""
+    hub, standby = volumes
+    run, gone = "13164552291825540154", "9915798441516665790"
+    written(hub, f"{run}/model.npz", b"weights")
+    written(hub, "latest/model.npz", b"weights")
+    ours = [f"{gone}/model.npz", f".began-{gone}", "inputs/" + "a" * 64 + "/table.csv", "latest/former.npz"]
+    theirs = ["README", "2024/scans.csv", "thesis/chapter-1.tex", ".began-2024"]
+    for path in [*ours, *theirs]:
+        written(standby, path, b"former")
+    (standby.folder / "thesis/link").symlink_to("chapter-1.tex")
+    done = copied(volumes, shared=True)
+    assert sorted(content(standby)) == sorted([f"{run}/model.npz", "latest/model.npz", *theirs, "thesis/link"])
+    assert (done.removed, done.foreign) == (4, 5) and "5 on the standby's own claim that no run has written stay" in done.words
+    assert not copied(volumes, shared=True).changed
+
+
+def test_two_claims_with_one_storage_lose_nothing(tmp_path, monkeypatch):
+    """An export that both clusters mount: what an app wrote after the hub's files were listed was removed, as if it were gone."""
+    hub, standby = (Place(tmp_path, monkeypatch) for _end in range(2))
+    run = "13164552291825540154"
+    written(hub, f"{run}/round-1.npz", b"weights")
+    files = Place.files
+
+    def while_an_app_writes(self):
+        found = files(self)
+        written(hub, f"{run}/round-2.npz", b"weights")
+        return found
+
+    monkeypatch.setattr(Place, "files", while_an_app_writes)
+    copied([hub, standby])
+    assert sorted(content(hub)) == [f"{run}/round-1.npz"], "so it is asked first whether the two are one"
+    written(hub, f"{run}/round-2.npz", b"weights")
+    done = copied([hub, standby], shared=True)
+    assert done.same and not done.changed and "same storage" in done.words
+    assert sorted(content(hub)) == [f"{run}/round-1.npz", f"{run}/round-2.npz"]

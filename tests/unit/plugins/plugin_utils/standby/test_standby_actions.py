@@ -130,6 +130,11 @@ def test_a_failover_that_could_not_copy_is_refused_before_the_hub_is_stopped(pai
     pair.specs["spare"] = parsed_hub(version="1.41.0", outputs_enabled=False)
     with pytest.raises(ClusterError, match="superlink_outputs_enabled is false"):
         pair.plan(check=True)
+    pair.specs["spare"] = parsed_hub(version="1.41.0", outputs_enabled=True, outputs_claim="models")
+    with pytest.raises(ClusterError, match=r"spare: there is no volume claim flower/models \(superlink_outputs_claim\): create it"):
+        pair.plan()
+    pair.spare.put("PersistentVolumeClaim", "models")
+    assert pair.plan()["plan"]
 
 
 def test_so_is_one_into_a_namespace_of_someone_else(pair):
@@ -335,9 +340,10 @@ def test_what_cert_manager_issued_for_the_standby_itself_stays(pair, monkeypatch
     """Failing back with the Secret of the other cluster would leave no hub that serves."""
     marks = {"labels": record_labels("flower", "superlink", "credentials"), "managedFields": [{"manager": "federated.flower", "operation": "Update"}]}
     for host, cluster in pair.clusters.items():
-        for name in ("superlink-gateway-issued", "other", "gone"):
-            cluster.put("Secret", name, metadata=marks, data={"tls.crt": host})
+        for name in ("superlink-gateway-issued", "other", "gone", "flower-ca"):
+            cluster.put("Secret", name, metadata=marks, data={"tls.crt": "ca" if name == "flower-ca" else host})
     pair.hub.objects.pop(("Secret", "gone"))
+    pair.hub.objects.pop(("Secret", "flower-ca"))  # lost there: the standby has the only copy
     pair.hub.objects.pop(("Secret", "superlink-gateway-issued")) if served else None  # another source there: what is of the standby stays as well
     if served:
         pair.spare.put("Certificate", "superlink-gateway")

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a backup refuses before anything is copied, also in check mode."""
+
+from __future__ import annotations
+
+import json
+import types
+from types import SimpleNamespace
+
+import pyrage
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import superlink_backup
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_writer, database, making
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.output_choice import Chosen
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import Kept
+
+OWNER, OTHER = pyrage.x25519.Identity.generate(), pyrage.x25519.Identity.generate()
+GIB = 2**30
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """Bytes in the folder of the archives, of a hub with a database of 1 GiB and outputs of 2 GiB."""
+    seen = {"free": 4 * GIB, "total": 9 * GIB}
+    monkeypatch.setattr(making, "about", lambda *_arguments: About("flower", "id", "20261124T010000Z", "1.0.0", "1.41.0"))
+    monkeypatch.setattr(superlink_backup.ca_namespace, "resolve", lambda *_arguments: "flower-ca")
+    monkeypatch.setattr(making, "output_place", lambda *_arguments: SimpleNamespace(files=lambda: None))
+    monkeypatch.setattr(superlink_backup.output_choice, "chosen", lambda *_arguments: Chosen({"1234567890/model": (2 * GIB, 0)}))
+    monkeypatch.setattr(database.Volume, "ask", lambda _volume, _action: {"size": GIB})
+    monkeypatch.setattr(making.shutil, "disk_usage", lambda _folder: types.SimpleNamespace(**seen))
+    return seen
+
+
+def act(tmp_path, *, check=True, hub=None, **given):
+    action = object.__new__(superlink_backup.ActionModule)
+    action.inventory_host = "hub"
+    action._inventory = lambda *_arguments: b""
+    action._task = SimpleNamespace(check_mode=check, no_log=False)
+    action.connect = lambda: hub or Kept("hub")
+    action.say = lambda _text: None
+    params = {"namespace": "flower", "ca_namespace": "flower-ca", "federation": "flower", "directory": str(tmp_path), **given}
+    return action.execute(action._checked(action.ARGS, action.SPEC, {"recipients": [str(OWNER.to_public())], **params}, ""), {})
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_too_little_room_is_told_before_the_disk_is_full(tmp_path, free, check):
+    assert "would write" in act(tmp_path, outputs=True)["msg"]
+    free["free"] = 2 * GIB
+    assert "would write" in act(tmp_path)["msg"]
+    with pytest.raises(ClusterError, match=r"flower_backup_directory: the archive needs 3\.0 GiB, and 2\.0 GiB are free"):
+        act(tmp_path, check=check, outputs=True)
+    free.update(free=0, total=0)
+    assert "would write" in act(tmp_path)["msg"], "a file system that tells nothing"
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_key_of_someone_else_is_told_before_hours_are_spent(tmp_path, free, check):
+    assert "would write" in act(tmp_path, identity=str(OWNER))["msg"]
+    with pytest.raises(ClusterError, match="flower_backup_identity does not open"):
+        act(tmp_path, check=check, identity=str(OTHER))
+
+
+def test_archives_with_a_key_that_is_lost_stay(tmp_path, free, monkeypatch):
+    """The CA is not asked every day: its Secret may be gone for weeks, and the archives that have it are removed one by one."""
+    hub = Kept("hub")
+    for day in (1, 2, 3):
+        about = About("flower", "id", f"202611{day:02}T010000Z", "1.0.0", "1.41.0")
+        archive_writer.write(tmp_path, about, [], [OWNER.to_public()])
+    path = tmp_path / about.file_name
+    found = ["flower-ca", "flower-client-ca"]
+    monkeypatch.setattr(making, "write", lambda *_arguments: (path, 1, 1, found))
+    monkeypatch.setattr(making, "about", lambda *_arguments: about)
+    assert len(act(tmp_path, check=False, keep=2, hub=hub)["removed"]) == 1
+    found.remove("flower-ca")
+    for _night in range(2):
+        with pytest.raises(ClusterError, match="which lacks flower-ca: .* delete the ConfigMap flower/flower-backup, and run again"):
+            act(tmp_path, check=False, keep=1, hub=hub)
+    assert len(list(tmp_path.glob("*.tar"))) == 2
+    assert json.loads(hub.objects["ConfigMap", "flower-backup"]["data"]["ledger.json"])["archive"] == path.name
+    del hub.objects["ConfigMap", "flower-backup"]
+    assert len(act(tmp_path, check=False, keep=1, hub=hub)["removed"]) == 1

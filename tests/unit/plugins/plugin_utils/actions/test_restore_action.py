@@ -1,0 +1,27 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a restore says of a hub that is not empty."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import superlink_restore
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import Kept
+
+
+@pytest.mark.parametrize(("has_outputs", "has_claim", "warns"), [(False, True, True), (True, True, False), (False, False, False)])
+def test_that_emptying_a_hub_deletes_its_outputs_is_said(superlink_spec, monkeypatch, has_outputs, has_claim, warns):
+    monkeypatch.setattr(superlink_restore, "look", lambda *_arguments, **_more: None)
+    hub = Kept("hub")
+    hub.put_hub()
+    if not has_claim:
+        del hub.objects["PersistentVolumeClaim", "superlink-outputs"]
+    spec = HubSpec.parse(superlink_spec(namespace="flower"))
+    with pytest.raises(ClusterError, match="delete the hub's namespaces first") as caught:
+        superlink_restore.ActionModule._refuse_hub(hub, spec, "flower-ca", "a.tar", has_outputs=has_outputs)
+    assert ("the outputs of runs, of which a.tar has none: before that, fetch them" in caught.value.message) is warns
