@@ -74,8 +74,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     objects = supernode.objects(wanted.complete())
     rehearsed = rehearsal.rehearse(cluster, objects, away, SUPERNODE)
     if rehearsed:
-        pod_needs.require_classes(cluster, objects)
-        warnings += pod_needs.pull_secrets(cluster, wanted, away)
+        warnings += pod_needs.check(cluster, wanted, objects, away, SUPERNODE)
     warnings += _devices(cluster, wanted, changes=rehearsed)
     warnings += _check_clock(cluster, wanted, hub)
     return {
