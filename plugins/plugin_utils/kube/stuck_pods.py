@@ -30,6 +30,7 @@ _QUOTA_SECONDS = 60.0  # pods that are about to end still count
 _LOST = ("nauthorized", "orbidden", "authentication", "denied", "not found", "manifest unknown", "no match for platform", "couldn't parse", "of Never")
 _LOST_SECONDS = 60.0  # an operator may put the pull Secret into a new namespace, and a registry fetch the image from elsewhere
 _REVISION = "controller-revision-hash"
+_AGAIN = "federated.flower/try-again"  # for a moment, on a workload
 _SLACK = 2.0  # seconds by which clocks are known
 
 Object = Mapping[str, Any]
@@ -86,7 +87,7 @@ def _seen(event: Object) -> str:
 
 
 class Patience:
-    """Says when to give up waiting for workloads of one cluster, with the reason.
+    """Says when to give up waiting for workloads of one cluster, with the reason. Pods that were refused before are tried once more at first.
 
     Args:
         cluster: a connection.
@@ -97,6 +98,7 @@ class Patience:
         self.cluster, self.image_seconds = cluster, image_seconds
         self._begun = datetime.datetime.now(datetime.timezone.utc)
         self._seen: dict[Any, tuple[float, str]] = {}
+        self._tried: set[Any] = set()
 
     def is_over(self, workload: Object, pods: Callable[[], Sequence[Object]]) -> str:
         """Why waiting for a workload, or a pod, is of no use; empty while it may be.
@@ -107,6 +109,9 @@ class Patience:
         """
         which = workload["kind"], workload["metadata"].get("namespace"), workload["metadata"]["name"]
         refused = refusal(self.cluster, workload, self._since()) if _lacks_pods(workload) else ""
+        if not refused and which not in self._tried:
+            self._tried.add(which)
+            self._try_again(workload)
         if any(part in refused for part in _REFUSED):
             return self._lasts((which, "refused"), refused, _QUOTA_SECONDS if _QUOTA in refused else _REFUSED_SECONDS)
         self._seen.pop((which, "refused"), None)
@@ -118,6 +123,19 @@ class Patience:
         words = max(self._seen.get((which, "image"), (0.0, ""))[1], words, key=len)
         seconds = self.image_seconds or (_LOST_SECONDS if any(part in words for part in _LOST) else float("inf"))
         return self._lasts((which, "image"), words, seconds)
+
+    def _try_again(self, workload: Object) -> None:
+        """Have the controller of a workload whose pods were refused before the wait try again now: administrators may have mended it since.
+
+        By itself it would do so up to 1000 s after its last attempt, and any change of the workload makes it look (measured with Kubernetes 1.34).
+        """
+        kind, meta = workload["kind"], workload["metadata"]
+        if not refusal(self.cluster, workload):
+            return
+        right = {"verb": "patch", "group": "apps", "resource": f"{kind.lower()}s", "namespace": meta["namespace"], "name": meta["name"]}
+        if all(self.cluster.access_review([right])):
+            for value in ("true", None):
+                self.cluster.patch("apps/v1", kind, meta["name"], meta["namespace"], {"metadata": {"annotations": {_AGAIN: value}}})
 
     def _since(self) -> str:
         """When waiting began, by the clock of the API server."""

@@ -60,6 +60,15 @@ class Cluster:
     def __init__(self, *events: dict[str, Any], pods: list[dict[str, Any]] | None = None, live: dict[str, Any] | None = None) -> None:
         self.events, self.pods, self.live = list(events), pods or [], live
         self.hidden = False
+        self.may_patch, self.patched = True, []  # type: ignore[var-annotated]
+
+    def access_review(self, asked: list[dict[str, str]]) -> list[bool]:
+        assert [(one["verb"], one["resource"]) for one in asked] == [("patch", "statefulsets")]
+        return [self.may_patch]
+
+    def patch(self, _version: str, kind: str, name: str, _namespace: str, body: dict[str, Any]) -> None:
+        assert self.may_patch
+        self.patched.append((kind, name, *body["metadata"]["annotations"].values()))
 
     def get(self, _version: str, kind: str, *_place: Any) -> dict[str, Any] | None:
         return self.live if self.live and kind == self.live["kind"] else None
@@ -130,6 +139,22 @@ def test_a_refusal_ends_the_wait(clock: Time, live: dict[str, Any], events: list
     _seen, unready = wait.Waiter(Cluster(*events, live=live), 300.0).until_ready([live])  # type: ignore[arg-type]
     assert events[0]["message"] in unready[id_of(live)]
     assert seconds - 12 < clock.now <= seconds
+
+
+@pytest.mark.parametrize("may_patch", [True, False])
+def test_what_was_mended_since_is_tried_again(clock: Time, may_patch: bool) -> None:
+    """The administrators raised the quota, and the controller would try again by itself after up to 1000 s."""
+
+    class Mended(Cluster):
+        def get(self, _version: str, kind: str, *_place: Any) -> dict[str, Any] | None:
+            done = {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1}
+            return {**SET, "status": done} if self.patched else SET
+
+    cluster: Any = Mended(event(NO_LIMITS, seconds=-600))
+    cluster.may_patch = may_patch
+    _seen, unready = wait.Waiter(cluster, 300.0).until_ready([SET])
+    assert cluster.patched == ([("StatefulSet", "ws", "true"), ("StatefulSet", "ws", None)] if may_patch else [])
+    assert (clock.now < 10 and not unready) if may_patch else NO_LIMITS in unready[id_of(SET)]
 
 
 @pytest.mark.parametrize(
