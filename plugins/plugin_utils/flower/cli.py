@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..kube.api_errors import Forbidden, Unavailable, Unreachable
+from ..kube.api_errors import Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..kube.stuck_pods import Patience, refusal
 from ..manifests.superlink import NAME, POD
@@ -95,6 +95,7 @@ class FlowerCLI:
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster = cluster
         self.namespace = namespace
+        self._may_ask: bool | None = None
 
     def wait_for_superlink(self, seconds: float, *, waiting: Callable[[dict[str, Any]], None] = lambda pod: None) -> dict[str, Any]:
         """Wait until the SuperLink container (not the whole pod) is ready; return the pod.
@@ -117,7 +118,7 @@ class FlowerCLI:
             now = time.monotonic()
             why = ""
             if now >= deadline:
-                seen = seen if pod else refusal(self.cluster, self._workload()) or seen
+                seen = seen if pod or not seconds else refusal(self.cluster, self._workload()) or seen
             elif now - looked >= _LOOK:
                 looked = now
                 why = patience.is_over(self._workload(), lambda pods=[pod] if pod else []: pods)
@@ -132,13 +133,12 @@ class FlowerCLI:
             pause = min(pause * 1.5, 2.0)
 
     def _workload(self) -> dict[str, Any]:
-        """The pod's StatefulSet; one that lacks nothing where there is none, or it may not be read."""
-        none = {"metadata": {"name": NAME, "namespace": self.namespace}, "spec": {"replicas": 0}}
-        try:
-            found = self.cluster.get("apps/v1", "StatefulSet", NAME, self.namespace)
-        except Forbidden:
-            found = None
-        return {**(found or none), "kind": "StatefulSet"}
+        """The pod's StatefulSet; one that lacks nothing where there is none, or where this identity may not ask why pods are missing."""
+        if self._may_ask is None:
+            right = {"verb": "get", "group": "apps", "resource": "statefulsets", "namespace": self.namespace, "name": NAME}
+            self._may_ask = all(self.cluster.access_review([right, {"verb": "list", "resource": "events", "namespace": self.namespace}]))
+        found = self.cluster.get("apps/v1", "StatefulSet", NAME, self.namespace) if self._may_ask else None
+        return {"metadata": {"name": NAME, "namespace": self.namespace}, "spec": {"replicas": 0}, **(found or {}), "kind": "StatefulSet"}
 
     def do(
         self,

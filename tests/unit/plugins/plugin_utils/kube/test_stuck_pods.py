@@ -63,14 +63,14 @@ class Cluster:
         self.may_patch, self.patched = True, []  # type: ignore[var-annotated]
 
     def access_review(self, asked: list[dict[str, str]]) -> list[bool]:
-        assert [(one["verb"], one["resource"]) for one in asked] == [("patch", "statefulsets")]
-        return [self.may_patch]
+        return [self.may_patch if one["verb"] == "patch" else not self.hidden for one in asked]
 
     def patch(self, _version: str, kind: str, name: str, _namespace: str, body: dict[str, Any]) -> None:
         assert self.may_patch
         self.patched.append((kind, name, *body["metadata"]["annotations"].values()))
 
     def get(self, _version: str, kind: str, *_place: Any) -> dict[str, Any] | None:
+        assert kind == "Pod" or not self.hidden
         return self.live if self.live and kind == self.live["kind"] else None
 
     def list(self, _version: str, kind: str, _namespace: str, **chosen: Any) -> list[dict[str, Any]]:
@@ -190,3 +190,11 @@ def test_a_superlink_that_is_refused(clock: Time, cluster: Any, seconds: float, 
     with pytest.raises(cli.FlowerError, match=words):
         cli.FlowerCLI(cluster, "n").wait_for_superlink(300)
     assert seconds - 12 < clock.now <= seconds + 3
+
+
+def test_a_data_scientist_asks_for_nothing_but_the_pod(clock: Time) -> None:
+    cluster: Any = Cluster(event(NO_LIMITS), live=SET)
+    cluster.hidden = True
+    with pytest.raises(cli.FlowerError, match="is not ready after 60 s; last seen: there is no such pod"):
+        cli.FlowerCLI(cluster, "n").wait_for_superlink(60)
+    assert clock.now >= 60
