@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
@@ -121,7 +122,7 @@ class FlowerCLI:
                 seen = seen if pod or not seconds else refusal(self.cluster, self._workload()) or seen
             elif now - looked >= _LOOK:
                 looked = now
-                why = patience.is_over(self._workload(), lambda pods=[pod] if pod else []: pods)
+                why = patience.is_over(self._workload(), partial(list, [pod] if pod else []))
             if now >= deadline or why:
                 raise FlowerError(
                     f"the SuperLink container of pod {self.namespace}/{POD} on {self.cluster.name} is not ready"

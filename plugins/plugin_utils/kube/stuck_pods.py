@@ -125,7 +125,7 @@ class Patience:
         return self._lasts((which, "image"), words, seconds)
 
     def _try_again(self, workload: Object) -> None:
-        """Have the controller of a workload whose pods were refused before the wait try again now: administrators may have mended it since.
+        """Have the controller of a workload whose pods were refused before the wait try again now: administrators may have resolved it since.
 
         By itself it would do so up to 1000 s after its last attempt, and any change of the workload makes it look (measured with Kubernetes 1.34).
         """
