@@ -32,6 +32,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight import 
     database_claim,
     metrics_checks,
     output_checks,
+    pod_needs,
     rehearsal,
     serverapp_pod,
     storage_classes,
@@ -85,6 +86,7 @@ class ActionModule(CertificateAction):
             self._check_services(cluster, spec, warnings)
             objects = self._check_volumes(cluster, params, spec, warnings)
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
+            warnings += pod_needs.check(cluster, spec, objects, found.absent, SUPERLINK) if rehearsed else []
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
             if not spec.insecure:

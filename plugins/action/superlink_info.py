@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
@@ -22,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import Patience, refusal
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dataset_index
@@ -32,6 +34,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
+
+_PODS = "app.kubernetes.io/name in (superlink,serverapp)"
 
 
 class ActionModule(SkupperAction):
@@ -82,25 +86,31 @@ class ActionModule(SkupperAction):
 
     def _wait_ready(self, hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
         deadline = time.monotonic() + (0 if self.check else params["wait_timeout"])
+        patience = Patience(hub)
         while True:
-            self._read_objects(hub, params["namespace"], result)
+            items = self._read_objects(hub, params["namespace"], result)
             if not result["trouble"] or time.monotonic() >= deadline:
+                return
+            pods = partial(hub.list, "v1", "Pod", params["namespace"], labels=_PODS)
+            if any(patience.is_over(item, pods) for item in items):
                 return
             time.sleep(1)  # between two reads of the pods, until the deadline
 
     @staticmethod
-    def _read_objects(hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
-        selector = "app.kubernetes.io/name in (superlink,serverapp)"
+    def _read_objects(hub: Cluster, namespace: str, result: dict[str, Any]) -> list[dict[str, Any]]:
         items = [
             {"kind": kind, **item}
             for kind in ("StatefulSet", "Deployment")
-            for item in hub.list("apps/v1", kind, namespace, labels=selector)
+            for item in hub.list("apps/v1", kind, namespace, labels=_PODS)
         ]
         result["workloads"] = [workloads.workload(item) for item in items]
         # Right after a change the old pod is still ready, and its controller may not have seen the change.
         states = {f"{item['kind']} {item['metadata']['name']}": readiness.state({"apiVersion": "apps/v1", **item}) for item in items}
         result["trouble"] = workloads.trouble(
-            result["workloads"], namespace, lambda: hub.list("v1", "Pod", namespace, labels=selector)
+            result["workloads"],
+            namespace,
+            lambda: hub.list("v1", "Pod", namespace, labels=_PODS),
+            lambda: [refusal(hub, item) for item in items],
         ) or "; ".join(f"{name}: {state.why}" for name, state in states.items() if not state.ready)
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
@@ -118,6 +128,7 @@ class ActionModule(SkupperAction):
                 datetime.datetime.now(datetime.timezone.utc),
             )
             result["certificate"], result["trust"] = found
+        return items
 
     def _read_network(self, hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
         library.require()

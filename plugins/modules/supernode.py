@@ -62,8 +62,8 @@ options:
     default: {}
   image_seconds:
     description:
-      - Seconds for which nodes may fail to get an image before a site fails. V(0) waits as long as for anything else, since a registry
-        may come back. For sites that are reached directly.
+      - Seconds for which nodes may fail to get an image before a site fails. With V(0) it is a minute where a registry refuses the image or
+        the login; otherwise as long as for anything else, since a registry may come back. For sites that are reached directly.
     type: int
     default: 0
 extends_documentation_fragment:

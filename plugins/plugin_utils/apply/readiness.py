@@ -133,7 +133,8 @@ def deployment(obj: Object) -> State:
     spec, status = obj["spec"], obj.get("status") or {}
     progressing = condition(obj, "Progressing")
     if progressing and progressing.get("reason") == "ProgressDeadlineExceeded":
-        return State(False, f"the rollout is stuck: {_message(progressing)}", failed=True)
+        # While pods are refused, it is stuck until that is corrected, which may have happened since.
+        return State(False, f"the rollout is stuck: {_message(progressing)}", failed=condition(obj, "ReplicaFailure") is None)
     wanted, updated = spec.get("replicas", 1), status.get("updatedReplicas", 0)
     if updated < wanted:
         paused = " (it is paused)" if spec.get("paused") else ""

@@ -7,12 +7,14 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..base.labels import query
 from ..kube.api_errors import ApiError, Forbidden, NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
-from ..kube.pod_health import unpulled, whole
+from ..kube.pod_health import whole
+from ..kube.stuck_pods import Patience, refusal
 from .order import Id, id_of
 from .readiness import State, condition, may_wait, state, updated
 
@@ -73,7 +75,7 @@ class Waiter:
     Args:
         cluster: a connection.
         seconds: how long. While a workload replaces its pods one after the other, counted from the last one that was replaced.
-        image_seconds: how long a node may fail to get an image before waiting ends; 0 waits until the end, since a registry may come back.
+        image_seconds: how long a node may fail to get an image before waiting ends; 0 waits until the end for a registry that may come back.
         away: DaemonSet -> how many of its nodes are not ready. Their pods are not waited for.
     """
 
@@ -83,10 +85,9 @@ class Waiter:
         self.cluster = cluster
         self.away = away or {}
         self.clock = Clock(seconds)
-        self.image_seconds = image_seconds
-        self._unpulled: dict[Id, float] = {}
+        self._patience = Patience(cluster, image_seconds)
         self._given_up: set[Id] = set()
-        self._looked = 0.0
+        self._looked = time.monotonic()
         self._late_binding: dict[str, bool] = {}
 
     def until_ready(self, objects: Objects) -> tuple[dict[Id, dict[str, Any]], dict[Id, str]]:
@@ -132,16 +133,17 @@ class Waiter:
         }
 
     def _give_up(self, seen: Mapping[Id, dict[str, Any]], waiting: dict[Id, State]) -> None:
-        """Mark what waits for an image that its nodes do not get."""
+        """Mark what waits for pods that the cluster refuses, or for an image that its nodes do not get."""
         now = time.monotonic()
-        if not self.image_seconds or now - self._looked < _LOOK:
+        if now - self._looked < _LOOK:
             return
         self._looked = now
         for which, one in waiting.items():
-            why = "" if one.failed else next(filter(None, map(unpulled, self._unready_pods(seen[which]))), "")
-            if not why:
-                self._unpulled.pop(which, None)
-            elif now - self._unpulled.setdefault(which, now) >= self.image_seconds:
+            obj = seen[which]
+            if one.failed or obj["kind"] not in (*_SELECTOR_KINDS, "Pod"):
+                continue
+            why = self._patience.is_over(obj, partial(self._unready_pods, obj))
+            if why:
                 waiting[which] = State(False, why, failed=True)
                 self._given_up.add(which)
 
@@ -214,7 +216,8 @@ class Waiter:
             reported.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no reason reported'}")
         if len(pods) > _PODS:
             reported.append(f"and {len(pods) - _PODS} more pods")
-        reported.extend(self.events([obj, *pods[:_PODS]]))
+        refused = self._refusal(obj)
+        reported.extend([refused] if refused else self.events([obj, *pods[:_PODS]]))
         return ". ".join(reported)
 
     def _unready_pods(self, obj: dict[str, Any]) -> list[dict[str, Any]]:
@@ -229,6 +232,12 @@ class Waiter:
         except (ApiError, Unreachable):
             return []
         return [pod for pod in pods if not state(pod).ready]
+
+    def _refusal(self, obj: dict[str, Any]) -> str:
+        try:
+            return refusal(self.cluster, obj)
+        except (ApiError, Unreachable):
+            return ""
 
     def events(self, objects: _Going) -> list[str]:
         """The last events of some live objects, a sentence each; none of earlier objects of the same name."""

@@ -78,7 +78,9 @@ def _pod(spec: HubSpec, name: str, path: str, claim_name: str) -> Object:
     template = pod_template(
         spec, _APPLICATION, spec.pods.for_helpers, containers=[container], volumes=volumes, account="default", grace=5, restart="Never"
     )
-    meta = metadata(spec, name, _APPLICATION)
+    # With the users' labels and annotations, which policies of the cluster may demand.
+    given = template["metadata"]
+    meta = metadata(spec, name, _APPLICATION, annotations=given.get("annotations"), extra_labels=given["labels"])
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
 
 

@@ -16,12 +16,14 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..kube.api_errors import Unavailable, Unreachable
 from ..kube.client import Cluster
-from ..manifests.superlink import POD
+from ..kube.stuck_pods import Patience, refusal
+from ..manifests.superlink import NAME, POD
 from . import in_pod, pod_program
 
 CONTAINER = "superlink"
@@ -29,6 +31,7 @@ CONNECTION = "hub"  # name of the connection in the pod's config.toml
 # Seconds of one wait for SuperNodes. Nothing is sent meanwhile, and proxies and load balancers before API servers often close a connection
 # that is idle for 30 to 60 s. Each wait takes 0.65 s of the pod's CPU.
 _SLICE = 20.0
+_LOOK = 3.0  # seconds between two looks at why a pod does not start
 _UNANSWERED = 60.0  # seconds after which an API server that does not answer is no longer waited for
 #: More runs than any SuperLink has.
 ALL_RUNS = 10**9
@@ -93,6 +96,7 @@ class FlowerCLI:
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster = cluster
         self.namespace = namespace
+        self._may_ask: bool | None = None
 
     def wait_for_superlink(self, seconds: float, *, waiting: Callable[[dict[str, Any]], None] = lambda pod: None) -> dict[str, Any]:
         """Wait until the SuperLink container (not the whole pod) is ready; return the pod.
@@ -102,24 +106,40 @@ class FlowerCLI:
             waiting: called with the pod each time that it was seen not to be ready.
 
         Raises:
-            FlowerError: with its last state, when it is not ready after C(seconds).
+            FlowerError: with its last state, when it is not ready after C(seconds), or will not be.
         """
         deadline = time.monotonic() + seconds
         pause = 0.2
+        patience, looked = Patience(self.cluster), time.monotonic()
         while True:
             pod = self.cluster.get("v1", "Pod", POD, self.namespace)
             seen = superlink_state(pod)
             if pod is not None and seen is None:
                 return pod
-            if time.monotonic() >= deadline:
+            now = time.monotonic()
+            why = ""
+            if now >= deadline:
+                seen = seen if pod or not seconds else refusal(self.cluster, self._workload()) or seen
+            elif now - looked >= _LOOK:
+                looked = now
+                why = patience.is_over(self._workload(), partial(list, [pod] if pod else []))
+            if now >= deadline or why:
                 raise FlowerError(
                     f"the SuperLink container of pod {self.namespace}/{POD} on {self.cluster.name} is not ready"
-                    f"{f' after {seconds:g} s' if seconds else ''}; last seen: {seen}"
+                    f"{f' after {seconds:g} s' if seconds and not why else ''}; last seen: {why or seen}"
                 )
             if pod is not None:
                 waiting(pod)
             time.sleep(pause)
             pause = min(pause * 1.5, 2.0)
+
+    def _workload(self) -> dict[str, Any]:
+        """The pod's StatefulSet; one that lacks nothing where there is none, or where this identity may not ask why pods are missing."""
+        if self._may_ask is None:
+            right = {"verb": "get", "group": "apps", "resource": "statefulsets", "namespace": self.namespace, "name": NAME}
+            self._may_ask = all(self.cluster.access_review([right, {"verb": "list", "resource": "events", "namespace": self.namespace}]))
+        found = self.cluster.get("apps/v1", "StatefulSet", NAME, self.namespace) if self._may_ask else None
+        return {"metadata": {"name": NAME, "namespace": self.namespace}, "spec": {"replicas": 0}, **(found or {}), "kind": "StatefulSet"}
 
     def do(
         self,

@@ -4,8 +4,9 @@
 """Jobs that have nodes pull the new images of a workload, while its pods run as before.
 
 A kubelet pulls the images of a pod's containers before it creates them: a pod with these images is all that is needed, whatever becomes of its
-containers. So the command may be missing in an image that is none of Flower's. Account, pull secrets, tolerations and security contexts
-are those of the workload, so that what its pods could not pull, this one cannot either. It requests next to nothing, no devices among it.
+containers. So the command may be missing in an image that is none of Flower's. Account, pull secrets, tolerations, security contexts, and
+the users' labels and annotations, which policies of a cluster may demand, are those of the workload, so that what its pods could not pull,
+this one cannot either. It requests next to nothing, no devices among it.
 
 A pod has its node without a scheduler: the nodes are those on which the workload's pods are.
 """
@@ -54,7 +55,8 @@ def job(spec: SiteSpec, workload: Mapping[str, Any], containers: Mapping[str, st
         node: its name.
         seconds: after which the cluster ends it.
     """
-    given = workload["spec"]["template"]["spec"]
+    template = workload["spec"]["template"]
+    given, noted = template["spec"], template["metadata"]
     every = [*(given.get("initContainers") or []), *given["containers"]]
     pool = (workload["metadata"].get("labels") or {}).get(POOL_LABEL)
     body = {
@@ -76,7 +78,10 @@ def job(spec: SiteSpec, workload: Mapping[str, Any], containers: Mapping[str, st
             "backoffLimit": 0,
             "activeDeadlineSeconds": seconds,
             "ttlSecondsAfterFinished": LINGER_SECONDS,
-            "template": {"metadata": {"labels": labels(spec, APPLICATION, pool=pool)}, "spec": compact(body)},
+            "template": {
+                "metadata": {**noted, "labels": dict(sorted({**noted["labels"], **labels(spec, APPLICATION, pool=pool)}.items()))},
+                "spec": compact(body),
+            },
         },
     }
 

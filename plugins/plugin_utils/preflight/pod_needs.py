@@ -2,33 +2,57 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether a cluster has what pods only name: priority classes, runtime classes and pull Secrets.
+"""Whether a cluster would admit pods: what they only name (priority classes, runtime classes, pull Secrets), and what a namespace demands of them.
 
-The API server accepts a workload without looking at them, and refuses its pods: a dry run does not tell. A rolling update has deleted the first
-pod by then. What may not be read is left to the deployment.
+The API server accepts a workload without looking at any of this, and refuses its pods: a dry run of the workload does not tell. A rolling update has
+deleted the first pod by then. What may not be read or tried is left to the deployment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.values import Object
-from ..kube.api_errors import Forbidden
+from ..kube.api_errors import ApiError, Forbidden
 from ..kube.client import Cluster
-from ..spec.site_spec import SiteSpec
+from ..spec.part_spec import FlowerSpec
 from .rehearsal import WORKLOADS
 
-# Field of a pod -> API, kind, and the option of a pool that sets it.
+# Field of a pod -> API, kind, resource, and the option that sets it.
 _CLASSES = {
-    "priorityClassName": ("scheduling.k8s.io/v1", "PriorityClass", "priority_class"),
-    "runtimeClassName": ("node.k8s.io/v1", "RuntimeClass", "gpu.runtime_class"),
+    "priorityClassName": ("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", "priority_class"),
+    "runtimeClassName": ("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", "gpu.runtime_class"),
 }
+# Part of an option's variable, where pods of the role have one of their own.
+_PARTS = {"superlink": ("", "serverapp_"), "supernode": ("",)}
+# What the admission of quotas and of LimitRanges says of a pod in each namespace in which it is refused (kubernetes, plugin/pkg/admission). Others,
+# such as webhooks, may refuse a pod that no workload owns.
+_UNLIMITED = re.compile("failed quota: .*must specify|(usage|ratio) per (Container|Pod) ")
+_FULL = "exceeded quota: "
 
 
-def require_classes(cluster: Cluster, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Look for the classes that the pods of a site's rendered objects name; nothing is read where there are none.
+def check(cluster: Cluster, spec: FlowerSpec, objects: Sequence[Mapping[str, Any]], absent: Collection[str], role: str) -> list[str]:
+    """Check what is about to change; returns warnings.
+
+    Args:
+        cluster: a connection.
+        spec: of the role.
+        objects: as rendered.
+        absent: namespaces that do not exist yet.
+        role: whose variables the objects come from.
+
+    Raises:
+        ClusterError: pods would be refused.
+    """
+    require_classes(cluster, objects, role)
+    return [*pull_secrets(cluster, spec, absent, role), *_limits(cluster, objects, absent, role)]
+
+
+def require_classes(cluster: Cluster, objects: Iterable[Mapping[str, Any]], role: str) -> None:
+    """Look for the classes that pods name; nothing is read where there are none.
 
     Raises:
         ClusterError: one does not exist.
@@ -41,37 +65,78 @@ def require_classes(cluster: Cluster, objects: Iterable[Mapping[str, Any]]) -> N
                 named.setdefault((field, pod[field]), []).append(f"{item['kind']} {item['metadata']['name']}")
     found = []
     for (field, name), workloads in sorted(named.items()):
-        api_version, kind, option = _CLASSES[field]
-        if _is_absent(cluster, api_version, kind, name):
+        api_version, kind, resource, option = _CLASSES[field]
+        if _is_absent(cluster, api_version, kind, resource, name):
+            pools = f"{option} of the pools (supernode_pools), " if role == "supernode" else ""
+            variables = " or ".join(f"{role}_{part}{option}" for part in _PARTS[role])
             found.append(
-                f"there is no {kind} {name} in the cluster, which would refuse the pods of {', '.join(workloads)}: correct {option} of the pools "
-                f"(supernode_pools, supernode_{option.partition('.')[0]} for all), or have the cluster's administrators create it."
+                f"there is no {kind} {name} in the cluster, which would refuse the pods of {', '.join(workloads)}: correct {pools}{variables}, or have "
+                "the cluster's administrators create it."
             )
     if found:
         raise ClusterError("\n".join(found))
 
 
-def pull_secrets(cluster: Cluster, spec: SiteSpec, absent: Collection[str]) -> list[str]:
-    """Warnings about pull Secrets that do not exist: nodes pull without them, and an operator may put them into new namespaces.
-
-    Args:
-        absent: namespaces that do not exist yet.
-    """
+def pull_secrets(cluster: Cluster, spec: FlowerSpec, absent: Collection[str], role: str) -> list[str]:
+    """Warnings about pull Secrets that do not exist: nodes pull without them, and an operator may put them into new namespaces."""
     names = list(dict.fromkeys(spec.image_pull_secrets))
     if spec.namespace in absent:
         lacking, way_out = names, "; create the namespace and its Secrets first (federated.flower.rbac can create it) if images need them"
     else:
-        lacking, way_out = [name for name in names if _is_absent(cluster, "v1", "Secret", name, spec.namespace)], ""
+        lacking, way_out = [name for name in names if _is_absent(cluster, "v1", "Secret", "secrets", name, spec.namespace)], ""
     if not lacking:
         return []
     return [
-        f"namespace {spec.namespace} does not have {', '.join(lacking)} (supernode_image_pull_secrets): nodes pull images without "
+        f"namespace {spec.namespace} does not have {', '.join(lacking)} ({role}_image_pull_secrets): nodes pull images without "
         f"{'them' if len(lacking) > 1 else 'it'}{way_out}"
     ]
 
 
-def _is_absent(cluster: Cluster, api_version: str, kind: str, name: str, namespace: str | None = None) -> bool:
+def _limits(cluster: Cluster, objects: Iterable[Mapping[str, Any]], absent: Collection[str], role: str) -> list[str]:
+    """Try a pod of each workload by a dry run: a quota may demand limits, and a LimitRange others.
+
+    Raises:
+        ClusterError: it is refused. If only the quota is used up, that is a warning: what uses it may end.
+    """
+    faults, warnings = [], []
+    may: dict[str, bool] = {}
+    for item in objects:
+        meta = item["metadata"]
+        if item["kind"] not in WORKLOADS or meta["namespace"] in absent:
+            continue
+        place = meta["namespace"]
+        if place not in may:
+            may[place] = cluster.access_review([{"verb": "create", "resource": "pods", "namespace": place}])[0]
+        text = _refusal(cluster, item) if may[place] else ""
+        words = f"namespace {place} refuses the pods of {item['kind']} {meta['name']}: {text}"
+        if _UNLIMITED.search(text):
+            faults.append(
+                f"{words}. Set what is demanded in {role}_resources and the other variables of the role that end in _resources, or have the namespace's "
+                "administrators create a LimitRange with default values."
+            )
+        elif _FULL in text and cluster.get(item["apiVersion"], item["kind"], meta["name"], place) is None:
+            warnings.append(f"{words}. They are not created until there is room")
+    if faults:
+        raise ClusterError("\n".join(faults))
+    return warnings
+
+
+def _refusal(cluster: Cluster, workload: Mapping[str, Any]) -> str:
+    """Why a pod of a workload is refused; empty where it is not. The namespace's own account, since that of the pods may not be there yet."""
+    template, place = workload["spec"]["template"], workload["metadata"]["namespace"]
+    meta = {**template["metadata"], "generateName": f"{workload['metadata']['name']}-", "namespace": place}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**template["spec"], "serviceAccountName": "default"}}
     try:
-        return cluster.get(api_version, kind, name, namespace) is None
-    except Forbidden:
+        cluster.create(pod, dry_run=True)
+    except Forbidden as error:
+        return error.text
+    except ApiError:
+        return ""  # a webhook without dry run, or one that does not answer
+    return ""
+
+
+def _is_absent(cluster: Cluster, api_version: str, kind: str, resource: str, name: str, namespace: str | None = None) -> bool:
+    group = api_version.rpartition("/")[0]
+    if not all(cluster.access_review([{"verb": "get", "group": group, "resource": resource, "name": name, "namespace": namespace}])):
         return False
+    return cluster.get(api_version, kind, name, namespace) is None

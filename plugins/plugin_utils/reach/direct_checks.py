@@ -18,7 +18,7 @@ from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
 from ..marks import parts, record
 from ..ownership import look as look_at
-from ..preflight import clocks, devices, pod_needs, rehearsal, shared_namespace
+from ..preflight import clocks, devices, pod_needs, rehearsal, releases, shared_namespace
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
@@ -72,10 +72,11 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     warnings += direct_datasets.check(cluster, wanted, away)
     warnings += direct_proxy.check(cluster, wanted, away)
     objects = supernode.objects(wanted.complete())
+    if fault := releases.fault(version, objects):
+        raise ClusterError(f"{cluster.name}: {fault}")
     rehearsed = rehearsal.rehearse(cluster, objects, away, SUPERNODE)
     if rehearsed:
-        pod_needs.require_classes(cluster, objects)
-        warnings += pod_needs.pull_secrets(cluster, wanted, away)
+        warnings += pod_needs.check(cluster, wanted, objects, away, SUPERNODE)
     warnings += _devices(cluster, wanted, changes=rehearsed)
     warnings += _check_clock(cluster, wanted, hub)
     return {

@@ -12,6 +12,7 @@ from ..base.names import CLIENTAPP
 from ..base.secret_data import entries
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
+from ..kube.stuck_pods import refusal
 from ..manifests import clientapp
 from ..manifests.skupper import API
 from ..pki import library
@@ -44,12 +45,14 @@ def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
         ClusterError: the cluster does not answer, or refuses.
     """
     selector = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
-    for kind in ("StatefulSet", "DaemonSet"):
-        for item in site.list("apps/v1", kind, namespace, labels=selector):
-            one = {"kind": kind, **item}
-            result["clientapps" if clientapp.is_one(one) else "workloads"].append(workloads.workload(one))
+    items = [{"kind": kind, **item} for kind in ("StatefulSet", "DaemonSet") for item in site.list("apps/v1", kind, namespace, labels=selector)]
+    for one in items:
+        result["clientapps" if clientapp.is_one(one) else "workloads"].append(workloads.workload(one))
     result["trouble"] = workloads.trouble(
-        result["workloads"] + result["clientapps"], namespace, lambda: site.list("v1", "Pod", namespace, labels=selector)
+        result["workloads"] + result["clientapps"],
+        namespace,
+        lambda: site.list("v1", "Pod", namespace, labels=selector),
+        lambda: [refusal(site, one) for one in items],
     )
     if result["skupper"]:
         result["network"] = _network(site, namespace)

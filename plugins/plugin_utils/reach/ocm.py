@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,7 +25,7 @@ from ..ocm.apps import Apps
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..ownership import volume_facts
-from ..preflight import dataset_checks, rehearsal
+from ..preflight import dataset_checks, rehearsal, releases
 from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
@@ -56,6 +55,7 @@ class Way:
     def __init__(self, run: Run, site: Site) -> None:
         self.run, self.site = run, site
         self._hub: Cluster | None = None
+        self._version = ""  # of Kubernetes, as far as the hub knows it
         self._shared: SiteSpec | None = None  # as its variables have it, where it is in the hub's namespace
 
     @property
@@ -77,6 +77,7 @@ class Way:
         if not (is_open or may_share):
             return
         seen = self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster) or {}
+        self._version = _version(seen)
         if is_open:
             self.site.spec = self.site.spec.on(clusters.platform(seen))
         if may_share and clusters.is_hub(seen, self.hub.server):
@@ -104,16 +105,17 @@ class Way:
     def _rehearse(self) -> list[str]:
         """Have the hub's API server test the site's workloads, since nothing asks that of the site; returns warnings."""
         wanted = supernode.objects(self.site.spec.complete())
+        if fault := releases.fault(self._version, wanted):
+            raise ClusterError(fault)
         workloads = [item for item in wanted if item["kind"] in rehearsal.WORKLOADS]
         try:
             # Not in a namespace of that name: what the hub has there has nothing to do with the site.
             rehearsal.rehearse(self.hub, workloads, {self.site.namespace}, SUPERNODE)
         except ClusterError as error:
-            seen = self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster) or {}
-            own = str(((seen.get("status") or {}).get("version") or {}).get("kubernetes") or "")
+            own = self._version or _version(self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster))
             hubs = str(self.hub.request("GET", "/version")["gitVersion"])
             tried = f"tried on the hub (Kubernetes {hubs}), since the site (Kubernetes {own or 'unknown'}) cannot be asked: {error.message}"
-            if own and _release(own) > _release(hubs):
+            if own and releases.release(own) > releases.release(hubs):
                 return [tried]  # what is new there is unknown to the hub
             raise ClusterError(tried) from error
         return []
@@ -308,9 +310,9 @@ class Way:
         return done
 
 
-def _release(version: str) -> tuple[int, ...]:
-    """Major and minor number of a version of Kubernetes, such as C(v1.35.2+k3s1)."""
-    return tuple(map(int, re.findall(r"\d+", version)[:2]))
+def _version(cluster: Mapping[str, Any] | None) -> str:
+    """The version of Kubernetes that a ManagedCluster reports; empty while it does not."""
+    return str((((cluster or {}).get("status") or {}).get("version") or {}).get("kubernetes") or "")
 
 
 def _objects(results: Iterable[Result]) -> list[dict[str, str]]:

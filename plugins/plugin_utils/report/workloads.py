@@ -42,13 +42,19 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def trouble(found: Sequence[Mapping[str, Any]], namespace: str, pods: Callable[[], Sequence[Mapping[str, Any]]]) -> str:
+def trouble(
+    found: Sequence[Mapping[str, Any]],
+    namespace: str,
+    pods: Callable[[], Sequence[Mapping[str, Any]]],
+    refusals: Callable[[], Sequence[str]],
+) -> str:
     """Why workloads are not ready; empty when they all are.
 
     Args:
         found: results of C(workload).
         namespace: theirs.
         pods: lists their pods; called only where one is not ready.
+        refusals: why the cluster created no pods of some; called only where pods are missing.
     """
     waiting = [one for one in found if one["ready"] < one["desired"]]
     if not waiting:
@@ -57,11 +63,13 @@ def trouble(found: Sequence[Mapping[str, Any]], namespace: str, pods: Callable[[
         listed = [pod for pod in pods() if (pod.get("status") or {}).get("phase") != "Succeeded"]
     except Forbidden as error:
         return f"{', '.join(one['name'] for one in waiting)}: not all pods are ready, and why cannot be read: {error.text}"
+    lacking = len(listed) < sum(one["desired"] for one in found)
+    refused = "; ".join(filter(None, refusals())) if lacking else ""
     unready = [pod for pod in listed if not site_pods.is_ready(pod)]
     if unready:
-        return site_pods.summary(unready)
-    if len(listed) >= sum(one["desired"] for one in found):
-        return ""  # they became ready after their workload was read
+        return "; ".join(filter(None, (refused, site_pods.summary(unready))))
+    if refused or not lacking:
+        return refused  # none: they became ready after their workload was read
     names = " ".join(f"{one['kind'].lower()}/{one['name']}" for one in waiting)
     return f"not all pods were created: kubectl -n {namespace} describe {names} says why, for example that a quota is used up"
 

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import superlink_info
 from ansible_collections.federated.flower.plugins.action.superlink_info import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
 
@@ -77,6 +78,27 @@ def test_the_pod_of_before_a_change_is_not_the_one_that_is_waited_for(monkeypatc
     action._wait_ready(hub, {"namespace": "flower", "wait_timeout": 300}, read_again)
     assert slept == ["StatefulSet superlink: its controller has not seen generation 2 yet", "StatefulSet superlink: 0 of 1 replicas are updated"]
     assert read_again["trouble"] == ""
+
+
+def test_pods_that_the_cluster_refuses_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(Hub):
+        skew = 0.0
+
+        def list(self, api_version: str, kind: str, *place: Any, **more: Any) -> list[dict[str, Any]]:
+            refused = {"metadata": {}, "involvedObject": {"uid": "u"}, "lastTimestamp": "9999", "message": 'pods "serverapp-0" is forbidden: failed quota'}
+            return [refused] if kind == "Event" else super().list(api_version, kind, *place, **more)
+
+    time = SimpleNamespace(now=0.0)
+    time.monotonic = lambda: time.now
+    time.sleep = lambda seconds: setattr(time, "now", time.now + seconds)
+    for module in (superlink_info, stuck_pods):
+        monkeypatch.setattr(module, "time", time)
+    action = object.__new__(ActionModule)
+    action._task = SimpleNamespace(check_mode=False)
+    result: dict[str, Any] = {"trouble": "", "deployed": False}
+    hub = Full({**SERVERAPP, "metadata": {"name": "serverapp", "namespace": "flower", "uid": "u"}, "status": {"readyReplicas": 0, "replicas": 0}})
+    action._wait_ready(hub, {"namespace": "flower", "wait_timeout": 300}, result)  # type: ignore[arg-type]
+    assert "StatefulSet serverapp at 9999" in result["trouble"] and "failed quota" in result["trouble"] and time.now < 30
 
 
 def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,3 +256,10 @@ def test_nodes_that_are_not_ready_may_hold_a_rolling_update(at_once: Any, away: 
     spec = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": at_once}}}
     why = state(obj("apps/v1", "DaemonSet", spec, **SEEN, **status), away=away).why
     assert why.startswith(f"0 of {3 - away} pods are updated") and ("set supernode_max_unavailable to 2" in why) == held
+
+
+def test_a_rollout_that_is_stuck_since_its_pods_are_refused_may_go_on():
+    refused = [*STUCK, *condition("ReplicaFailure", "True", reason="FailedCreate", message="exceeded quota")]
+    for conditions, failed in ((STUCK, True), (refused, False)):
+        found = state(obj("apps/v1", "Deployment", {}, **SEEN, conditions=conditions))
+        assert found.why.startswith("the rollout is stuck") and found.failed is failed

@@ -18,7 +18,7 @@ SET = {
     "kind": "StatefulSet",
     "metadata": {"name": "s", "namespace": "n", "generation": 1, "uid": "u"},
     "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "s"}}},
-    "status": {"observedGeneration": 1},
+    "status": {"observedGeneration": 1, "replicas": 1},
 }
 POD = {
     "apiVersion": "v1",
@@ -31,6 +31,8 @@ POD = {
 
 class Cluster:
     """What a waiter reads."""
+
+    skew = 0.0
 
     def get(self, *_place: str) -> dict[str, Any]:
         return SET

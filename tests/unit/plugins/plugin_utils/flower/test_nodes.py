@@ -92,6 +92,7 @@ def test_without_a_time_there_is_one_question(hub, wait_for):
 def test_one_that_was_not_waited_for_is_not_said_to_be(monkeypatch: pytest.MonkeyPatch, seconds: float, words: str) -> None:
     hub = Hub(iter([]))
     hub.cluster.get = lambda *_which: None
+    hub.cluster.access_review = lambda asked: [False for _one in asked]
     monkeypatch.setattr(cli, "time", hub)
     with pytest.raises(cli.FlowerError, match=words):
         hub.wait_for_superlink(seconds)

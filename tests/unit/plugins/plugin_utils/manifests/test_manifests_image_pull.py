@@ -62,6 +62,17 @@ def test_no_device_no_claim_and_no_scheduler(parsed_site: Any) -> None:
         assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]} and not one["securityContext"]["allowPrivilegeEscalation"]
 
 
+def test_what_policies_of_the_cluster_demand(parsed_site: Any) -> None:
+    spec = parsed_site(pools=[GPU], pod_labels={"cost-center": "42", "sidecar.istio.io/inject": "false"}, pod_annotations={"example.com/scan": "no"})
+    wanted = workload(spec)
+    job = image_pull.job(spec, wanted, images_of(wanted), "node-1", 60)
+    meta = job["spec"]["template"]["metadata"]
+    assert meta["labels"]["cost-center"] == "42" and meta["labels"]["sidecar.istio.io/inject"] == "false"
+    assert meta["annotations"]["example.com/scan"] == "no"
+    chosen = wanted["spec"]["selector"]["matchLabels"].items()
+    assert not set(chosen) <= set(meta["labels"].items()), "the workload would take the pod for one of its own"
+
+
 def test_one_name_for_one_node_and_its_images(parsed_site: Any) -> None:
     spec = parsed_site(pools=[GPU])
     wanted = workload(spec)

@@ -512,15 +512,17 @@ def test_why_pods_are_not_ready():
     found = [workload(live("supernode-cpu", 2, ready=1))]
     ready = {"metadata": {"name": "p"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     waits = {"metadata": {"name": "q"}, "status": {"phase": "Pending", "conditions": []}}
-    assert trouble([workload(live("superlink"))], "flower", list) == ""
-    assert trouble(found, "flower", lambda: [ready, waits]).startswith("q (Pending)")
-    assert trouble(found, "flower", lambda: [ready, ready]) == "", "it became ready in between"
-    assert "kubectl -n flower describe statefulset/supernode-cpu says why" in trouble(found, "flower", lambda: [ready])
+    assert trouble([workload(live("superlink"))], "flower", list, list) == ""
+    assert trouble(found, "flower", lambda: [ready, waits], list).startswith("q (Pending)")
+    assert trouble(found, "flower", lambda: [ready, ready], list) == "", "it became ready in between"
+    assert "kubectl -n flower describe statefulset/supernode-cpu says why" in trouble(found, "flower", lambda: [ready], list)
+    assert trouble(found, "flower", lambda: [ready], lambda: ["", "a quota"]) == "a quota"
+    assert trouble(found, "flower", lambda: [waits], lambda: ["a quota"]).startswith("a quota; q (Pending)")
 
     def refused():
         raise Forbidden("lab", "list pods", 403, {"message": "pods is forbidden"})
 
-    assert trouble(found, "flower", refused) == "supernode-cpu: not all pods are ready, and why cannot be read: pods is forbidden"
+    assert trouble(found, "flower", refused, list) == "supernode-cpu: not all pods are ready, and why cannot be read: pods is forbidden"
 
 
 def test_a_run_that_no_serverapp_takes_is_a_warning():
