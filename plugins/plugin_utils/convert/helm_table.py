@@ -100,6 +100,17 @@ _SERVERAPP_SET = ("StatefulSet", "serverapp")
 _SUPERNODE_SET = ("StatefulSet", "supernode-default")
 _TEMPLATE = ("spec", "template", "spec")
 
+_RUNTIME_TLS = "how SuperExecs reach the Runtime API, and its certificate, are set by the collection"
+_EXECUTOR = "apps run in the pod of their SuperExec, as with the executor subprocess; no pod may create others"
+#: Parameters of charts after 1.29.0, up to 1.32.1, or what contains them, and why none of them is taken over.
+NEWER = {
+    "superlink.appioTls": _RUNTIME_TLS,
+    "superexec.rootCertificates": _RUNTIME_TLS,
+    "superexec.executor": _EXECUTOR,
+    "superexec.rbac": _EXECUTOR,
+    "superexec.taskExecutorNetworkPolicy": _EXECUTOR,
+}
+
 
 def _container(name: str) -> tuple[str, ...]:
     return (*_TEMPLATE, "containers", f"name={name}")

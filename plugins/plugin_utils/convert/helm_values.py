@@ -16,7 +16,7 @@ from ..spec.pool_spec import SPREADS
 from ..validate.superlink_faults import SERVERAPP_OPTIONS, SUPERLINK_OPTIONS
 from ..validate.supernode_faults import CLIENTAPP_OPTIONS, SUPERNODE_OPTIONS
 from . import pieces
-from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
+from .helm_table import FIXED, NEWER, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
 from .pieces import (
     DEFAULT,
     EXPOSURES,
@@ -142,6 +142,8 @@ def _unknown(name: str, rows: Mapping[str, Row], value: Any) -> str:
         return f"has a {type(value).__name__}, not a mapping"
     if pieces.AUTOSCALING.search(name):
         return pieces.NO_AUTOSCALING
+    if name in NEWER:
+        return NEWER[name]
     nearest = difflib.get_close_matches(name, rows, n=1, cutoff=0.7)
     return "the chart has no such parameter" + (f"; did you mean {nearest[0]}?" if nearest else "")
 

@@ -289,6 +289,17 @@ def test_names_an_unknown_parameter() -> None:
     assert entry["why"] == "the chart has no such parameter; did you mean supernode.replicas?"
 
 
+def test_parameters_of_newer_charts_are_not_called_unknown() -> None:
+    """The documentation of the charts 1.32.1 has them."""
+    executor = {"type": "kubernetes", "configMap": {"create": True}, "kubernetes": {"namespace": "tasks"}}
+    given = {"superlink": {"appioTls": {"enabled": True}}, "superexec": {"executor": executor, "rbac": {"create": True}, "rootCertificates": "/ca.crt"}}
+    report = {one["parameter"]: one for one in convert("superlink", given)["report"]}
+    assert set(report) == {"superlink.appioTls", "superexec.executor", "superexec.rbac", "superexec.rootCertificates"}
+    assert {one["result"] for one in report.values()} == {"refused"}
+    assert "no pod may create others" in report["superexec.executor"]["why"]
+    assert not any("no such parameter" in one["why"] for one in report.values())
+
+
 @pytest.mark.parametrize("chart", TABLE)
 def test_autoscaling_is_refused(chart: str) -> None:
     for given in ({chart: {"autoscaling": {"enabled": True}}}, {"autoscaling": {"maxReplicas": 9}}, {chart: {"hpa": 1}}):
