@@ -347,7 +347,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         *_probe("superlink", "livenessProbe", _SUPERLINK_SET, "superlink"),
         *_probe("superlink", "readinessProbe", _SUPERLINK_SET, "superlink"),
         _variable("superlink.ingress.enabled", False, "superlink_exposure", how="ingress"),
-        _variable("superlink.ingress.annotations", {}, "superlink_ingress_annotations"),
+        _variable("superlink.ingress.annotations", {}, "superlink_ingress_annotations", how="ingress_annotations"),
         _variable("superlink.ingress.ingressClassName", "", "superlink_ingress_class"),
         _fixed("superlink.ingress.tls.enabled", False, True, "the ingress passes TLS through to the gateway"),
         _refused("superlink.ingress.tls.secretName", "", "the ingress passes TLS through to the gateway, which has the certificate"),
