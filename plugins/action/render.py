@@ -68,10 +68,20 @@ class ActionModule(ActionBase):
         without = [host for host in skipped if host not in behind]
         if without:
             words += f"; nothing is applied for {', '.join(without)}"
-        unwritten = rendering.elsewhere(hub, options["hosts"], behind)
-        if unwritten:
-            result["warnings"] = [unwritten]
+        warnings = [rendering.elsewhere(hub, options["hosts"], behind), *(self._left(host, directory / host / FILE) for host in skipped)]
+        if any(warnings):
+            result["warnings"] = list(filter(None, warnings))
         return result | {"changed": bool(new), "files": [str(path) for path, _before, _after in new], "msg": words}
+
+    @staticmethod
+    def _left(host: str, path: Path) -> str:
+        """What has to be done with a file for whose host nothing is rendered any more; empty where there is none."""
+        if not path.exists():
+            return ""
+        return (
+            f"{host}: nothing is rendered for its cluster, since its objects are delivered in another way (flower_delivery), and {path} is still there: its "
+            "GitOps controller goes on to apply it. Remove the folder before the site is delivered to in that way."
+        )
 
     @staticmethod
     def _read(host: str, path: Path, federation: str, namespace: str) -> str:

@@ -185,8 +185,7 @@ class Way:
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach). Files are written; the site applies them."""
         if self.run.rendering:
-            self.run.render(self.site.name, objects)
-            return Done()
+            return Done()  # its bundle has what it applies
         spec, keeper = self.site.spec, self.keeper
         before = keeper.draft
         made = drafts.draft(

@@ -251,6 +251,14 @@ def test_check_mode_writes_nothing(scene: Scene) -> None:
     assert done.changed and done.diff and scene.contents() == {} and scene.ledger.bundles == {}
 
 
+def test_files_for_a_gitops_controller_have_nothing_of_it(scene: Scene) -> None:
+    """It would get SuperNodes without the job that makes their keys."""
+    rendered: list[str] = []
+    scene.run.rendering = True
+    scene.run.render = lambda host, *_given: rendered.append(host)  # type: ignore[attr-defined]
+    assert not scene.deploy(check=True).changed and rendered == [] and scene.contents() == {}
+
+
 def test_check_mode_without_a_hub_says_what_would_be_written(scene: Scene) -> None:
     scene.store = NoStore()
     done = scene.deploy(check=True)
