@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.secret_names import is_secret
 from ..spec.pool_spec import SPREADS
 from ..validate.superlink_faults import SERVERAPP_OPTIONS, SUPERLINK_OPTIONS
 from ..validate.supernode_faults import CLIENTAPP_OPTIONS, SUPERNODE_OPTIONS
@@ -29,7 +30,6 @@ from .pieces import (
     arguments,
     entry,
     env,
-    is_secret,
     merged,
     nested,
     shaped,

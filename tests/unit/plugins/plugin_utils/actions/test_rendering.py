@@ -81,6 +81,16 @@ def test_a_file_of_a_site_that_is_delivered_to_in_another_way_is_not_forgotten(r
     assert f"{run.folder}/site-a/flower.yaml is still there" in warnings[0]
 
 
+def test_a_value_that_looks_like_a_secret_is_told(run: Any) -> None:
+    """Of a vault, for example. The header of the file says that it has no secrets."""
+    env = {"name": "HF_TOKEN", "value": "s3cr3t"}
+    pods = {**item("StatefulSet"), "spec": {"template": {"spec": {"containers": [{"name": "supernode", "env": [env]}]}}}}
+    rendering.keep(run.kept, "site-a", [pods])
+    (warning,) = run(["site-a"])["warnings"]
+    assert warning.startswith("site-a: StatefulSet a, container supernode: the value of HF_TOKEN looks like a secret, and everyone who reads")
+    assert "s3cr3t" not in warning
+
+
 def test_nothing_is_written_if_one_file_is_another_federations(run: Any) -> None:
     rendering.keep(run.kept, "hub", [item("StatefulSet")])
     rendering.keep(run.kept, "site-a", [item("StatefulSet")])

@@ -259,6 +259,14 @@ def test_files_for_a_gitops_controller_have_nothing_of_it(scene: Scene) -> None:
     assert not scene.deploy(check=True).changed and rendered == [] and scene.contents() == {}
 
 
+def test_a_value_that_looks_like_a_secret_is_told(scene: Scene) -> None:
+    """The bundle says that nothing in it is secret."""
+    scene.given["env"] = [{"name": "HF_TOKEN", "value": "s3cr3t"}]
+    warning = scene.deploy().warnings[-1]
+    assert warning.startswith("site-a: StatefulSet supernode-cpu, container ") and "HF_TOKEN looks like a secret" in warning and "s3cr3t" not in warning
+    assert not [one for one in scene.deploy().warnings if "HF_TOKEN" in one], "once a version"
+
+
 def test_check_mode_without_a_hub_says_what_would_be_written(scene: Scene) -> None:
     scene.store = NoStore()
     done = scene.deploy(check=True)
