@@ -164,7 +164,7 @@ def _refuse_other(cluster: Cluster, wanted: Wanted) -> None:
         why = record.fault(parent, record.notes(federation, wanted.site, wanted.identity))
         if parent is None and not live["metadata"].get("deletionTimestamp") and (left := _workloads(cluster, wanted)):
             why = (
-                f"ConfigMap {namespace}/{applyset.parent_name(wanted.applyset)}, which records what was deployed, is missing, and {', '.join(left)} would stay. "
+                f"ConfigMap {namespace}/{applyset.parent_name(wanted.applyset)}, the record of what is deployed, is missing, and {', '.join(left)} would stay. "
                 "Run federated.flower.site, which writes it again, and then this. What others apply, such as a bundle, is deleted where it comes from."
             )
     if why:
