@@ -43,13 +43,6 @@ class ActionModule(ClusterAction):
         except SpecError as error:
             raise ClusterError(str(error)) from error
         spec = AddonSpec.parse(params["spec"])
-        if self.rendering and params["state"] == "present":
-            self.render(self.inventory_host, objects)
-            return {
-                "changed": False,
-                "objects": [],
-                "msg": f"{len(objects)} objects are written by the end of the playbook",
-            }
         versioned = [item for item in objects if item["kind"] in addon_objects.VERSIONED]
         rest = [item for item in objects if item["kind"] not in addon_objects.VERSIONED]
         self._results: list[Result] = []
@@ -63,6 +56,8 @@ class ActionModule(ClusterAction):
             if params["state"] == "present" and (loss := placement_switch.loss(hub, spec, live)):
                 raise ClusterError(f"nothing is changed: {loss}.")
             rest = self._bindings(hub, spec) + [item for item in rest if item["kind"] != _BINDING]
+            if self.rendering and params["state"] == "present":
+                return self._render(hub, spec.name, live, [*versioned, *rest])
             self._options = {"applyset": _SET, "applyset_namespace": spec.namespace}
             try:
                 if params["state"] == "present":
@@ -107,6 +102,20 @@ class ActionModule(ClusterAction):
             if spec.bind_cluster_sets if live is None else proof.is_managed(live):
                 found.append(item)
         return found
+
+    def _render(self, hub: Cluster, name: str, live: dict[str, Any] | None, objects: Sequence[Object]) -> dict[str, Any]:
+        """Keep the objects for a GitOps controller, which applies them at once, and so cannot hand an add-on over."""
+        before = placement_switch.first(live, objects)
+        sites = placement_switch.Handover(hub, name, before).sites if before else []
+        if sites:
+            meta = before[-1]["metadata"]
+            raise ClusterError(
+                f"nothing is written: the add-on {name} is to get its clusters from the Placement {meta['namespace']}/{meta['name']}. A GitOps controller "
+                f"would not wait until that has selected {', '.join(sites)}, and Open Cluster Management would delete their SuperNodes with their keys. "
+                "Suspend the controller for this hub, run federated.flower.site, which waits for it, set the annotations that it may ask for, and render again."
+            )
+        self.render(self.inventory_host, objects)
+        return {"changed": False, "objects": [], "msg": f"{len(objects)} objects are written by the end of the playbook"}
 
     def _hand_over(self, hub: Cluster, name: str, before: Sequence[Object], objects: Sequence[Object]) -> None:
         """Let the add-on get its clusters from another Placement; the former one stays."""

@@ -15,10 +15,12 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
+from ansible_collections.federated.flower.plugins.plugin_utils.base import secret_names
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions
 
 FILE = "flower.yaml"
+_SHOWN = ", and everyone who reads the repository sees it. Put it into a Secret, and refer to it with valueFrom.secretKeyRef."
 _NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
 
 
@@ -46,6 +48,7 @@ class ActionModule(ActionBase):
             if lost:
                 raise AnsibleActionFail(lost)
         new: list[tuple[Path, str, str]] = []
+        shown: list[str] = []
         skipped: list[str] = []
         for host in options["hosts"]:
             objects = rendering.kept(kept_in, host)
@@ -54,6 +57,7 @@ class ActionModule(ActionBase):
                 continue
             if not _NAME.fullmatch(host):
                 raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or leave it out (--limit).")
+            shown += [f"{host}: {one}{_SHOWN}" for one in secret_names.shown(objects)]
             path = directory / host / FILE
             before, after = self._read(host, path, *whose), gitops.text(host, *whose, map(versions.lasting, objects))
             if before != after:
@@ -68,10 +72,20 @@ class ActionModule(ActionBase):
         without = [host for host in skipped if host not in behind]
         if without:
             words += f"; nothing is applied for {', '.join(without)}"
-        unwritten = rendering.elsewhere(hub, options["hosts"], behind)
-        if unwritten:
-            result["warnings"] = [unwritten]
+        warnings = [rendering.elsewhere(hub, options["hosts"], behind), *(self._left(host, directory / host / FILE) for host in skipped), *shown]
+        if any(warnings):
+            result["warnings"] = list(filter(None, warnings))
         return result | {"changed": bool(new), "files": [str(path) for path, _before, _after in new], "msg": words}
+
+    @staticmethod
+    def _left(host: str, path: Path) -> str:
+        """What has to be done with a file for whose host nothing is rendered any more; empty where there is none."""
+        if not path.exists():
+            return ""
+        return (
+            f"{host}: nothing is rendered for its cluster, since its objects are delivered in another way (flower_delivery), and {path} is still there: its "
+            "GitOps controller goes on to apply it. Remove the folder before the site is delivered to in that way."
+        )
 
     @staticmethod
     def _read(host: str, path: Path, federation: str, namespace: str) -> str:

@@ -137,13 +137,16 @@ class Keeper:
         before = self.draft
         built = self._built(made, ca) if self.state else None
         new = built is None or files.digest(built) != self.state["sums"]
-        folder.refuse_others(where, self.site, self.version + int(new), made.facts["federation"], made.hub)
+        # A site that was forgotten and joins again may have archives of its former life, which must not pass for newer ones.
+        last = self.version if self.state else folder.last(where, self.site)
+        following = last + 1
+        folder.refuse_others(where, self.site, self.version + int(new) if self.state else max(last, 1), made.facts["federation"], made.hub)
         diff: list[dict[str, str]] = []
         if new:
-            changes = texts.changes(before, made, self.version + 1)
+            changes = texts.changes(before, made, following)
             header = str(where / self.site / files.CHANGES)
             diff = [{"before_header": header, "after_header": header, "before": str(self.state.get("changes", "")), "after": changes}]
-            built = self._next(made, changes, ca)
+            built = self._next(made, following, changes, ca)
         if built is None:
             raise ClusterError(f"bundle of {self.site}: it was neither written before nor is it new")
         paths = []
@@ -152,7 +155,7 @@ class Keeper:
             paths = folder.differing(where, self.site, self.version, built)
             if paths and not self.check:
                 folder.write(where, self.site, self.version, built, paths)
-        version = self.version + int(new and self.check)
+        version = following if new and self.check else self.version
         content = self._content(made, before) if signer else ""
         return Brought(new or bool(paths), new, version, where / self.site, diff, content)
 
@@ -202,9 +205,9 @@ class Keeper:
         state = self.state
         return files.build(made, files.Stamp(self.version, state["nonce"], state["written"], state["changes"]), ca)
 
-    def _next(self, made: Draft, changes: str, ca: str) -> dict[str, bytes]:
+    def _next(self, made: Draft, version: int, changes: str, ca: str) -> dict[str, bytes]:
         """The files of a new version, which the hub knows afterwards."""
-        version, nonce, written = self.version + 1, secrets.token_hex(16), _now()
+        nonce, written = secrets.token_hex(16), _now()
         built = files.build(made, files.Stamp(version, nonce, written, changes), ca)
         if self.check:
             return built

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import tarfile
 import tempfile
 import zlib
@@ -27,6 +28,12 @@ _HALF = ".federated-flower-"
 def archive_path(directory: Path, site: str, version: int) -> Path:
     """Where the archive of a version is."""
     return directory / f"{site}-v{version}.tar.gz"
+
+
+def last(directory: Path, site: str) -> int:
+    """The highest version of which an archive is there; 0 for none."""
+    found = (re.fullmatch(rf"{re.escape(site)}-v([1-9]\d{{0,8}})\.tar\.gz", path.name) for path in directory.glob(f"{site}-v*.tar.gz"))
+    return max((int(one[1]) for one in found if one), default=0)
 
 
 def refuse_others(directory: Path, site: str, version: int, federation: str, hub: str) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.secret_names import is_secret
 from ..validate.superlink_faults import HUB_PATHS, HUB_VOLUMES, SUPERLINK_OPTIONS
 from ..validate.supernode_faults import SITE_PATHS, SITE_VOLUMES, SUPERNODE_OPTIONS
 from . import pieces
@@ -450,7 +451,7 @@ def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -
             raise Refused(f"the value of {key} has braces around a name that the operator does not replace; write it into supernode_pools")
         if draft.daemon and ("{index}" in str(text) or "{replicas}" in str(text)):
             raise Refused(f"the value of {key} counts pods, which a DaemonSet does not do; use {{node}} or {{partition}}")
-        if pieces.is_secret(str(key), text):
+        if is_secret(str(key), text):
             raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
         config[str(key)] = text
     part.variables["node_config"] = config

@@ -100,6 +100,17 @@ _SERVERAPP_SET = ("StatefulSet", "serverapp")
 _SUPERNODE_SET = ("StatefulSet", "supernode-default")
 _TEMPLATE = ("spec", "template", "spec")
 
+_RUNTIME_TLS = "how SuperExecs reach the Runtime API, and its certificate, are set by the collection"
+_EXECUTOR = "apps run in the pod of their SuperExec, as with the executor subprocess; no pod may create others"
+#: Parameters of charts after 1.29.0, up to 1.32.1, or what contains them, and why none of them is taken over.
+NEWER = {
+    "superlink.appioTls": _RUNTIME_TLS,
+    "superexec.rootCertificates": _RUNTIME_TLS,
+    "superexec.executor": _EXECUTOR,
+    "superexec.rbac": _EXECUTOR,
+    "superexec.taskExecutorNetworkPolicy": _EXECUTOR,
+}
+
 
 def _container(name: str) -> tuple[str, ...]:
     return (*_TEMPLATE, "containers", f"name={name}")
@@ -336,7 +347,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         *_probe("superlink", "livenessProbe", _SUPERLINK_SET, "superlink"),
         *_probe("superlink", "readinessProbe", _SUPERLINK_SET, "superlink"),
         _variable("superlink.ingress.enabled", False, "superlink_exposure", how="ingress"),
-        _variable("superlink.ingress.annotations", {}, "superlink_ingress_annotations"),
+        _variable("superlink.ingress.annotations", {}, "superlink_ingress_annotations", how="ingress_annotations"),
         _variable("superlink.ingress.ingressClassName", "", "superlink_ingress_class"),
         _fixed("superlink.ingress.tls.enabled", False, True, "the ingress passes TLS through to the gateway"),
         _refused("superlink.ingress.tls.secretName", "", "the ingress passes TLS through to the gateway, which has the certificate"),

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.secret_names import is_secret
 from ..spec.pool_spec import SPREADS
 from ..validate.superlink_faults import SERVERAPP_OPTIONS, SUPERLINK_OPTIONS
 from ..validate.supernode_faults import CLIENTAPP_OPTIONS, SUPERNODE_OPTIONS
 from . import pieces
-from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
+from .helm_table import FIXED, NEWER, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
 from .pieces import (
     DEFAULT,
     EXPOSURES,
@@ -29,7 +30,6 @@ from .pieces import (
     arguments,
     entry,
     env,
-    is_secret,
     merged,
     nested,
     shaped,
@@ -142,6 +142,8 @@ def _unknown(name: str, rows: Mapping[str, Row], value: Any) -> str:
         return f"has a {type(value).__name__}, not a mapping"
     if pieces.AUTOSCALING.search(name):
         return pieces.NO_AUTOSCALING
+    if name in NEWER:
+        return NEWER[name]
     nearest = difflib.get_close_matches(name, rows, n=1, cutoff=0.7)
     return "the chart has no such parameter" + (f"; did you mean {nearest[0]}?" if nearest else "")
 
@@ -217,6 +219,8 @@ def _copy(draft: Draft, row: Row, value: Any) -> None:
             draft.put(row, variable, value)
 
 
+#: By default of the role, which a value replaces as a whole.
+PASSTHROUGH = {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS", "nginx.ingress.kubernetes.io/ssl-passthrough": "true"}
 _NEEDS_EXPOSURE = {
     "superlink_node_port": "node_port", "superlink_ingress_class": "ingress", "superlink_ingress_annotations": "ingress", "superlink_host": "ingress",
 }  # fmt: skip
@@ -349,6 +353,16 @@ def _ingress(draft: Draft, row: Row, value: Any) -> None:
         raise Refused("only superlink.ingress.enabled and superlink.ingress.fleet.enabled together publish the port for sites")
 
 
+def _ingress_annotations(draft: Draft, row: Row, value: Any) -> str:
+    """The charts' own examples end TLS at the Ingress; here it would keep every site out."""
+    given = shaped(value, dict)
+    if any("passthrough" in str(key) and str(one).lower() == "true" for key, one in given.items()):
+        _copy(draft, row, given)
+        return ""
+    _copy(draft, row, {**given, **PASSTHROUGH})
+    return "with TLS passthrough, which the gateway needs, for ingress-nginx"
+
+
 def _superexec(draft: Draft, row: Row, value: Any) -> None:
     if value is not draft.process:
         raise Refused(f"whether there is a SuperExec follows from {draft.chart}.isolationMode")
@@ -418,6 +432,7 @@ _CONVERSIONS: dict[str, Callable[[Draft, Row, Any], str | None]] = {
     "arguments": _arguments,
     "copy": _copy, "not": _not, "one": _one, "names": _names, "env": _env, "spread": _spread, "rolling": _rolling, "node_affinity": _node_affinity,
     "image": _image, "issuer": _issuer, "existing": _existing, "days": _days, "exposure": _exposure, "ingress": _ingress,
+    "ingress_annotations": _ingress_annotations,
     "superexec": _superexec, "probe": _probe, "probe_field": _probe_field, "rules": _rules, "rules_set": _rules_set, "replicas": _replicas,
     "node_config": _node_config, "address": _address,
 }  # fmt: skip

@@ -11,17 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils.node_config_values import BRACES
+from ..base.secret_names import is_secret
 
 MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
 EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer": "load_balancer"}
 #: A version at the beginning of an image's tag.
 VERSION = re.compile(r"(\d+\.\d+\.\d+)")
-#: Names of environment variables and keys of a node config whose values look like secrets.
-SECRET_NAME = re.compile(
-    r"PASSW|PASSPHRASE|SECRET|TOKEN|CREDENTIAL|(API|ACCESS|LICENSE|PRIVATE)[_-]?KEY|[_-](PASS|PWD)$|^PGPASS$", re.IGNORECASE
-)
-#: A URL with a user and a password, as those of proxies and databases.
-SECRET_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 #: Names of parameters and fields of autoscalers.
 AUTOSCALING = re.compile(r"autoscal|\bhpa\b|scaledobject", re.IGNORECASE)
 NO_AUTOSCALING = "autoscaling is not possible: each SuperNode has a registered key and a number, and a SuperLink with SQLite is one pod; set replicas"
@@ -66,11 +61,6 @@ def shaped(value: Any, kind: type) -> Any:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise Refused(f"has a {type(value).__name__}, not a {kind.__name__}")
     return value
-
-
-def is_secret(name: str, value: Any) -> bool:
-    """Whether a value looks like a secret: by its name, or since it is a URL with a password."""
-    return bool(SECRET_NAME.search(name) or SECRET_URL.search(str(value)))
 
 
 def env(value: Any) -> list[dict[str, Any]]:

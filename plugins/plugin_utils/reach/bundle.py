@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..base import secret_names
 from ..base.errors import ClusterError
 from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
@@ -38,6 +39,7 @@ from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Si
 
 _NO_ACCESS = "the site gives no access"
 _UNKNOWN = f"{_NO_ACCESS}: its pods cannot be asked"
+_SHOWN = ", and everyone who gets the bundle sees it. Have the site put it into a Secret of its own, and refer to that with valueFrom.secretKeyRef."
 _HUB_SECONDS = 30
 JOIN = "federated.flower.join -e flower_bundle_reply=FILE"
 
@@ -185,8 +187,7 @@ class Way:
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach). Files are written; the site applies them."""
         if self.run.rendering:
-            self.run.render(self.site.name, objects)
-            return Done()
+            return Done()  # its bundle has what it applies
         spec, keeper = self.site.spec, self.keeper
         before = keeper.draft
         made = drafts.draft(
@@ -200,7 +201,10 @@ class Way:
             marks=keeper.published.marks,
             lacks=self._lacks,
         )
-        return self._done(keeper.bring(made, spec.bundle_directory))
+        done = self._done(keeper.bring(made, spec.bundle_directory))
+        if done.changed:
+            done.warnings += [f"{self.site.name}: {one}{_SHOWN}" for one in secret_names.shown(made.objects)]
+        return done
 
     def _request(self, before: Draft | None) -> dict[str, Any]:
         needed, published = self._needed, self.keeper.published

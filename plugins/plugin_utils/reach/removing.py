@@ -12,6 +12,7 @@ from ..apply import applyset
 from ..apply.engine import apply_objects
 from ..apply.wait import Waiter
 from ..base.errors import ClusterError
+from ..base.labels import MANAGER
 from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE
 from ..kube.client import Cluster
 from ..marks import parts, proof, record
@@ -21,6 +22,7 @@ from ..site_keys import job
 from .site import Done
 
 _PARTS = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
+_WORKLOADS = {"statefulsets": "StatefulSet", "daemonsets": "DaemonSet", "deployments": "Deployment"}
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,21 @@ def _asked(cluster: Cluster, wanted: Wanted) -> removal.Request:
     )
 
 
+def _workloads(cluster: Cluster, wanted: Wanted) -> list[str]:
+    """The part's workloads in its namespace, as far as they may be listed."""
+    labels = f"{proof.MANAGED_BY}={MANAGER},{proof.INSTANCE}={wanted.federation}"
+    may = cluster.access_review(
+        [{"verb": "list", "group": "apps", "resource": plural, "namespace": wanted.namespace} for plural in _WORKLOADS]
+    )
+    kinds = [kind for kind, allowed in zip(_WORKLOADS.values(), may) if allowed]
+    found = [(kind, one) for kind in kinds for one in cluster.list("apps/v1", kind, wanted.namespace, labels=labels)]
+    return [
+        f"{kind} {one['metadata']['name']}"
+        for kind, one in found
+        if parts.part_of(one) == _PARTS[wanted.applyset] and not one["metadata"].get("deletionTimestamp")
+    ]
+
+
 def _refuse_other(cluster: Cluster, wanted: Wanted) -> None:
     """Refuse to remove what another federation or hub, or another host of this inventory deployed."""
     if wanted.claim:
@@ -145,5 +162,10 @@ def _refuse_other(cluster: Cluster, wanted: Wanted) -> None:
     elif live is not None:
         parent = cluster.get("v1", "ConfigMap", applyset.parent_name(wanted.applyset), namespace)
         why = record.fault(parent, record.notes(federation, wanted.site, wanted.identity))
+        if parent is None and not live["metadata"].get("deletionTimestamp") and (left := _workloads(cluster, wanted)):
+            why = (
+                f"ConfigMap {namespace}/{applyset.parent_name(wanted.applyset)}, the record of what is deployed, is missing, and {', '.join(left)} would stay. "
+                "Run federated.flower.site, which writes it again, and then this. What others apply, such as a bundle, is deleted where it comes from."
+            )
     if why:
         raise ClusterError(f"{cluster.name}: nothing is deleted: {why}")

@@ -45,13 +45,19 @@ def is_stopped(hub: Cluster, namespace: str, federation: str) -> bool:
 
 def restarters(hub: Cluster, namespace: str, federation: str) -> list[str]:
     """Why a hub would not stay stopped: a sentence for each workload that a GitOps controller applies as well."""
-    return [
-        f"{hub.name}: {' and '.join(names)} applies {item['kind']} {namespace}/{item['metadata']['name']} as well, and would start it again after it was "
-        f"stopped. Suspend it for this hub, and then run: kubectl annotate {item['kind'].lower()} {item['metadata']['name']} -n {namespace} "
+    return [words for item in workloads(hub, namespace, federation) if (words := restarter(hub, namespace, item))]
+
+
+def restarter(hub: Cluster, namespace: str, item: Object) -> str:
+    """Why a workload would not stay stopped, a sentence; empty if it would."""
+    names, name = held.reconcilers(item), item["metadata"]["name"]
+    if not names:
+        return ""
+    return (
+        f"{hub.name}: {' and '.join(names)} applies {item['kind']} {namespace}/{name} as well, and would start it again after it was "
+        f"stopped. Suspend it for this hub, and then run: kubectl annotate {item['kind'].lower()} {name} -n {namespace} "
         f"{held.TAKE_FROM}={','.join(names)}"
-        for item in workloads(hub, namespace, federation)
-        if (names := held.reconcilers(item))
-    ]
+    )
 
 
 def stop(hub: Cluster, namespace: str, federation: str) -> list[dict[str, str]]:

@@ -24,6 +24,7 @@ from ...backup.volume_pod import Holder
 from ...base.errors import ClusterError
 from ...manifests.superlink import CLAIM, NAME
 from ...marks import proof
+from ...standby import fencing
 from .. import database_aside_program as database_program
 from ..bench import PAUSE
 from ..drill_verdict import Measured
@@ -38,14 +39,14 @@ class DatabaseLost(Break):
     is_quick = False
 
     def faults(self) -> list[str]:
-        """A folder for the backup, who can open it, and the key that does."""
+        """A folder for the backup, who can open it, and the key that does; and no one who starts the SuperLink while its database is set aside."""
         options = self._bench.options
         if options.directory is None or not options.recipients or options.identity is None:
             return [
                 f"{self.place}: database_lost makes a backup and opens it. Set flower_backup_directory, flower_backup_recipients and "
                 "flower_backup_identity"
             ]
-        return []
+        return [*filter(None, [fencing.restarter(self._bench.hub, self._bench.namespace, self._workload())])]
 
     def facts(self) -> dict[str, Any]:
         """How far it is."""

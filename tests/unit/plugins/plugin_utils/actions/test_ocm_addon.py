@@ -29,6 +29,7 @@ class Run:
     ) -> None:
         self.steps: list[Any] = []
         self.noted: list[Any] = []
+        self.rendered: list[str] | None = None
         self.live, self.selected, self.binding = live, selected, binding
         monkeypatch.setattr(ocm_addon, "apply_objects", self._apply)
         monkeypatch.setattr(ocm_addon.placement_switch, "loss", lambda *_given: loss)
@@ -48,7 +49,7 @@ class Run:
         if not self.selected:
             raise ClusterError("not selected")
 
-    def __call__(self, spec: dict[str, Any], *, check: bool = False, **options: Any) -> dict[str, Any]:
+    def __call__(self, spec: dict[str, Any], *, check: bool = False, rendering: bool = False, **options: Any) -> dict[str, Any]:
         sites = [
             {"metadata": {"name": "flower-supernode", "namespace": "a", "annotations": {addon_objects.SITE_NOTE: "a"}}}
         ]
@@ -60,7 +61,8 @@ class Run:
         )
         action: Any = object.__new__(ocm_addon.ActionModule)
         action._task = SimpleNamespace(check_mode=check, diff=False)
-        action.inventory_host = "hub"
+        action.inventory_host, action.rendering = "hub", rendering
+        action.render = lambda _host, objects: setattr(self, "rendered", [item["kind"] for item in objects])
         action.connect = lambda: contextlib.nullcontext(hub)
         action.note = lambda **facts: self.noted.extend(facts["objects"])
         action.say = lambda _text: None
@@ -112,6 +114,24 @@ def test_bindings_of_this_collection_stay_when_it_is_not_to_create_them_any_more
         run = Run(monkeypatch, management(parsed_addon), binding=binding)
         run(ocm_addon_spec(bind_cluster_sets=False))
         assert run.steps[-1] == (kinds, True, "present")
+
+
+def test_files_for_a_gitops_controller_have_the_bindings_that_a_run_would_apply(monkeypatch, ocm_addon_spec, parsed_addon):
+    """A binding that leaves the file is pruned, and the Placement selects nothing; one of the administrators is not to be taken over."""
+    ours = next(item for item in addon_objects.addon_objects(parsed_addon()) if item["kind"] == "ManagedClusterSetBinding")
+    theirs = {**ours, "metadata": {**ours["metadata"], "labels": {}}}
+    for binding, bind, kinds in ((ours, False, [*BEFORE, ADD_ON]), (None, True, [*BEFORE, ADD_ON]), (theirs, True, ["Placement", ADD_ON])):
+        run = Run(monkeypatch, management(parsed_addon), binding=binding)
+        run(ocm_addon_spec(bind_cluster_sets=bind), check=True, rendering=True)
+        assert run.rendered == [*VERSIONED, *kinds] and run.steps == []
+
+
+def test_another_placement_is_not_handed_over_by_a_gitops_controller(monkeypatch, parsed_addon, ocm_addon_spec):
+    """It applies the Placement and the add-on at once: OCM would delete the add-on in every cluster before the Placement has selected any."""
+    run = Run(monkeypatch, management(parsed_addon, install="Manual"))
+    with pytest.raises(ClusterError, match=r"nothing is written: .* from the Placement flower/flower-supernode\. .* until that has selected a, "):
+        run(ocm_addon_spec(), check=True, rendering=True)
+    assert run.rendered is None
 
 
 def test_a_placement_that_would_lose_a_site_is_not_changed(monkeypatch, ocm_addon_spec, parsed_addon):

@@ -68,6 +68,29 @@ def test_without_the_hub_it_says_where_a_site_behind_it_has_its_objects(run: Any
     assert "warnings" not in run(["site-c"], ocm_sites=["site-a", "site-b"])
 
 
+def test_a_file_of_a_site_that_is_delivered_to_in_another_way_is_not_forgotten(run: Any) -> None:
+    """Its controller would keep the former SuperNodes beside those that Open Cluster Management or a bundle delivers."""
+    rendering.keep(run.kept, "hub", [item("StatefulSet")])
+    rendering.keep(run.kept, "hub", [item("AddOnTemplate", "one")], "site-a")
+    assert "warnings" not in run(["hub", "site-a", "site-b"], ocm_sites=["site-a"])
+    for site in ("site-a", "site-b"):
+        (run.folder / site).mkdir()
+        (run.folder / site / "flower.yaml").write_text("# Written by federated.flower.render\n")
+    warnings = run(["hub", "site-a", "site-b"], ocm_sites=["site-a"])["warnings"]
+    assert [one.partition(":")[0] for one in warnings] == ["site-a", "site-b"]
+    assert f"{run.folder}/site-a/flower.yaml is still there" in warnings[0]
+
+
+def test_a_value_that_looks_like_a_secret_is_told(run: Any) -> None:
+    """Of a vault, for example. The header of the file says that it has no secrets."""
+    env = {"name": "HF_TOKEN", "value": "s3cr3t"}
+    pods = {**item("StatefulSet"), "spec": {"template": {"spec": {"containers": [{"name": "supernode", "env": [env]}]}}}}
+    rendering.keep(run.kept, "site-a", [pods])
+    (warning,) = run(["site-a"])["warnings"]
+    assert warning.startswith("site-a: StatefulSet a, container supernode: the value of HF_TOKEN looks like a secret, and everyone who reads")
+    assert "s3cr3t" not in warning
+
+
 def test_nothing_is_written_if_one_file_is_another_federations(run: Any) -> None:
     rendering.keep(run.kept, "hub", [item("StatefulSet")])
     rendering.keep(run.kept, "site-a", [item("StatefulSet")])

@@ -246,9 +246,42 @@ def test_the_same_again_changes_nothing_here_or_on_another_control_node(scene: S
     assert scene.deploy().changed and not scene.deploy().changed
 
 
+def test_versions_of_a_site_that_joins_again_go_on(scene: Scene) -> None:
+    """An archive of its former life passed for the newest."""
+    scene.deploy()
+    scene.answer(scene.job())
+    scene.deploy()
+    assert scene.ledger.bundles["site-a"]["version"] == 2
+    former = {path: data for path, data in scene.contents().items() if path.endswith(".gz")}
+    scene.ledger.bundles.clear()
+    scene.ledger.records.clear()
+    (scene.folder / "site-a-v77-copy.tar.gz").write_bytes(b"")
+    assert "bundle version 3 to write" in scene.deploy(check=True).msg
+    assert "bundle version 3" in scene.deploy().msg
+    assert former.items() <= scene.contents().items() and (scene.folder / "site-a-v3.tar.gz").exists()
+    assert ("Job", "supernode-keys-v3") in scene.objects()
+    assert not scene.deploy().changed
+
+
 def test_check_mode_writes_nothing(scene: Scene) -> None:
     done = scene.deploy(check=True)
     assert done.changed and done.diff and scene.contents() == {} and scene.ledger.bundles == {}
+
+
+def test_files_for_a_gitops_controller_have_nothing_of_it(scene: Scene) -> None:
+    """It would get SuperNodes without the job that makes their keys."""
+    rendered: list[str] = []
+    scene.run.rendering = True
+    scene.run.render = lambda host, *_given: rendered.append(host)  # type: ignore[attr-defined]
+    assert not scene.deploy(check=True).changed and rendered == [] and scene.contents() == {}
+
+
+def test_a_value_that_looks_like_a_secret_is_told(scene: Scene) -> None:
+    """The bundle says that nothing in it is secret."""
+    scene.given["env"] = [{"name": "HF_TOKEN", "value": "s3cr3t"}]
+    warning = scene.deploy().warnings[-1]
+    assert warning.startswith("site-a: StatefulSet supernode-cpu, container ") and "HF_TOKEN looks like a secret" in warning and "s3cr3t" not in warning
+    assert not [one for one in scene.deploy().warnings if "HF_TOKEN" in one], "once a version"
 
 
 def test_check_mode_without_a_hub_says_what_would_be_written(scene: Scene) -> None:
@@ -292,12 +325,15 @@ def test_a_bundle_of_another_federation_is_left_as_it_is(
         other.deploy()
     assert joined.contents() == before and other.ledger.bundles == {}, "not even a version is counted"
     shutil.rmtree(joined.home)
-    with pytest.raises(ClusterError, match=rf"site-a-v1\.tar\.gz is of {whose}"):
+    with pytest.raises(ClusterError, match=rf"site-a-v2\.tar\.gz is of {whose}"):
         other.deploy()
-    (joined.folder / "site-a-v1.tar.gz").unlink()
+    later = (joined.folder / "site-a-v2.tar.gz").read_bytes()
+    for version in (1, 2):
+        (joined.folder / f"site-a-v{version}.tar.gz").unlink()
     other.deploy()
     # A later archive of the former one is in the way of that version only.
-    assert (joined.folder / "site-a-v2.tar.gz").exists() and not other.deploy().changed
+    (joined.folder / "site-a-v2.tar.gz").write_bytes(later)
+    assert not other.deploy().changed
     other.given["extra_args"] = ["--max-retries=3"]
     with pytest.raises(ClusterError, match=rf"site-a-v2\.tar\.gz is of {whose}"):
         other.deploy()

@@ -27,7 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory
     converted_text,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import superlink_objects
-from ansible_collections.federated.flower.tests.unit.read import role_options
+from ansible_collections.federated.flower.tests.unit.read import role_options, yaml_file
 from ansible_collections.federated.flower.tests.unit.specs import supernode_objects
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -287,6 +287,36 @@ def test_names_an_unknown_parameter() -> None:
     (entry,) = convert("supernode", {"supernode": {"replica": 3}})["report"]
     assert (entry["parameter"], entry["result"]) == ("supernode.replica", "refused")
     assert entry["why"] == "the chart has no such parameter; did you mean supernode.replicas?"
+
+
+@pytest.mark.parametrize(
+    ("given", "there"),
+    [
+        ({"cert-manager.io/cluster-issuer": "own"}, True),
+        ({"nginx.ingress.kubernetes.io/ssl-passthrough": "false", "nginx.ingress.kubernetes.io/backend-protocol": "GRPCS"}, True),
+        ({"nginx.ingress.kubernetes.io/ssl-passthrough": "true", "nginx.ingress.kubernetes.io/backend-protocol": "GRPCS"}, False),
+        ({"haproxy.org/ssl-passthrough": "true"}, False),
+    ],
+)
+def test_an_ingress_passes_tls_through(given: dict[str, str], there: bool) -> None:
+    """The charts' documentation ends TLS at the Ingress in its examples; no site would get through to the gateway."""
+    defaults = yaml_file("roles/superlink/defaults/main.yml")["superlink_ingress_annotations"]
+    ingress = {"enabled": True, "annotations": given, "fleet": {"enabled": True, "hostname": "fleet.example.org"}}
+    made = convert("superlink", {"superlink": {"ingress": ingress}})
+    assert made["variables"]["superlink_ingress_annotations"] == ({**given, **defaults} if there else given)
+    (told,) = [one["to"] for one in made["report"] if one["parameter"] == "superlink.ingress.annotations"]
+    assert ("with TLS passthrough" in told) == there
+
+
+def test_parameters_of_newer_charts_are_not_called_unknown() -> None:
+    """The documentation of the charts 1.32.1 has them."""
+    executor = {"type": "kubernetes", "configMap": {"create": True}, "kubernetes": {"namespace": "tasks"}}
+    given = {"superlink": {"appioTls": {"enabled": True}}, "superexec": {"executor": executor, "rbac": {"create": True}, "rootCertificates": "/ca.crt"}}
+    report = {one["parameter"]: one for one in convert("superlink", given)["report"]}
+    assert set(report) == {"superlink.appioTls", "superexec.executor", "superexec.rbac", "superexec.rootCertificates"}
+    assert {one["result"] for one in report.values()} == {"refused"}
+    assert "no pod may create others" in report["superexec.executor"]["why"]
+    assert not any("no such parameter" in one["why"] for one in report.values())
 
 
 @pytest.mark.parametrize("chart", TABLE)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.removal import Leftovers
@@ -64,3 +65,32 @@ def test_keys_that_a_site_made_itself_count_as_deleted(monkeypatch: pytest.Monke
 def test_a_project_that_is_gone_has_nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
     done = remove(monkeypatch, Site(project=False))
     assert not done.changed and done.objects == []
+
+
+def test_workloads_whose_record_is_lost_are_not_left_behind_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their kinds are in the record. Without it the teardown deleted nothing, and said that it was done, while SuperNodes ran on."""
+    labels = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower", "app.kubernetes.io/name": "supernode"}
+    ours = {"metadata": {"name": "supernode-cpu", "labels": labels}}
+    hubs = {"metadata": {"name": "superlink", "labels": {**labels, "app.kubernetes.io/name": "superlink"}}}
+
+    class Lost(Site):
+        record: Any = None
+
+        def get(self, api: str, kind: str, name: str, namespace: str = "") -> Any:
+            return self.record if name == "applyset-supernode" else super().get(api, kind, name, namespace)
+
+        def access_review(self, checks: list[Any]) -> list[bool]:
+            return [check.get("resource") == "statefulsets" for check in checks]
+
+        def list(self, _api: str, kind: str, *_where: str, **_more: str) -> Any:
+            assert kind == "StatefulSet", "others may not be listed"
+            return [ours, hubs] if self.objects else [hubs]
+
+    with pytest.raises(ClusterError, match=r"nothing is deleted: ConfigMap ward/applyset-supernode, .* is missing, and StatefulSet supernode-cpu would stay"):
+        remove(monkeypatch, Lost())
+    site = Lost()
+    site.objects.clear()
+    assert not remove(monkeypatch, site, check=True).failed, "the hub's own in a namespace that both share do not count"
+    site = Lost()
+    site.record = {"metadata": {"name": "applyset-supernode", "annotations": {}}}
+    assert not remove(monkeypatch, site, check=True).failed
