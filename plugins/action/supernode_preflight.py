@@ -115,7 +115,7 @@ class ActionModule(FleetAction):
             try:
                 with self.connect(first.hub) as cluster:
                     release = numbers.publication(cluster, first.hub, first.hub_namespace, check=True).get("version", "")
-            except ClusterError:  # told when they are deployed
+            except ClusterError:  # the error of their deployment says it
                 return
         for name in chosen:
             if fault := what_runs.newer_fault(sites[name].spec.version, first.hub, release):
