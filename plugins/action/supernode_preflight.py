@@ -52,6 +52,7 @@ class ActionModule(FleetAction):
             self._check_numbers(sites, outcomes, ledger)
             hub = {**self._with_identity(params["hub"], sites, outcomes, ledger), "ocm": params["ocm"]}
             self._refuse_moved(sites, outcomes, ledger)
+            self._refuse_newer(params["hub"], sites, outcomes, ledger)
         ways = self.reach(sites)
 
         def look(name: str) -> None:
@@ -105,6 +106,22 @@ class ActionModule(FleetAction):
             return
         for name, fault in numbers.left_behind(chosen, found).items():
             outcomes.fail(name, fault)
+
+    def _refuse_newer(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
+        """Sites with a newer release than the hub gets in this run or, where it was not checked, as with C(--limit), than it has."""
+        chosen = outcomes.good()
+        if not chosen:
+            return
+        first = sites[chosen[0]]
+        release = str((hub.get("flower") or {}).get("version") or "")
+        if not release:
+            try:
+                release = numbers.publication(ledger().cluster, first.hub, first.hub_namespace, check=True).get("version", "")
+            except ClusterError:  # the error of their deployment says it
+                return
+        for name in chosen:
+            if fault := what_runs.newer_fault(sites[name].spec.version, first.hub, release):
+                outcomes.fail(name, fault)
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""

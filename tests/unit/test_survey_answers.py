@@ -102,7 +102,7 @@ def test_an_empty_anchor_is_none() -> None:
     (play,) = yaml_file("playbooks", "audit.yml")
     anchors = play["tasks"][0]["federated.flower.audit_info"]["anchors"]
     for value, made in (("", []), (["", "abc"], ["abc"]), ("abc", ["abc"])):
-        found = Templar(loader=DataLoader(), variables={"flower_audit_anchor": value}).template(trusted(anchors))
+        found = Templar(loader=DataLoader(), variables={"flower_audit_anchor": value, "__audit_before": []}).template(trusted(anchors))
         assert list(found) == made
 
 

@@ -30,7 +30,7 @@ from ..audit.journal import Journal
 from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..base.values import boolean
-from ..kube.auth import AUTH_ARGS
+from ..kube.auth import AUTH_ARGS, stands_alone
 from ..kube.client import Cluster, connect
 from ..lease import holding
 from ..ownership import twins
@@ -261,7 +261,13 @@ class ClusterAction(ActionBase):
         given = {} if other else dict(self._auth_params)
         if any(given.get(name) for name in _IDENTITY):
             return given
-        auth = self._auth_of_variables(self.variables_of(host)) | given
+        variables = self.variables_of(host)
+        auth = self._auth_of_variables(variables) | given
+        if "host" in auth and self._variable_of(variables, "flower_kubeconfig") and not auth.get("context") and not stands_alone(auth):
+            raise ClusterError(
+                "flower_auth has a host and no credentials, and those of the current context of flower_kubeconfig may be of another cluster: they are "
+                "not sent there. Is the variable of the token (api_key) empty? If that kubeconfig is meant, set flower_context."
+            )
         way = self.way_of(host)
         entry = DELIVERIES[way.delivery]
         if not entry.own_access and not any(auth.get(name) for name in ("context", "host")):

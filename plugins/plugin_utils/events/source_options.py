@@ -132,4 +132,8 @@ def _webhook(args: Mapping[str, Any]) -> dict[str, Any]:
         # A rulebook makes numbers and lists of texts that look like one.
         if not isinstance(given[key], str) or len(given[key]) < _SHORTEST:
             raise ValueError(f"{key}: is not a text of {_SHORTEST} characters or more, with letters: openssl rand -hex 24 makes a good one")
+    for key in ("cafile", "keyfile"):
+        # The webhook would listen without TLS, and ask for no client certificate, without a word.
+        if key in given and "certfile" not in given:
+            raise ValueError(f"{key}: it has no effect without certfile, the certificate of the webhook (flower_event_{key}, flower_event_certfile)")
     return given

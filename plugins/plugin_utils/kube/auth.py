@@ -143,6 +143,9 @@ def resolve(auth: Mapping[str, Any]) -> Access:
     Order: C(host) with a token, a password or a client certificate is used alone; else a kubeconfig (given, from
     C(K8S_AUTH_KUBECONFIG), C(KUBECONFIG) or C(~/.kube/config)), whose values single options override; else the
     service account of the pod we run in. Raises C(AuthError).
+
+    What a kubeconfig of the environment has for one server is not sent to another one: a C(host) whose token is an empty
+    variable would get the token of whatever cluster is the current context.
     """
     if IMPORT_ERROR is not None:
         raise AuthError(
@@ -150,14 +153,15 @@ def resolve(auth: Mapping[str, Any]) -> Access:
             "Install it into the environment that runs ansible-playbook."
         )
     options = options_of(auth)
+    bare = bool(auth.get("host")) and not auth.get("kubeconfig") and not auth.get("context")
     with _ONE_AT_A_TIME:
-        return _resolve_in_memory(options)
+        return _resolve_in_memory(options, bare=bare)
 
 
-def _resolve_in_memory(options: dict[str, Any]) -> Access:
+def _resolve_in_memory(options: dict[str, Any], *, bare: bool) -> Access:
     key_dir = tempfile.mkdtemp(prefix="flower-tls-", dir=_memory_dir())
     try:
-        return _resolve(options, key_dir)
+        return _resolve(options, key_dir, bare=bare)
     except ConfigException as error:
         raise AuthError(f"Cannot use {_source_of(options)}: {error}") from error
     except yaml.MarkedYAMLError as error:
@@ -181,11 +185,12 @@ def _memory_dir() -> str | None:
     return _SHM if os.access(_SHM, os.W_OK | os.X_OK) else None
 
 
-def _resolve(options: dict[str, Any], key_dir: str) -> Access:
+def _resolve(options: dict[str, Any], key_dir: str, *, bare: bool) -> Access:
+    """See C(resolve). C(bare): the host is given, and neither a kubeconfig nor a context is."""
     settings = _Settings()
     name = ""
     source = "the option host"
-    if not _stands_alone(options):
+    if not stands_alone(options):
         kubeconfig = options.get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config"
         explicit = "kubeconfig" in options or "context" in options or bool(os.environ.get("KUBECONFIG"))
         if explicit or os.path.exists(os.path.expanduser(kubeconfig)):
@@ -195,6 +200,11 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
             settings.token_source = loader.token_source
             settings.complete(loader.cluster_entry)
             source = "the kubeconfig" if isinstance(kubeconfig, dict) else f"kubeconfig {kubeconfig}"
+            if bare and (settings.host or "").rstrip("/") != str(options["host"]).strip().rstrip("/"):
+                raise AuthError(
+                    f"The option host (flower_auth) has no credentials with it, and those of {source} are of context {name}, another server: they are not "
+                    "sent. Is the variable of the token (api_key) empty? If that kubeconfig is meant, name the context (flower_context)."
+                )
         elif "host" not in options:
             name, source = "in-cluster", "the service account of this pod"
             try:
@@ -227,7 +237,7 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
     return access
 
 
-def _stands_alone(options: Mapping[str, Any]) -> bool:
+def stands_alone(options: Mapping[str, Any]) -> bool:
     """The rule of kubernetes.core: these are enough to authenticate, nothing else is loaded."""
     if "host" not in options:
         return False

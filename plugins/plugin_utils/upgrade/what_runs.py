@@ -93,15 +93,28 @@ def faults(
         found.append(f"{hub}: {_backwards(hub_want['version'], hub_live['version'])}")
     for site, then in want.items():
         version, runs = then["version"], (live.get(site) or NOTHING)["version"]
-        if releases.is_older(hub_want["version"], version):
-            found.append(
-                f"{site}: flower_version: {version} is newer than {hub_want['version']} of the hub {hub}; SuperNodes are never newer than their "
-                "SuperLink. Set the same release for the hub"
-            )
+        if fault := newer_fault(version, hub, hub_want["version"]):
+            found.append(f"{site}: {fault}")
         elif releases.is_older(version, runs):
             whose = "which its last bundle has" if site in by_hand else "which its SuperNodes run"
             found.append(f"{site}: flower_version: {version} is older than {runs}, {whose}; an upgrade does not go back. Set {runs} or later")
     return found
+
+
+def newer_fault(version: str, hub: str, release: str) -> str:
+    """Why a site must not get a release; empty if it may.
+
+    Args:
+        version: the release.
+        hub: inventory name of the hub.
+        release: that of its SuperLink.
+    """
+    if not releases.is_older(release, version):
+        return ""
+    return (
+        f"flower_version: {version} is newer than {release} of the hub {hub}; SuperNodes are never newer than their SuperLink. Set the same release "
+        "for the hub, which federated.flower.upgrade upgrades before its sites"
+    )
 
 
 def started_fault(version: str, pods: Iterable[Mapping[str, Any]]) -> str:

@@ -57,8 +57,28 @@ def test_a_host_behind_the_hub_is_not_another_cluster(variables: dict[str, Any],
 def test_a_host_behind_the_hub_may_have_access_of_its_own() -> None:
     behind = {"flower_delivery": "ocm", "flower_kubeconfig": "/shared"}
     assert Action({}, {**behind, "flower_context": "site"}).auth_of()["context"] == "site"
-    assert Action({}, {**behind, "flower_auth": {"host": "https://site"}}).auth_of()["host"] == "https://site"
+    assert Action({}, {**behind, "flower_auth": {"host": "https://site", "api_key": "t"}}).auth_of()["host"] == "https://site"
     assert Action({"kubeconfig": "/own"}, behind).auth_of() == {"kubeconfig": "/own"}
+
+
+@pytest.mark.parametrize(
+    ("task", "more", "refused"),
+    [
+        ({}, {}, True),
+        ({}, {"flower_context": "site"}, False),
+        ({"api_key": "t"}, {}, False),
+        ({}, {"flower_auth": {"host": "https://site", "api_key": "t"}}, False),
+        ({}, {"flower_kubeconfig": ""}, False),
+    ],
+)
+def test_the_credentials_of_a_shared_kubeconfig_are_not_sent_to_a_host(task: dict[str, Any], more: dict[str, Any], refused: bool) -> None:
+    """A host whose token is an empty variable of the environment, in an inventory whose other hosts have contexts."""
+    action = Action(task, {"flower_kubeconfig": "/shared", "flower_auth": {"host": "https://site", "api_key": ""}, **more})
+    if not refused:
+        assert action.auth_of()["host"] == "https://site"
+        return
+    with pytest.raises(ClusterError, match="they are not sent there. Is the variable of the token"):
+        action.auth_of()
 
 
 def action_of(host: str, args: dict[str, Any], **variables: dict[str, Any]) -> ClusterAction:

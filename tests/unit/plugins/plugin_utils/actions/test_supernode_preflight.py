@@ -130,3 +130,26 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
     outcomes = Outcomes(RUN, sites, 1)
     action._refuse_moved(sites, outcomes, silent)
     assert outcomes.good() == ["site-a", "site-b"]
+
+
+@pytest.mark.parametrize(
+    ("checked_hub", "has", "wants", "refused"),
+    [
+        ({}, "1.40.0", "1.41.0", True),
+        ({}, "1.41.0", "1.41.0", False),
+        ({}, "1.41.0", "1.40.0", False),
+        ({}, None, "1.41.0", False),
+        ({"flower": {"version": "1.41.0", "workloads": []}}, "1.40.0", "1.41.0", False),
+        ({"flower": {"version": "1.40.0", "workloads": []}}, "1.41.0", "1.41.0", True),
+    ],
+)
+def test_supernodes_are_never_newer_than_their_superlink(checked_hub: dict[str, Any], has: str | None, wants: str, refused: bool) -> None:
+    """With a limit, the hub is not upgraded before them: what it has counts. An event deploys sites whose variables have changed that way."""
+    published = None if has is None else {"data": {"version": has, "ca.crt": ""}}
+    sites = {"site-a": Site("site-a", SimpleNamespace(version=wants), Way("direct", "controller", "direct"), hub="hub", hub_namespace="fl")}
+    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action.connect = lambda _host: contextlib.nullcontext(SimpleNamespace(get=lambda *_place: published))
+    outcomes = Outcomes(RUN, sites, 1)
+    action._refuse_newer(checked_hub, sites, outcomes)
+    assert outcomes["site-a"].failed == refused
+    assert not refused or "flower_version: 1.41.0 is newer than 1.40.0 of the hub hub" in outcomes["site-a"].msg

@@ -38,6 +38,8 @@ def test_namespaces_of_the_federation() -> None:
         ({"token": "short-secret"}, "token: is not a text of 16 characters or more"),
         ({"token": 12345678901234567890}, "token: is not a text of 16 characters or more"),
         ({"hmac_secret": ["x"]}, "hmac_secret: is not a text of 16 characters or more"),
+        ({"cafile": "/ca.pem"}, "cafile: it has no effect without certfile"),
+        ({"keyfile": "/key.pem", "certfile": ""}, "keyfile: it has no effect without certfile"),
         ({"inventory": ""}, "inventory, sites: set one of them"),
         ({"sites": ["a"]}, "inventory, sites: set one of them"),
         ({"inventory": "", "sites": "a"}, "sites: is not a list of names"),

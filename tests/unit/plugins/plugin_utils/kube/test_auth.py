@@ -127,6 +127,21 @@ def test_single_options_win_over_the_kubeconfig(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("variable", ["K8S_AUTH_KUBECONFIG", "KUBECONFIG", ""])
+def test_credentials_of_one_server_are_not_sent_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    """As of a host whose token is a variable that is empty, or of a login that was left out."""
+    (tmp_path / "home" / ".kube").mkdir(parents=True)
+    path = written(tmp_path / "home" / ".kube" / "config", kubeconfig())
+    if variable:
+        monkeypatch.setenv(variable, path)
+    with pytest.raises(AuthError, match="are of context c1, another server: they are not sent. Is the variable of the token"):
+        resolve({"host": "https://hospital", "ca_cert": "/ca.crt"})
+    assert resolve({"host": "https://hospital", "api_key": "t"}).headers == [("Authorization", "Bearer t")]
+    assert resolve({"host": "http://server-1:801"}).headers == [("Authorization", "Bearer token-1")], "the same server"
+    tunnel = resolve({"host": "http://127.0.0.1:1", "context": "c2"})
+    assert (tunnel.server, tunnel.headers) == ("http://127.0.0.1:1", [("Authorization", "Bearer token-2")])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
