@@ -256,3 +256,26 @@ def test_nodes_that_are_not_ready_may_hold_a_rolling_update(at_once: Any, away: 
     spec = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": at_once}}}
     why = state(obj("apps/v1", "DaemonSet", spec, **SEEN, **status), away=away).why
     assert why.startswith(f"0 of {3 - away} pods are updated") and ("set supernode_max_unavailable to 2" in why) == held
+
+
+@pytest.mark.parametrize(
+    ("manager", "managed_by", "ready"),
+    [("kubectl-patch", "federated.flower", False), ("federated.flower", "federated.flower", True), ("kubectl-patch", "", True)],
+    ids=["someone has frozen ours", "the deployment wants it", "an object of a user"],
+)
+def test_pods_that_a_partition_of_someone_else_keeps_back(manager: str, managed_by: str, ready: bool) -> None:
+    spec = {"replicas": 2, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 50}}}
+    seen = obj("apps/v1", "StatefulSet", spec, **SEEN, readyReplicas=2, replicas=2, currentRevision="a", updateRevision="b")
+    seen["metadata"] |= {
+        "labels": {"app.kubernetes.io/managed-by": managed_by},
+        "managedFields": [
+            {"manager": "kube-controller-manager", "subresource": "status", "fieldsV1": {"f:status": {}}},
+            {"manager": manager, "fieldsV1": {"f:spec": {"f:updateStrategy": {"f:rollingUpdate": {"f:partition": {}}}}}},
+        ],
+    }
+    found = state(seen)
+    assert found.ready is ready and found.failed is not ready
+    if not ready:
+        assert "0 of 2 replicas are updated" in found.why and "kubectl-patch has set" in found.why and "kubectl patch statefulset x -n n" in found.why
+        seen["status"]["updateRevision"] = "a"
+        assert state(seen).ready, "nothing is kept back"
