@@ -18,7 +18,7 @@ from ..base.errors import ClusterError
 from ..kube import outdated, stranded
 from ..kube.api_errors import ApiError, Conflict, Forbidden, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
-from ..marks import parts, proof, record
+from ..marks import disowned, parts, proof, record
 from . import applyset as sets
 from . import diff, held, messages, order, outdated_pods, watching
 from .compare import content, difference, differing_parts
@@ -465,7 +465,7 @@ class _Apply:
             if item.live is not None and item.live["metadata"].get("uid") in self.proven:
                 continue
             home = self.namespaces.get(item.which.namespace)
-            why = "" if home is not None and home.which in self._failed else proof.fault(item.desired, item.live)
+            why = "" if home is not None and home.which in self._failed else disowned.fault(item.desired, item.live)
             if why:
                 self._note_error(item, "foreign", why)
         if self._is_refused():

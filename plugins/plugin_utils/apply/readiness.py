@@ -6,7 +6,8 @@
 kind                   ready when
 ====================== ===============================================================================================
 Deployment             the controller has seen this generation; all replicas are updated and available; no old ones left
-StatefulSet            as above; with a partition, the replicas from it on are updated; OnDelete: replicas are ready
+StatefulSet            as above; with a partition, the replicas from it on are updated, but where someone else has given a StatefulSet of a
+                       federation the partition, all of them; OnDelete: replicas are ready
 DaemonSet              as above, on every node it wants but those that are away; OnDelete: available
 Pod                    condition Ready, or it has succeeded
 Job                    condition Complete (a suspended one counts as ready; Failed is an error at once)
@@ -28,6 +29,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..base.kinds import group_of
+from ..base.labels import MANAGER
+from ..marks.proof import is_managed
 
 Object = Mapping[str, Any]
 
@@ -166,11 +169,33 @@ def stateful_set(obj: Object) -> State:
     to_update = max(0, start + wanted - max(partition, start))
     updated = status.get("updatedReplicas", 0)
     same = status.get("updateRevision") == status.get("currentRevision")
+    if to_update < wanted and not same and updated < wanted and (others := _partitioned_by(obj)):
+        place = f"{obj['metadata']['name']} -n {obj['metadata']['namespace']}"
+        path = '[{"op": "remove", "path": "/spec/updateStrategy/rollingUpdate/partition"}]'
+        why = (
+            f"{updated} of {wanted} replicas are updated, and pods with a number below {partition} keep the former template: "
+            f"{others} has set spec.updateStrategy.rollingUpdate.partition. When they may be replaced: kubectl patch statefulset {place} "
+            f"--type=json -p '{path}'"
+        )
+        return State(False, why, failed=True)
     if updated < to_update and not (same and to_update == wanted):
         return State(False, f"{updated} of {to_update} replicas are updated")
     if to_update == wanted and not same:
         return State(False, f"revision {status.get('updateRevision')} is not current yet")
     return READY
+
+
+def _partitioned_by(obj: Object) -> str:
+    """Who has set the partition of a StatefulSet of a federation, unless the deployment wants it; empty for those that users apply."""
+    meta = obj["metadata"]
+    if not is_managed(obj):
+        return ""
+    names = set()
+    for entry in meta.get("managedFields") or []:
+        strategy = ((entry.get("fieldsV1") or {}).get("f:spec") or {}).get("f:updateStrategy") or {}
+        if "f:partition" in (strategy.get("f:rollingUpdate") or {}):
+            names.add(str(entry.get("manager")))
+    return "" if MANAGER in names else ", ".join(sorted(names))
 
 
 def daemon_set(obj: Object, away: int = 0) -> State:

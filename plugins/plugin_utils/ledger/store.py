@@ -37,6 +37,7 @@ DEPLOYED = "flower-deployed"
 BACKUP = "flower-backup"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
+_COMPONENT_LABEL = "app.kubernetes.io/component"
 # Identity of a hub that has none yet: no site can be its own.
 NEW = "new"
 # The ConfigMap of the gateway's files on sites, and its annotation that notes the hub's identity, for the case that the book is lost.
@@ -132,7 +133,7 @@ class Ledger:
     def read_sites(self) -> tuple[dict[str, Record], dict[str, str]]:
         """Read all sites' records, by site; and for sites whose record cannot be read, what to do."""
         found = self.cluster.list(
-            "v1", "ConfigMap", self.namespace, labels=f"app.kubernetes.io/component={COMPONENT},{SITE_LABEL}"
+            "v1", "ConfigMap", self.namespace, labels=f"{_COMPONENT_LABEL}={COMPONENT},{SITE_LABEL}"
         )
         records, faults = {}, {}
         for item in found:
@@ -302,22 +303,19 @@ class Ledger:
             item = self._read(name)
             old = parse(item)
             new = change(old)
-            if new == old:
+            data = {"ledger.json": json.dumps(new, sort_keys=True, indent=1)}
+            made = config_map(self.federation, self.namespace, name, data, application="flower-ledger", component=COMPONENT, labels=extra)
+            found = {} if item is None else item["metadata"].get("labels") or {}
+            # Records are listed by these labels: without them, a site that is there would have none.
+            lost = [] if item is None else [label for label in (_COMPONENT_LABEL, *extra) if found.get(label) != made["metadata"]["labels"][label]]
+            if new == old and not lost:
                 return False
             if self.check:
                 return True
-            data = {"ledger.json": json.dumps(new, sort_keys=True, indent=1)}
-            if item is None:
-                item = config_map(
-                    self.federation,
-                    self.namespace,
-                    name,
-                    data,
-                    application="flower-ledger",
-                    component=COMPONENT,
-                    labels=extra,
-                )
-            write(self.cluster, {**item, "data": data})
+            if item is not None:
+                labels = {**found, **{label: made["metadata"]["labels"][label] for label in lost}}
+                made = {**item, "metadata": {**item["metadata"], "labels": labels}, "data": data}
+            write(self.cluster, made)
             return True
 
         return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)

@@ -79,7 +79,8 @@ def numbers(sets: Iterable[Object]) -> dict[str, tuple[int, int]]:
         wanted = item["spec"]
         if wanted.get("replicas"):
             start = (wanted.get("ordinals") or {}).get("start", 0)
-            found[item["metadata"]["labels"][POOL_LABEL]] = (start, wanted["replicas"])
+            # The selector cannot be changed, and the label of the StatefulSet itself can be removed.
+            found[wanted["selector"]["matchLabels"][POOL_LABEL]] = (start, wanted["replicas"])
     return found
 
 

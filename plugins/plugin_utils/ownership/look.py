@@ -16,7 +16,7 @@ from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
-from ..marks import proof, record
+from ..marks import disowned, proof, record
 from ..rights.need import Spec
 from ..spec.site_spec import SiteSpec
 from ..validate.render import drafted
@@ -109,7 +109,7 @@ def _missing(cluster: Cluster, name: str) -> str:
 def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
     if live is not None and live["metadata"].get("deletionTimestamp"):
         return ""  # it is waited for, and recreated
-    why = proof.fault(desired, live)
+    why = disowned.fault(desired, live)
     return f"{id_of(desired)}: {why}" if why else ""
 
 

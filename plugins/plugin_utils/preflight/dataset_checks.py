@@ -18,7 +18,7 @@ from ..apply.compare import quantity
 from ..base.values import Object
 from ..kube.nodes import eligible, is_in
 from ..manifests import datasets, patches
-from ..marks import proof
+from ..marks import disowned
 from ..spec.dataset_spec import ONE_NODE, ONE_POD, READ_MANY, VOLUME_KINDS, Dataset
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
@@ -242,7 +242,7 @@ def _created(spec: SiteSpec, use: Use, wanted: Mapping[tuple[str, str], Object],
                 "SuperNodes wait with it: set new_claim.storage_class of the dataset"
             )
         return
-    strange = proof.fault(desired, live)
+    strange = disowned.fault(desired, live)
     if strange:
         found.faults.append(f"{use.name}: {what}: {strange} To use it as it is, set claim: {name} for the dataset")
         return
@@ -302,7 +302,7 @@ def _volume(use: Use, desired: Live, seen: Seen, found: Verdict) -> None:
     live = seen.volumes.get(name)
     if live is None:
         return
-    strange = proof.fault(desired, live)
+    strange = disowned.fault(desired, live)
     if strange:
         found.faults.append(f"{use.name}: PersistentVolume {name}: {strange} Or use another name for the dataset")
         return

@@ -263,3 +263,26 @@ def test_a_rollout_that_is_stuck_since_its_pods_are_refused_may_go_on():
     for conditions, failed in ((STUCK, True), (refused, False)):
         found = state(obj("apps/v1", "Deployment", {}, **SEEN, conditions=conditions))
         assert found.why.startswith("the rollout is stuck") and found.failed is failed
+
+
+@pytest.mark.parametrize(
+    ("manager", "managed_by", "ready"),
+    [("kubectl-patch", "federated.flower", False), ("federated.flower", "federated.flower", True), ("kubectl-patch", "", True)],
+    ids=["someone has frozen ours", "the deployment wants it", "an object of a user"],
+)
+def test_pods_that_a_partition_of_someone_else_keeps_back(manager: str, managed_by: str, ready: bool) -> None:
+    spec = {"replicas": 2, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 50}}}
+    seen = obj("apps/v1", "StatefulSet", spec, **SEEN, readyReplicas=2, replicas=2, currentRevision="a", updateRevision="b")
+    seen["metadata"] |= {
+        "labels": {"app.kubernetes.io/managed-by": managed_by},
+        "managedFields": [
+            {"manager": "kube-controller-manager", "subresource": "status", "fieldsV1": {"f:status": {}}},
+            {"manager": manager, "fieldsV1": {"f:spec": {"f:updateStrategy": {"f:rollingUpdate": {"f:partition": {}}}}}},
+        ],
+    }
+    found = state(seen)
+    assert found.ready is ready and found.failed is not ready
+    if not ready:
+        assert "0 of 2 replicas are updated" in found.why and "kubectl-patch has set" in found.why and "kubectl patch statefulset x -n n" in found.why
+        seen["status"]["updateRevision"] = "a"
+        assert state(seen).ready, "nothing is kept back"

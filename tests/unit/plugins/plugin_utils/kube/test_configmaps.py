@@ -37,3 +37,12 @@ def test_a_config_map_of_someone_else_is_refused():
     ):
         write(cluster, item)
     assert cluster.written == ["POST", "PUT"]
+
+
+def test_a_record_that_lost_its_label_is_not_to_be_deleted():
+    item = config_map("demo", "flower", "flower-ledger", {}, application="flower-ledger", component="ledger")
+    item["metadata"] |= {"resourceVersion": "1", "managedFields": [{"manager": "federated.flower"}]}
+    del item["metadata"]["labels"]["app.kubernetes.io/managed-by"]
+    with pytest.raises(ClusterError, match="kubectl label configmap flower-ledger -n flower app.kubernetes.io/managed-by=federated.flower") as caught:
+        write(Writes(), item)
+    assert "Delete or rename" not in caught.value.message

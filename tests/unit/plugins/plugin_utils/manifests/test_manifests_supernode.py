@@ -317,7 +317,9 @@ def test_numbers_of_workloads_that_exist(parsed_site):
     }
     (first, *_rest) = sets
     assert supernode.numbers([{**first, "spec": {**first["spec"], "replicas": 0}}]) == {}
-    assert list(supernode.numbers([{**first, "spec": {"replicas": 2}}]).values()) == [(0, 2)]
+    plain = {name: value for name, value in first["spec"].items() if name != "ordinals"}
+    unlabelled = {**first, "metadata": {**first["metadata"], "labels": {}}, "spec": {**plain, "replicas": 2}}
+    assert list(supernode.numbers([unlabelled]).items()) == [(first["metadata"]["labels"]["federated.flower/pool"], (0, 2))]
 
 
 def test_a_time_zone_is_for_all_that_run_flower_and_others_win(parsed_site):
