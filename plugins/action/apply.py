@@ -14,10 +14,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube import refre
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, record
 
 
-def _is_changed_file(entry: dict[str, str]) -> bool:
-    return entry["kind"] in ("ConfigMap", "Secret") and entry["change"] == "changed"
-
-
 class ActionModule(ClusterAction):
     """The action plugin C(federated.flower.apply)."""
 
@@ -75,6 +71,6 @@ class ActionModule(ClusterAction):
                     "failed": True,
                     "msg": self.named(error),
                 }
-            if params["refresh_pods"] and not self.check and any(map(_is_changed_file, result.objects)):
+            if params["refresh_pods"] and not self.check and refresh.are_files_changed(result.objects):
                 refresh.touch_pods(cluster, params["applyset_namespace"], params["refresh_pods"])
         return result.as_dict(applied=params["return_applied"])

@@ -113,12 +113,9 @@ class ActionModule(ClusterAction):
             items += hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={params['addon']}")
         found: list[dict[str, Any]] = []
         for site, name in sorted(leaving.unlisted(items, params["sites"]).items()):
-            cluster = hub.get(api.CLUSTERS, "ManagedCluster", name)
-            one = leaving.decide(
-                site, name, cluster, listed=False, chosen=None if manual else True, forget=site in forget
-            )
-            warnings.append(one.sentence)
-            if one.remove:
+            warnings.append(leaving.unlisted_sentence(site, name, chosen=None if manual else True, forget=site in forget))
+            if site in forget:
+                cluster = hub.get(api.CLUSTERS, "ManagedCluster", name)
                 found += [item for item in items if leaving.site_of(item) == site]
                 self._remove_apps(hub, cluster, SiteSpec(cluster=site, ocm_cluster=name, federation=params["federation"]))
         if self._former:

@@ -11,7 +11,8 @@ annotation is such a change, and restarts nothing (measured: 2 s instead of 74 s
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from .api_errors import NotFound
 from .client import Cluster
@@ -19,7 +20,7 @@ from .client import Cluster
 ANNOTATION = "federated.flower/refreshed"
 
 
-def touch_pods(cluster: Cluster, namespace: str, labels: str, *, marks: Mapping[str, str] | None = None) -> list[str]:
+def touch_pods(cluster: Cluster, namespace: str, labels: str, *, marks: Mapping[str, str] | None = None) -> None:
     """Annotate pods, so that their kubelets update their Secrets and ConfigMaps.
 
     Args:
@@ -28,18 +29,15 @@ def touch_pods(cluster: Cluster, namespace: str, labels: str, *, marks: Mapping[
         labels: a label selector.
         marks: annotations that identify the content; a pod that has them is up to date and is not changed. Without
             them all pods are touched.
-
-    Returns:
-        Names of the annotated pods.
     """
     wanted = marks or {ANNOTATION: datetime.datetime.now(datetime.timezone.utc).isoformat()}
-    touched = []
     for pod in cluster.list("v1", "Pod", namespace, labels=labels):
         if wanted.items() <= (pod["metadata"].get("annotations") or {}).items():
             continue
-        try:
+        with suppress(NotFound):  # it was deleted meanwhile; its successor starts with the new files
             cluster.patch("v1", "Pod", pod["metadata"]["name"], namespace, {"metadata": {"annotations": dict(wanted)}})
-        except NotFound:
-            continue  # it was deleted meanwhile; its successor starts with the new files
-        touched.append(pod["metadata"]["name"])
-    return touched
+
+
+def are_files_changed(objects: Iterable[Mapping[str, str]]) -> bool:
+    """Whether pods may have files of objects that were applied, in their former state. C(objects): the result for each."""
+    return any(one["kind"] in ("ConfigMap", "Secret") and one["change"] == "changed" for one in objects)

@@ -100,16 +100,11 @@ def unregistered(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any
     ]
 
 
-def mark_dead(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Mark keys whose node someone unregistered at Flower: they are dead permanently. Returns their fingerprints."""
-    dead = []
-    for fingerprint, key in record["keys"].items():
-        gone = not key.get("leaving") and nodes.get(key["node_id"] or "", {}).get("status") == "unregistered"
-        if gone and not key.get("dead"):
+def mark_dead(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> None:
+    """Mark keys whose node someone unregistered at Flower: they are dead permanently."""
+    for key in record["keys"].values():
+        if not key.get("leaving") and nodes.get(key["node_id"] or "", {}).get("status") == "unregistered":
             key["dead"] = True
-        if key.get("dead"):
-            dead.append(fingerprint)
-    return dead
 
 
 def leaving(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

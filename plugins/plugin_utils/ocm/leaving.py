@@ -16,34 +16,12 @@ Only forgotten sites release their partitions (C(supernode_forget)): all others 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..ledger import forgetting
-from . import addon_objects, clusters
+from . import addon_objects
 
 _OCM = "ocm"  # value of flower_delivery
-
-STAYS = "stays"
-LEFT = "left"  # OCM deletes it
-DETACHED = "detached"
-UNHEARD = "unheard"
-UNLISTED = "unlisted"  # not in the inventory
-
-
-class Departure(NamedTuple):
-    """What becomes of a site.
-
-    Attributes:
-        word: one of the values above.
-        remove: whether this run deletes what was delivered.
-        keep: whether its partitions are kept.
-        sentence: message for the user; empty for a site that stays.
-    """
-
-    word: str
-    remove: bool = False
-    keep: bool = True
-    sentence: str = ""
 
 
 def site_of(item: Mapping[str, Any]) -> str:
@@ -51,44 +29,22 @@ def site_of(item: Mapping[str, Any]) -> str:
     return str((item["metadata"].get("annotations") or {}).get(addon_objects.SITE_NOTE) or "")
 
 
-def decide(
-    site: str, name: str, cluster: Mapping[str, Any] | None, *, listed: bool, chosen: bool | None, forget: bool = False
-) -> Departure:
-    """What becomes of one site.
+def unlisted_sentence(site: str, name: str, *, chosen: bool | None, forget: bool) -> str:
+    """Message about a site that is not in the inventory.
 
     Args:
-        site: its name in the inventory.
+        site: its former name in the inventory.
         name: of its ManagedCluster.
-        cluster: it, or None.
-        listed: whether the inventory has the site.
-        chosen: whether a Placement has selected the cluster; None without one.
-        forget: whether to forget this site.
+        chosen: whether a Placement has selected its cluster; None without one.
+        forget: whether it is forgotten in this run.
     """
-    if not listed:
-        if not forget:
-            return Departure(
-                UNLISTED,
-                sentence=f"{site} is not in the inventory, but the hub still delivers to its cluster {name}: "
-                f"-e flower_forget_sites={site} deletes it there",
-            )
-        still = (
-            f"; a Placement still selects {name}: remove its label, or an empty add-on is created again"
-            if chosen
-            else ""
+    if not forget:
+        return (
+            f"{site} is not in the inventory, but the hub still delivers to its cluster {name}: "
+            f"-e flower_forget_sites={site} deletes it there"
         )
-        return Departure(UNLISTED, remove=True, keep=False, sentence=f"{site} is removed{still}")
-    if cluster is None or clusters.is_leaving(cluster):
-        return Departure(
-            DETACHED,
-            sentence=f"the cluster {name} of {site} is detached from the hub; its partitions are kept for its return",
-        )
-    if chosen is False:
-        return Departure(
-            LEFT, sentence=f"no Placement selects the cluster {name} of {site}; its partitions are kept for its return"
-        )
-    if clusters.variables(cluster)["ocm_availability"] == "unknown":
-        return Departure(UNHEARD, sentence=f"the cluster {name} of {site} does not report; nothing is deleted there")
-    return Departure(STAYS)
+    still = f"; a Placement still selects {name}: remove its label, or an empty add-on is created again" if chosen else ""
+    return f"{site} is removed{still}"
 
 
 def unlisted(items: Iterable[Mapping[str, Any]], sites: Iterable[str]) -> dict[str, str]:

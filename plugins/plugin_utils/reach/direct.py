@@ -48,10 +48,6 @@ from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Res
 APPLYSET = "supernode"
 
 
-def _is_changed_file(entry: Mapping[str, str]) -> bool:
-    return entry["kind"] in ("ConfigMap", "Secret") and entry["change"] == "changed"
-
-
 class Way:
     """See C(site.Reach).
 
@@ -227,7 +223,7 @@ class Way:
             )
         except ApplyFailed as error:
             return Done.of(error.result, failed=error.message)
-        if refresh_pods and not self.run.check and (self._login or any(map(_is_changed_file, result.objects))):
+        if refresh_pods and not self.run.check and (self._login or refresh.are_files_changed(result.objects)):
             refresh.touch_pods(self.cluster, self.site.namespace, self._pods)
         return Done.of(result)
 

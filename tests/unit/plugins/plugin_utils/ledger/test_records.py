@@ -54,7 +54,7 @@ def test_keys_that_the_superlink_lost_with_its_database_are_registered_again():
 def test_a_key_that_was_unregistered_by_other_hands_is_dead():
     record = registered(KEY, OTHER)
     nodes = {"10": {"status": "unregistered"}, "11": {"status": "online"}}
-    assert records.mark_dead(record, nodes) == ["SHA256:a"]
+    records.mark_dead(record, nodes)
     assert records.dead_keys(record) == ["SHA256:a"]
     assert records.unregistered(record, nodes) == []
     assert list(records.node_ids(record)) == ["11"]

@@ -91,29 +91,10 @@ def test_where_no_placement_decides_nobody_is_unchosen(seen):
     assert health.row(seen(chosen=None), 1)["ready"]
 
 
-def test_a_site_that_stays_is_left_alone_whatever_its_cluster_does(status):
-    def word(cluster, **changes):
-        return leaving.decide("site-a", "cluster-a", cluster, **{"listed": True, "chosen": True, **changes})
-
-    assert word(status.cluster()) == leaving.Departure(leaving.STAYS)
-    dead = word(status.cluster(available="Unknown"))
-    assert (dead.word, dead.remove, dead.keep) == (leaving.UNHEARD, False, True)
-    left = word(status.cluster(), chosen=False)
-    assert (left.word, left.remove, left.keep) == (leaving.LEFT, False, True) and "kept for its return" in left.sentence
-    detached = word(None)
-    assert (detached.word, detached.remove, detached.keep) == (leaving.DETACHED, False, True)
-
-
-def test_only_a_site_that_is_forgotten_gives_its_partitions_back(status):
-    told = leaving.decide("site-a", "cluster-a", status.cluster(), listed=False, chosen=True)
-    assert (told.word, told.remove, told.keep) == (
-        leaving.UNLISTED,
-        False,
-        True,
-    ) and "flower_forget_sites" in told.sentence
-    gone = leaving.decide("site-a", "cluster-a", status.cluster(), listed=False, chosen=True, forget=True)
-    assert (gone.remove, gone.keep) == (True, False) and "remove its label" in gone.sentence
-    assert "label" not in leaving.decide("a", "c", None, listed=False, chosen=None, forget=True).sentence
+def test_what_is_said_of_a_site_that_is_not_in_the_inventory():
+    assert "flower_forget_sites=site-a" in leaving.unlisted_sentence("site-a", "cluster-a", chosen=True, forget=False)
+    assert "remove its label" in leaving.unlisted_sentence("site-a", "cluster-a", chosen=True, forget=True)
+    assert "label" not in leaving.unlisted_sentence("site-a", "cluster-a", chosen=None, forget=True)
 
 
 def test_sites_without_a_host_are_found_by_what_was_delivered():
