@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
@@ -142,19 +141,8 @@ def calls(state: str, *, most: bool, others: bool = False, missing: tuple[str, .
     return called(state, known)
 
 
-def settled(known: dict[str, Any]) -> dict[str, Any]:
-    """The variables, each templated once, except for those that need more than these."""
-    found = {}
-    for name, value in known.items():
-        try:
-            found[name] = templated(value, known)
-        except AnsibleError:
-            found[name] = value
-    return found
-
-
 def called(state: str, known: dict[str, Any]) -> list[Call]:
-    known, found = settled(known), []
+    found = []
     for task in single(load("tasks", f"{state}.yml")):
         (module,) = (key for key in task if key.startswith("awx.awx."))
         variable = task.get("loop_control", {}).get("loop_var", "")
