@@ -15,7 +15,7 @@ from . import conditions
 from .machine import Site
 
 _ABSENT = (
-    "the ledger has it, but this run does not reach it: it is not in the inventory, or --limit excludes it. "
+    "the ledger has it, but this run does not reach it: it failed before, --limit excludes it, or it is not in the inventory. "
     "A site that has left is forgotten by site.yml -e flower_forget_sites=NAME"
 )
 
