@@ -17,7 +17,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
-
 TAKEN = {"superlink_namespace": "{{ flower_namespace | default('flower') }}"}  # as in the role's defaults
 
 
