@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
+from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import counted, readable
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
@@ -77,7 +77,7 @@ class ActionModule(ClusterAction):
         words = []
         verb = "would delete" if self.check else "deleted"
         if deleted:
-            words.append(f"{verb} the outputs of {len(deleted)} runs, {readable(size)}: {', '.join(deleted)}")
+            words.append(f"{verb} the outputs of {counted(len(deleted), 'run')}, {readable(size)}: {', '.join(deleted)}")
         if deleted_inputs:
             words.append(f"{verb} {len(of_inputs)} inputs, {readable(_size(of_inputs))}: {', '.join(deleted_inputs)}")
         words += [f"run {one} has no outputs" for one in absent]

@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.values impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import own_trust
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN, with_origins
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
@@ -41,7 +41,7 @@ class ActionModule(FleetAction):
             except ClusterError as error:
                 faults = [error.message]
             if faults:
-                outcomes.fail(name, "\n".join(faults))
+                outcomes.fail(name, with_origins("\n".join(faults), self._evaluated(name)[0]))
         with ExitStack() as connected:
 
             @cache

@@ -24,6 +24,7 @@ from ansible.utils.display import Display
 
 from ..base.errors import ClusterError
 from ..base.values import boolean
+from ..preflight.variables import with_origins
 from ..reach.registry import DELIVERIES
 from ..reach.site import DATA_FAULTS, Reach, Site, site_of, unexpected
 from ..reach.way import way_of
@@ -214,7 +215,7 @@ class FleetAction(ClusterAction):
             raise ClusterError(self._unevaluated(name, error)) from error
         outcome = ArgumentSpecValidator(options).validate(given)
         if outcome.error_messages:
-            raise ClusterError("; ".join(outcome.error_messages) + ".")
+            raise ClusterError(with_origins("; ".join(outcome.error_messages) + ".", self._evaluated(name)[0]))
         seconds = int(outcome.validated_parameters["supernode_wait_timeout"])
         return site_of(name, given, way, seconds=seconds)
 

@@ -68,7 +68,7 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     if not found:
         found += superlink_faults(spec)
     if found:
-        raise ClusterError("\n".join(found))
+        raise ClusterError(variables.with_origins("\n".join(found), action.task_vars))
     return HubSpec.parse(spec)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.sizes import readable
+from ..base.sizes import counted, readable
 from . import inputs_files, outputs_home, outputs_table
 from .app import App
 from .cli import FlowerCLI, FlowerError
@@ -114,8 +114,8 @@ def provide(cli: FlowerCLI, handed: Handed, floor: str, say: Callable[[str], Non
         found = result["resume"] = _earlier(cli, reader, handed.resume, check)
         about = " ".join(filter(None, (found["app"], found["version"])))
         words.append(
-            f"{'would go' if check else 'goes'} on from run {handed.resume} ({about or 'app unknown'}, {found['status']}): {found['files']} "
-            f"files, {readable(found['size'])}"
+            f"{'would go' if check else 'goes'} on from run {handed.resume} ({about or 'app unknown'}, {found['status']}): "
+            f"{counted(found['files'], 'file')}, {readable(found['size'])}"
         )
     if handed.inputs:
         given = handed.inputs
@@ -130,7 +130,7 @@ def provide(cli: FlowerCLI, handed: Handed, floor: str, say: Callable[[str], Non
             "path": str(given.given), "place": given.place, "sha256": given.name, "files": len(given.files), "size": given.size,
             "sent": size,
         }  # fmt: skip
-        about = f"inputs {given.given}: {len(given.files)} files, {readable(given.size)}"
+        about = f"inputs {given.given}: {counted(len(given.files), 'file')}, {readable(given.size)}"
         verb = "would send" if check else "sent"
         words.append(f"{about}, {f'{verb} {readable(size)}' if is_new else 'there already'}: {given.place}")
         if is_new:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.sizes import readable
+from ..base.sizes import counted, readable
 from . import outputs_table, run_sites, run_table, runs
 from .cli import FlowerCLI, FlowerError
 from .outputs_fetch import Fetching
@@ -128,7 +128,7 @@ def foresee(reader: Reader, run_id: str, directory: Path) -> tuple[bool, str]:
     sizes = reader.contents(run_id).sizes
     is_there = (directory / run_id).exists()
     verb = "would compare" if is_there else "would fetch"
-    return not is_there, f"{verb} {len(sizes)} files of run {run_id}, {readable(sum(sizes.values()))}"
+    return not is_there, f"{verb} {counted(len(sizes), 'file')} of run {run_id}, {readable(sum(sizes.values()))}"
 
 
 def full_words(cli: FlowerCLI) -> str:
@@ -156,5 +156,5 @@ def words(found: Mapping[str, Any]) -> str:
     """What was fetched, for people."""
     verb = "fetched" if found["changed"] else "were there already"
     return (
-        f"outputs of run {found['run_id']}: {found['files']} files, {readable(found['size'])}, {verb}: {found['path']}"
+        f"outputs of run {found['run_id']}: {counted(found['files'], 'file')}, {readable(found['size'])}, {verb}: {found['path']}"
     )

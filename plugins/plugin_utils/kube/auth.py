@@ -310,11 +310,24 @@ def _headers(settings: _Settings, options: Mapping[str, Any]) -> list[tuple[str,
     return headers
 
 
+def _must_be_readable(path: str, what: str) -> None:
+    """A missing file is named: what reads it next would not, and the kubeconfig would be blamed for it."""
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise AuthError(
+            f"{what} cannot be read: {os.path.abspath(path)}: {error.strerror}. A relative path begins at the current folder of Ansible; "
+            "for a file beside the inventory begin it with {{ inventory_dir }}/"
+        ) from error
+
+
 def _tls_context(settings: _Settings) -> ssl.SSLContext:
     """A context with just the cluster's CA: loading the system's CAs as well would cost 20 ms in every fork."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if settings.verify_ssl:
         if settings.ssl_ca_cert:
+            _must_be_readable(settings.ssl_ca_cert, f"The CA certificate of {settings.host} (ca_cert)")
             try:
                 context.load_verify_locations(cafile=settings.ssl_ca_cert)
             except ssl.SSLError as error:
@@ -325,6 +338,9 @@ def _tls_context(settings: _Settings) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if settings.cert_file:
+        _must_be_readable(settings.cert_file, f"The client certificate for {settings.host} (client_cert)")
+        if settings.key_file:
+            _must_be_readable(settings.key_file, f"The client key for {settings.host} (client_key)")
         try:
             context.load_cert_chain(settings.cert_file, settings.key_file)
         except ssl.SSLError as error:

@@ -109,7 +109,7 @@ class Lease:
             if record.holder(live) != shown or now - said_at >= _SAY:
                 shown, said_at = record.holder(live), now
                 say(
-                    f"Waiting for {record.words(live)}, who is changing the federation {self.federation} since {record.since(live)}: "
+                    f"Waiting for {record.words(live)}, who has been changing the federation {self.federation} since {record.since(live)}: "
                     f"{deadline - now:.0f} s at most."
                 )
             time.sleep(min(_LOOK, deadline - now))
@@ -195,7 +195,7 @@ class Lease:
     def _refusal(self, live: Object, seconds: float) -> str:
         waited = f" after {seconds:g} s" if seconds else ""
         return (
-            f"{record.words(live)} is changing the federation {self.federation} since {record.since(live)} and holds its lease still{waited}, so "
+            f"{record.words(live)} has been changing the federation {self.federation} since {record.since(live)} and still holds its lease{waited}, so "
             "nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that "
             f"hangs is to be cancelled: one that was killed loses the lease within {record.SECONDS + 2} s, or "
             "when what it still does has ended."

@@ -146,7 +146,7 @@ def changes(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[st
     ]
 
 
-def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[str]) -> list[str]:
+def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Collection[str]) -> list[str]:
     """Sentences about the SuperNodes that are online and lack datasets, one for each dataset.
 
     Args:
@@ -154,6 +154,8 @@ def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[st
         wanted: names of datasets.
         online: node ids of the SuperNodes that are online.
     """
+    if not index:
+        return [f"dataset {name}: no site has any dataset" for name in dict.fromkeys(wanted)] if online else []
     present = set(online)
     places = [(site, pool, entry) for site, pools in index.items() for pool, entry in pools.items()]
     known = {node for _site, _pool, entry in places for node in entry["nodes"]}
@@ -166,7 +168,7 @@ def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[st
         ]
         unknown = sorted(present - known)
         if unknown:
-            without.append(f"{len(unknown)} SuperNodes of sites without datasets ({', '.join(unknown[:3])})")
+            without.append(f"SuperNodes that the ledger does not have ({', '.join(unknown[:3])}{', …' if unknown[3:] else ''})")
         if without:
             sentences.append(f"dataset {name}: {', '.join(without)}")
     return sentences

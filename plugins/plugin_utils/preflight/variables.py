@@ -9,8 +9,9 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 # Prefixes of the roles' variables and of those that they share.
 PREFIXES = ("flower_", "superlink_", "supernode_", "skupper_", "cert_rotation_", "ocm_addon_", "clientapp_")
@@ -43,7 +44,7 @@ SHARED = frozenset((
     "flower_convert_directory", "flower_convert_federation", "flower_convert_superlink", "flower_convert_supernode",
     "flower_create_namespace", "flower_delete_volumes", "flower_delivery", "flower_dns", "flower_drill",
     "flower_drill_app", "flower_drill_app_config", "flower_drill_app_wait", "flower_drill_confirm", "flower_drill_result", "flower_drill_seconds",
-    "flower_drill_site", "flower_drill_targets", "flower_drill_wait", "flower_env",
+    "flower_drill_site", "flower_drill_targets", "flower_drill_wait",
     "flower_event_alerts", "flower_event_cafile", "flower_event_certfile", "flower_event_gather", "flower_event_host",
     "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_namespaces", "flower_event_pause", "flower_event_port",
     "flower_event_repairs", "flower_event_sites", "flower_event_watch",
@@ -86,6 +87,8 @@ SHARED = frozenset((
 
 _ROLES = Path(__file__).resolve().parents[3] / "roles"
 _DEFAULT = re.compile(r"^([a-z][a-z0-9_]*):", re.MULTILINE)
+_OF_ROLE = re.compile(r"\b(?:superlink|supernode)_[a-z0-9_]+")
+_TAKEN = re.compile(r"\s*\{\{ (flower_[a-z0-9_]+) \| default\(")
 
 
 @functools.cache
@@ -112,3 +115,15 @@ def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[s
 def _hint(name: str, there: Iterable[str]) -> str:
     nearest = difflib.get_close_matches(name, there, n=1, cutoff=0)
     return f"The most similar one is {nearest[0]}. Correct the name; if it is your own variable, add it to {OWN}."
+
+
+def with_origins(message: str, raw: Mapping[str, Any]) -> str:
+    """A message about variables of a role, with the names of those that people gave instead.
+
+    Args:
+        message: names variables of roles.
+        raw: the host's variables, not templated, with the defaults of the role.
+    """
+    taken = {name: _TAKEN.match(str(raw.get(name, ""))) for name in sorted(set(_OF_ROLE.findall(message)))}
+    words = [f"{name} has the value of {found[1]}." for name, found in taken.items() if found and found[1] in raw]
+    return "\n".join([message, *words])

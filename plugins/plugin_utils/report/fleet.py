@@ -203,7 +203,7 @@ def _outputs_lines(found: Mapping[str, Any]) -> list[str]:
 
 def _lease_lines(found: Mapping[str, Any]) -> list[str]:
     """Who is changing the fleet now."""
-    return [f"{found['holder']} is changing the fleet since {found['since']}"] if found.get("holder") else []
+    return [f"{found['holder']} has been changing the fleet since {found['since']}"] if found.get("holder") else []
 
 
 def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..base.sizes import counted
 from . import replicas
 
 _SHOWN = 5  # sites
@@ -26,10 +27,11 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
     staying = [site for site in sites if site not in gone]
     missing = [site for site in staying if site not in known]
     # Without node authentication there are no keys.
-    counted = list(nodes) if hub.get("insecure") else [key["node_id"] for site in staying for key in sites[site]["keys"]]
-    online = sum(nodes.get(node, {}).get("status") == "online" for node in counted)
+    expected = list(nodes) if hub.get("insecure") else [key["node_id"] for site in staying for key in sites[site]["keys"]]
+    online = sum(nodes.get(node, {}).get("status") == "online" for node in expected)
     denied = [site for site in staying if sites[site].get("access")]
-    words = [f"{online} SuperNodes of {len(staying)} sites are online at {hub.get('address')}."]
+    verb = "is" if online == 1 else "are"
+    words = [f"{counted(online, 'SuperNode')} of {counted(len(staying), 'site')} {verb} online at {hub.get('address')}."]
     away = [text for site in staying if site not in denied and (text := _away(site, sites[site]["keys"], nodes))]
     words += [f"Not online: {', '.join(away[:_SHOWN])}{f' and those of {len(away) - _SHOWN} more sites' if away[_SHOWN:] else ''}."] if away else []
     words += [f"Denied: {', '.join(denied)}."] if denied else []

@@ -289,4 +289,4 @@ def test_of_two_first_deployments_one_goes_on(federation, rivals):
     runs = [finish() for finish in started]
     assert sorted(run.rc for run in runs) == [0, 2], [run.details() for run in runs]
     (lost,) = (run for run in runs if run.rc)
-    assert "is changing the federation race" in lost.messages(failed=True)
+    assert "has been changing the federation race" in lost.messages(failed=True)

@@ -54,7 +54,7 @@ def small(federation):
 
 
 def test_everything_runs_as_a_random_user(federation, small):
-    assert "1 SuperNodes of 1 sites are online" in small.messages()
+    assert "1 SuperNode of 1 site is online" in small.messages()
     seen = {}
     for context, name in (("hub", "superlink"), ("hub", "serverapp"), ("site-a", "supernode")):
         for pod, found in federation.pods(context, SPACE, name).items():

@@ -503,7 +503,7 @@ def test_a_scientist_goes_on_from_outputs_fetches_and_deletes_them(deployed, tmp
     config = {**config, "flower_run_inputs": str(fetched / "model.json"), "flower_run_config": {"num-server-rounds": 1}}
     deployed.play("run", "-e", json.dumps(config), hosts=hosts)
     gone = deployed.play("outputs", "-e", f"flower_outputs=delete flower_run_id={fetched.name}", hosts=hosts)
-    assert "deleted the outputs of 1 runs" in gone.messages() and "could not be recorded" in gone.warnings()
+    assert "deleted the outputs of 1 run" in gone.messages() and "could not be recorded" in gone.warnings()
 
 
 def test_a_scientist_reaches_the_control_api_by_a_forward(deployed):

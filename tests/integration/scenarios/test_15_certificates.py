@@ -188,7 +188,7 @@ OF_CERT_MANAGER = {
 def by_cert_manager(small, issuer):
     """The federation on empty clusters with cert-manager's certificate, and what would show a restart."""
     run = small.play("site", **OF_CERT_MANAGER)
-    assert "1 SuperNodes of 1 sites are online" in run.messages()
+    assert "1 SuperNode of 1 site is online" in run.messages()
     return small.lives()
 
 

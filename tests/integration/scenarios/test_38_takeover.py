@@ -205,7 +205,7 @@ def test_a_federation_of_the_operator_moves(federation, operator, tmp_path):
 
     # The role registers the kept keys. Old and new SuperNodes run beside each other.
     done = fed.site(hosts, **COMMON)
-    assert "2 SuperNodes of 1 sites are online" in done.messages(), done.messages()
+    assert "2 SuperNodes of 1 site are online" in done.messages(), done.messages()
     record = Ledger(fed.hub, NEW, "lab").read_records()["site-a"]
     assert set(record["keys"]) == set(fingerprints.values())
     assert theirs(operator) == before

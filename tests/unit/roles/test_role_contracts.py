@@ -142,3 +142,12 @@ def test_every_option_of_a_site_or_hub_is_read() -> None:
     known = names(hub_spec.HubSpec, pods_spec.PodsSpec)
     known |= {f"{hub_spec.SERVERAPP}{name}" for name in names(pods_spec.PodsSpec)}
     assert set(yaml_file("roles", "superlink", "vars", "main.yml")["__superlink_spec"]) - known == set()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_an_option_names_the_shared_variable_that_it_takes_its_value_from(role: str) -> None:
+    """Errors of a role name its options, and people give the shared variables."""
+    text = (ROOT / "roles" / role / "defaults" / "main.yml").read_text(encoding="utf-8")
+    taken = re.findall(r"^([a-z_]+): *(?:>-\n *)?\"?\{\{ (flower_\w+) \| default\((?!flower_)", text, re.M)
+    described = {name: " ".join(option["description"]) for name, option in options(role).items()}
+    assert [(name, shared) for name, shared in taken if shared not in described.get(name, shared)] == []

@@ -15,6 +15,9 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
+
+TAKEN = {"superlink_namespace": "{{ flower_namespace | default('flower') }}"}  # as in the role's defaults
 
 
 class Action(ClusterAction):
@@ -45,3 +48,13 @@ def test_what_playbooks_and_sites_would_not_find_is_refused(superlink_spec: Any)
     with pytest.raises(ClusterError, match="^hub: superlink_namespace: 'flower-hub' is not what flower_namespace says, 'other'"):
         given_spec(Action(spec, flower_namespace="other", flower_federation="trial"), None)
     assert given_spec(Action(spec), spec).namespace == "flower-hub", "a task that gives a specification means it"
+
+
+def test_an_error_names_the_variable_that_people_gave(superlink_spec: Any) -> None:
+    action = Action(superlink_spec(namespace="Bad"), **trusted(TAKEN), flower_namespace="Bad")
+    action._templar = Templar(loader=DataLoader(), variables=action.task_vars)
+    with pytest.raises(ClusterError, match="^hub: superlink_namespace: 'Bad' is not (.|\n)*\nsuperlink_namespace has the value of flower_namespace.$"):
+        given_spec(action, None)
+    with pytest.raises(ClusterError) as error:
+        given_spec(Action(superlink_spec(namespace="Bad"), flower_namespace="Bad"), None)
+    assert "has the value of" not in error.value.message, "the hub's own variable says it"

@@ -101,7 +101,7 @@ def test_fetch(cluster, tmp_path):
     notes = []
     home = tmp_path / "home"
     would = act(run_outputs_fetch, cluster, check=True, run_ids=["1", "2"], directory=str(home))
-    assert would["changed"] and would["msg"].startswith("would fetch 1 files of run 1, 1000 B; ") and not home.exists()
+    assert would["changed"] and would["msg"].startswith("would fetch 1 file of run 1, 1000 B; ") and not home.exists()
     found = act(run_outputs_fetch, cluster, notes=notes, run_ids=["1", "2", "1"], directory=str(home))
     assert found["changed"] and [one["path"] for one in found["fetched"]] == [str(home / "1"), str(home / "2")]
     (fact,), (_other,) = (note["outputs"] for note in notes)
@@ -118,7 +118,7 @@ def test_a_run_without_outputs_does_not_keep_others(cluster, tmp_path):
     (cluster.root / "1").rmdir()
     found = act(run_outputs_fetch, cluster, run_ids=["1", "2"], directory=str(tmp_path / "home"))
     assert found["failed"] and [one["run_id"] for one in found["fetched"]] == ["2"] and (tmp_path / "home/2/model").exists()
-    assert found["msg"].startswith("hub: run 1 has no outputs") and "outputs of run 2: 1 files" in found["msg"], found["msg"]
+    assert found["msg"].startswith("hub: run 1 has no outputs") and "outputs of run 2: 1 file" in found["msg"], found["msg"]
 
 
 def test_an_active_run_is_neither_fetched_nor_deleted(cluster, tmp_path):
@@ -135,7 +135,7 @@ def test_prune_deletes_what_the_check_said(cluster):
     assert (would["changed"], would["deleted"], would["kept"]) == (True, ["1"], ["3", "2"])
     assert sorted(path.name for path in cluster.root.iterdir()) == ["1", "2", "3"]
     done = act(run_outputs_remove, cluster, notes=notes, keep=1)
-    assert done["deleted"] == ["1"] and "deleted the outputs of 1 runs, 1000 B: 1" in done["msg"]
+    assert done["deleted"] == ["1"] and "deleted the outputs of 1 run, 1000 B: 1" in done["msg"]
     assert sorted(path.name for path in cluster.root.iterdir()) == ["2", "3"]
     assert [fact["run"] for note in notes for fact in note["outputs"]] == ["1"]
     again = act(run_outputs_remove, cluster, keep=1)
@@ -205,7 +205,7 @@ def test_a_run_brings_its_outputs_home(cluster, app, tmp_path):
     found = act(
         run, cluster, notes=notes, app=str(app), outputs_directory=str(tmp_path / "home"), outputs_min_free="1Ki"
     )
-    assert found["msg"].startswith("run 1 of me/demo completed in 3.0 s; outputs of run 1: 1 files, 1000 B, fetched: ")
+    assert found["msg"].startswith("run 1 of me/demo completed in 3.0 s; outputs of run 1: 1 file, 1000 B, fetched: ")
     assert (
         found["outputs"]["path"] == str(tmp_path / "home/1")
         and found["outputs"]["place"] == "flower/serverapp-0:/outputs/1"
@@ -312,7 +312,7 @@ def test_the_playbook_records_it(given, recorded):
 
 def test_a_run_goes_on_from_an_earlier_one(cluster, app):
     would = act(run, cluster, check=True, app=str(app), resume="2")
-    assert would["msg"] == "would submit me/demo 1.0.0; would go on from run 2 (me/app 1.0.0, failed): 1 files, 2.0 KiB"
+    assert would["msg"] == "would submit me/demo 1.0.0; would go on from run 2 (me/app 1.0.0, failed): 1 file, 2.0 KiB"
     assert cluster.submitted == []
     found = act(run, cluster, app=str(app), resume="2", run_config={"rounds": "5"})
     assert cluster.submitted == [{"rounds": 5, "resume-run": "2"}] == [found["run_config"]]
@@ -458,7 +458,7 @@ def test_check_mode_fetches_nothing_of_a_run_that_is_followed(cluster, followed,
     followed(runs.COMPLETED)
     would = act(run, cluster, check=True, notes=notes, run_id="1", outputs_directory=str(home))
     assert not home.exists() and notes == [] and would["changed"] and not would.get("failed")
-    assert would["msg"] == "run 1 of me/app completed in 3.0 s; would fetch 1 files of run 1, 1000 B"
+    assert would["msg"] == "run 1 of me/app completed in 3.0 s; would fetch 1 file of run 1, 1000 B"
     assert would["status"] == runs.COMPLETED and set(would["outputs"]) == {"place"}
 
 

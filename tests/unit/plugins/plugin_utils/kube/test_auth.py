@@ -317,3 +317,14 @@ def test_threads_with_one_kubeconfig_do_not_take_each_others_files() -> None:
     with ThreadPoolExecutor(8) as pool:
         names = list(pool.map(lambda number: resolve({"kubeconfig": config, "context": "c0"}).name, range(200)))
     assert names == ["c0"] * 200
+
+
+@pytest.mark.parametrize("name", ["ca_cert", "client_cert", "client_key"])
+def test_a_file_that_is_not_there_is_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ca = certificates.make_ca("test", datetime.timedelta(days=1))
+    (tmp_path / "there.pem").write_text(ca.certificate + ca.key)
+    given = dict.fromkeys(("ca_cert", "client_cert", "client_key"), "there.pem")
+    assert resolve({"host": "https://api.example.com:6443", **given}).identified
+    with pytest.raises(AuthError, match=rf"\({name}\) cannot be read: {tmp_path}/missing.pem: No such file or directory"):
+        resolve({"host": "https://api.example.com:6443", **given, name: "missing.pem"})

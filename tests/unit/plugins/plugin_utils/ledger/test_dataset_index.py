@@ -69,12 +69,17 @@ def test_holders() -> None:
         (["mri"], ["1"], []),
         (["mri"], ["1", "3"], ["dataset mri: a (pool gpu)"]),
         (["ct", "x"], ["1", "4"], ["dataset ct: b (pool cpu)", "dataset x: a (pool cpu), b (pool cpu)"]),
-        (["ct"], ["1", "9"], ["dataset ct: 1 SuperNodes of sites without datasets (9)"]),
+        (["ct"], ["1", "9"], ["dataset ct: SuperNodes that the ledger does not have (9)"]),
         ([], ["9"], []),
     ],
 )
 def test_lacking(wanted: list[str], online: list[str], missing: list[str]) -> None:
     assert dataset_index.lacking(INDEX, wanted, online) == missing
+
+
+def test_no_site_has_a_dataset() -> None:
+    assert dataset_index.lacking({}, ["ct"], ["1", "9"]) == ["dataset ct: no site has any dataset"]
+    assert dataset_index.lacking({}, ["ct"], []) == []
 
 
 def test_changes_are_facts_for_the_audit_trail() -> None:

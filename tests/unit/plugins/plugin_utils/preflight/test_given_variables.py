@@ -33,12 +33,19 @@ def test_every_shared_variable_is_used_and_every_used_one_is_known():
     ]
     text = "\n".join(path.read_text() for path in files if path.name != "variables.py")
     text += variables.OWN
-    used = set(re.findall(r"\bflower_[a-z0-9_]*[a-z0-9]\b(?![./*{-])", text))
+    used = set(re.findall(r"\bflower_[a-z0-9_]*[a-z0-9]\b(?![./*{-])", text)) - set(re.findall(r"\bdef (flower_\w+)", text))
     # groups, files, modules, prefixes in prose
     others = {"flower_hub", "flower_sites", "flower_standby", "flower_toml", "flower_rbac", "flower_fleet", "flower_app_"}
     others |= set(METRICS)
     assert not used - variables.known() - others
     assert not variables.SHARED - used
+
+
+def test_a_message_names_the_variable_that_gave_a_value():
+    raw = {"supernode_clientapp": "{{ flower_clientapp | default('pod') }}", "supernode_env": "{{ flower_x | default([]) }}", "flower_clientapp": "pods"}
+    message = "a: value of supernode_clientapp must be one of: pod, workload, got: pods; supernode_env"
+    assert variables.with_origins(message, raw) == f"{message}\nsupernode_clientapp has the value of flower_clientapp."
+    assert variables.with_origins(message, {**raw, "supernode_clientapp": "pods"}) == message
 
 
 def read_by_playbooks():

@@ -552,4 +552,4 @@ def test_the_last_run_that_ended_may_have_failed():
 def test_a_lease_that_was_not_returned_is_a_warning():
     report = fleet.fleet_report("hub", hub(lease={"ended": "jane@laptop, federated.flower.site"}), {"site-a": SITE})
     assert report["warnings"][0].startswith("hub hub: jane@laptop, federated.flower.site did not return the lease")
-    assert "is changing the fleet" not in fleet.fleet_table(report)
+    assert "changing the fleet" not in fleet.fleet_table(report)

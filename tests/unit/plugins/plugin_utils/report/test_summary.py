@@ -19,7 +19,7 @@ def hub(*sites: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_what_is_not_online_is_named() -> None:
-    assert fleet_summary(hub("site-a"), ["site-a"]) == "2 SuperNodes of 1 sites are online at hub:9092."
+    assert fleet_summary(hub("site-a"), ["site-a"]) == "2 SuperNodes of 1 site are online at hub:9092."
     told = fleet_summary(hub("site-a", "site-b"), ["site-a", "site-b"])
     assert told == "2 SuperNodes of 2 sites are online at hub:9092. Not online: 2 of 2 of site-b."
     many = [f"s{number}" for number in range(7)]
@@ -32,7 +32,7 @@ def test_what_is_not_online_is_named() -> None:
 def test_without_node_authentication_there_are_no_keys_to_count_by() -> None:
     found = hub("site-a", insecure=True)
     found["sites"]["site-a"]["keys"] = []
-    assert fleet_summary(found, ["site-a"]) == "2 SuperNodes of 1 sites are online at hub:9092."
+    assert fleet_summary(found, ["site-a"]) == "2 SuperNodes of 1 site are online at hub:9092."
 
 
 def test_keys_that_leave_and_their_successors_are_those_of_one_supernode() -> None:
