@@ -436,10 +436,10 @@ class Cluster:
                 return found
             query["continue"] = token
 
-    def create(self, obj: Mapping[str, Any]) -> dict[str, Any]:
+    def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
         """POST. Raises C(Conflict) (reason C(AlreadyExists)) if the name is taken."""
         resource, namespace, _name = self._address(obj)
-        return self.request("POST", resource.path(namespace), query=_write_query(False), body=obj)
+        return self.request("POST", resource.path(namespace), query=_write_query(dry_run), body=obj)
 
     def replace(self, obj: Mapping[str, Any]) -> dict[str, Any]:
         """PUT. With C(metadata.resourceVersion) it raises C(Conflict) if someone was faster."""

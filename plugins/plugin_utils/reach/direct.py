@@ -173,7 +173,7 @@ class Way:
             self._refuse_before_switch()
             # As the checks of a site do: a workload is accepted without these, and has lost its first pod when the next one cannot start.
             warnings = direct_datasets.check(self.cluster, self.site.spec)
-            pod_needs.require_classes(self.cluster, objects)
+            pod_needs.require_classes(self.cluster, objects, "supernode")
         done = self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
         return replace(done, warnings=[*warnings, *done.warnings])
 

@@ -18,7 +18,7 @@ from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
 from ..marks import parts, record
 from ..ownership import look as look_at
-from ..preflight import clocks, devices, pod_needs, rehearsal, releases, shared_namespace
+from ..preflight import clocks, devices, kubernetes_releases, pod_needs, rehearsal, shared_namespace
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
@@ -72,7 +72,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     warnings += direct_datasets.check(cluster, wanted, away)
     warnings += direct_proxy.check(cluster, wanted, away)
     objects = supernode.objects(wanted.complete())
-    if fault := releases.fault(version, objects):
+    if fault := kubernetes_releases.fault(version, objects):
         raise ClusterError(f"{cluster.name}: {fault}")
     rehearsed = rehearsal.rehearse(cluster, objects, away, SUPERNODE)
     if rehearsed:

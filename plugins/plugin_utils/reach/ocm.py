@@ -25,7 +25,7 @@ from ..ocm.apps import Apps
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..ownership import volume_facts
-from ..preflight import dataset_checks, rehearsal, releases
+from ..preflight import dataset_checks, kubernetes_releases, rehearsal
 from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
@@ -105,7 +105,7 @@ class Way:
     def _rehearse(self) -> list[str]:
         """Have the hub's API server test the site's workloads, since nothing asks that of the site; returns warnings."""
         wanted = supernode.objects(self.site.spec.complete())
-        if fault := releases.fault(self._version, wanted):
+        if fault := kubernetes_releases.fault(self._version, wanted):
             raise ClusterError(fault)
         workloads = [item for item in wanted if item["kind"] in rehearsal.WORKLOADS]
         try:
@@ -115,7 +115,7 @@ class Way:
             own = self._version or _version(self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster))
             hubs = str(self.hub.request("GET", "/version")["gitVersion"])
             tried = f"tried on the hub (Kubernetes {hubs}), since the site (Kubernetes {own or 'unknown'}) cannot be asked: {error.message}"
-            if own and releases.release(own) > releases.release(hubs):
+            if own and kubernetes_releases.release(own) > kubernetes_releases.release(hubs):
                 return [tried]  # what is new there is unknown to the hub
             raise ClusterError(tried) from error
         return []

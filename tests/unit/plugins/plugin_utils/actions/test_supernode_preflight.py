@@ -148,8 +148,8 @@ def test_supernodes_are_never_newer_than_their_superlink(checked_hub: dict[str, 
     published = None if has is None else {"data": {"version": has, "ca.crt": ""}}
     sites = {"site-a": Site("site-a", SimpleNamespace(version=wants), Way("direct", "controller", "direct"), hub="hub", hub_namespace="fl")}
     action: Any = object.__new__(supernode_preflight.ActionModule)
-    action.connect = lambda _host: contextlib.nullcontext(SimpleNamespace(get=lambda *_place: published))
+    hub = SimpleNamespace(cluster=SimpleNamespace(get=lambda *_place: published))
     outcomes = Outcomes(RUN, sites, 1)
-    action._refuse_newer(checked_hub, sites, outcomes)
+    action._refuse_newer(checked_hub, sites, outcomes, lambda: hub)
     assert outcomes["site-a"].failed == refused
     assert not refused or "flower_version: 1.41.0 is newer than 1.40.0 of the hub hub" in outcomes["site-a"].msg

@@ -157,6 +157,7 @@ def test_clientapps_wait_for_the_switch_of_their_supernodes(monkeypatch, parsed_
 def test_what_clientapps_cannot_start_with_is_told_before_one_is_replaced(monkeypatch, parsed_site, pool, words):
     way = way_to(Live(), parsed_site(clientapp="workload", namespace="flower", pools=[{"name": "cpu", **pool}]))
     way.cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}}
+    monkeypatch.setattr(way.cluster, "access_review", lambda asked: [True] * len(asked))
     applied = []
     monkeypatch.setattr(way, "_apply", lambda *_args, **_more: applied.append("applied") or direct.Done(warnings=["of the pods"]))
     with pytest.raises(direct.ClusterError, match=words):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import releases
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import kubernetes_releases
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.ocm import Way
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
 
@@ -35,7 +35,7 @@ DAEMONS = {**PLAIN, "pools": [{"name": "edge", "mode": "DaemonSet"}]}
     ],
 )
 def test_releases(parsed_site: Callable[..., Any], version: str, settings: dict[str, Any], fault: str) -> None:
-    found = releases.fault(version, drafted(parsed_site(**settings)))
+    found = kubernetes_releases.fault(version, drafted(parsed_site(**settings)))
     assert fault in found and bool(found) is bool(fault)
 
 
