@@ -606,3 +606,15 @@ def test_rights_are_taken_away(granted):
         assert granted.roles(context, "") == []
     run = granted.play("rbac", "-e", "flower_rbac_apply=true", "-e", "flower_rbac_state=absent")
     assert set(run.changed.values()) == {0}
+
+
+def test_rights_that_kubectl_applied_are_named_and_not_passed_over(granted):
+    written = list(yaml.safe_load_all((granted.federation.folder / "rbac" / "hub.yml").read_text(encoding="utf-8")))
+    role = next(one for one in written if one["kind"] == "ClusterRole")
+    cluster = granted.federation.cluster("hub")
+    cluster.request("POST", f"/apis/{API}/v1/clusterroles", query={"fieldManager": "kubectl"}, body=role)
+    name = role["metadata"]["name"]
+    run = granted.play("rbac", "-e", "flower_rbac_apply=true", "-e", "flower_rbac_state=absent", rc=2)
+    assert f"ClusterRole {name}" in run.messages(failed=True) and "Delete it by hand" in run.messages(failed=True)
+    assert cluster.get(f"{API}/v1", "ClusterRole", name) is not None
+    cluster.delete(f"{API}/v1", "ClusterRole", name)
