@@ -27,7 +27,8 @@ options:
     default: 10
   wait_timeout:
     description:
-      - Seconds to wait until the pods are ready.
+      - Seconds to wait until the pods are ready. Pods that the cluster refused to create before are tried again. To that end, an annotation is
+        set on their workload and removed.
     type: int
     default: 0
   skupper:

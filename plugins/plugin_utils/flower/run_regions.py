@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.sizes import counted
 from ..kube.api_errors import Forbidden
 from ..ledger import package_index
 from ..ledger.records import serving_ids
@@ -72,7 +73,7 @@ class Regions:
         return [self._words(site, count) for site, count in sorted(found.items())]
 
     def _words(self, site: str, count: int) -> str:
-        many = f"{count} SuperNode{'' if count == 1 else 's'}"
+        many = counted(count, "SuperNode")
         if not site:
             return f"{many} of no known site"
         region = self.places.get(site, "")

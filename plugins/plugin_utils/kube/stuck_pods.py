@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..marks.proof import has_written
 from .api_errors import Forbidden
 from .client import Cluster
 from .pod_health import unpulled
@@ -128,9 +129,10 @@ class Patience:
         """Have the controller of a workload whose pods were refused before the wait try again now: administrators may have resolved it since.
 
         By itself it would do so up to 1000 s after its last attempt, and any change of the workload makes it look (measured with Kubernetes 1.34).
+        Those that this collection never wrote to are left alone.
         """
         kind, meta = workload["kind"], workload["metadata"]
-        if not refusal(self.cluster, workload):
+        if not has_written(workload) or not refusal(self.cluster, workload):
             return
         right = {"verb": "patch", "group": "apps", "resource": f"{kind.lower()}s", "namespace": meta["namespace"], "name": meta["name"]}
         if all(self.cluster.access_review([right])):

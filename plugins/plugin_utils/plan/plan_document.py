@@ -18,6 +18,7 @@ import yaml
 
 from ..base.digests import canonical, digest
 from ..base.errors import ClusterError
+from ..base.sizes import counted
 
 Content = dict[str, Any]
 Origin = dict[str, str]
@@ -165,7 +166,7 @@ def _cluster(host: str, one: Mapping[str, Any]) -> list[str]:
     if not one:
         return [f"{host}: nothing to do"]
     listed = one.get("objects", [])
-    told = [f"{host}: {len(listed)} object{'' if len(listed) == 1 else 's'}"]
+    told = [f"{host}: {counted(len(listed), 'object')}"]
     for found in listed:
         words = [f"  {_SIGNS[found['change']]} {found['object']}"]
         if found["cluster"] != host:

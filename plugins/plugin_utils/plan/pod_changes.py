@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..base.sizes import counted
+
 _WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
 Object = Mapping[str, Any]
 
@@ -61,4 +63,4 @@ def _pods(workload: Object) -> str:
     count = _count(workload)
     if count is None:
         return "a pod on each of its nodes"
-    return f"{count} pod{'' if count == 1 else 's'}"
+    return counted(count, "pod")

@@ -17,6 +17,7 @@ from typing import Any
 from ..apply.wait import Clock, Waiter, pod_faults
 from ..base.errors import ClusterError
 from ..base.labels import query, selector
+from ..base.sizes import counted
 from ..base.values import Object
 from ..kube import pod_health
 from ..kube.api_errors import Conflict
@@ -59,7 +60,7 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
         ask.require(cluster, grants.controller_rights(SUPERNODE, site.spec, works=[UPGRADE]))
     except ask.MissingRights as error:
         raise ClusterError(f"{error.message} {_WITHOUT}") from error
-    where = f"{', '.join(images)} on {len(nodes)} node{'s' if len(nodes) > 1 else ''} of {cluster.name}"
+    where = f"{', '.join(images)} on {counted(len(nodes), 'node')} of {cluster.name}"
     if run.check:
         done.msg = f"to be pulled: {where}"
         return done

@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 
 from ..base import times
+from ..base.sizes import counted
 from .curve import drawn
 from .fleet import if_applied
 from .picture import SHAPES, WORDS, draw, state_of, way_of
@@ -72,8 +73,8 @@ def _headline(report: Mapping[str, Any]) -> str:
     number, later = len(report["problems"]), len(report["warnings"])
     asked = [site for site in report["sites"] if site["asked"]]
     online = sum(pool["online"] for site in asked for pool in site["pools"])
-    state = "no problems" if not number else f"{number} problem{'s' if number > 1 else ''}"
-    state += f", {later} warning{'s' if later > 1 else ''}" if later else ""
+    state = "no problems" if not number else counted(number, "problem")
+    state += f", {counted(later, 'warning')}" if later else ""
     unknown = len(report["sites"]) - len(asked)
     if unknown and not asked:
         return f"{state}, it is not known how many SuperNodes of {unknown} sites are online"

@@ -114,8 +114,10 @@ def is_same(source: Place, target: Place) -> bool:
     as if it were gone."""
     token = uuid.uuid4().hex
     target.ask("probe", token=token, do="leave")
-    (answer,) = source.ask("probe", token=token, do="look")
-    target.ask("probe", token=token, do="take")
+    try:
+        (answer,) = source.ask("probe", token=token, do="look")
+    finally:
+        target.ask("probe", token=token, do="take")
     return bool(answer["seen"])
 
 

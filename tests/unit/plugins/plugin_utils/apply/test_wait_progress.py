@@ -16,22 +16,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.order impor
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import stateful_set as stateful
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import delivery
+from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
 PODS = 30
 STEP = 20.0  # seconds that each pod takes
-
-
-class Time:
-    """Passes while somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 def stateful_set(done: int) -> dict[str, Any]:

@@ -103,10 +103,17 @@ def test_a_long_copy_gives_signs_of_life(volume, monkeypatch, capsys):
     """Load balancers before API servers cut connections that are silent for a minute."""
     copy = database_program.copy
 
+    signs_seen = threading.Semaphore(0)
+
+    def said(*words, **options):
+        print(*words, **options)
+        signs_seen.release()
+
     def slow(request):
-        database_program.time.sleep(0.2)
+        assert all(signs_seen.acquire(timeout=10) for _sign in range(4))
         return copy(request)
 
+    monkeypatch.setattr(database_program, "print", said, raising=False)
     monkeypatch.setattr(database_program, "ALIVE", 0.01)
     monkeypatch.setitem(database_program.ACTIONS, "copy", slow)
     monkeypatch.setattr(database_program.sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b'{"action": "copy"}\n')))

@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.order impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import cli
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
 # As Kubernetes 1.34 wrote them.
 NO_LIMITS = 'pods "ws-0" is forbidden: failed quota: q: must specify limits.cpu for: c'
@@ -81,19 +82,6 @@ class Cluster:
         return self.events if chosen["fields"] == "reason=FailedCreate" else []
 
 
-class Time:
-    """Passes while somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
 @pytest.fixture(name="clock")
 def fixture_clock(monkeypatch: pytest.MonkeyPatch) -> Time:
     clock = Time()
@@ -141,20 +129,21 @@ def test_a_refusal_ends_the_wait(clock: Time, live: dict[str, Any], events: list
     assert seconds - 12 < clock.now <= seconds
 
 
-@pytest.mark.parametrize("may_patch", [True, False])
-def test_what_was_mended_since_is_tried_again(clock: Time, may_patch: bool) -> None:
-    """The administrators raised the quota, and the controller would try again by itself after up to 1000 s."""
+@pytest.mark.parametrize(("manager", "may_patch", "again"), [("federated.flower", True, True), ("federated.flower", False, False), ("kubectl", True, False)])
+def test_what_was_mended_since_is_tried_again(clock: Time, manager: str, may_patch: bool, again: bool) -> None:
+    """The administrators raised the quota, and the controller would try again by itself after up to 1000 s. What others deployed is not changed."""
+    waiting: Any = {**SET, "metadata": {**SET["metadata"], "managedFields": [{"manager": manager}]}}  # type: ignore[dict-item]
 
     class Mended(Cluster):
         def get(self, _version: str, kind: str, *_place: Any) -> dict[str, Any] | None:
             done = {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1}
-            return {**SET, "status": done} if self.patched else SET
+            return {**waiting, "status": done} if self.patched else waiting
 
     cluster: Any = Mended(event(NO_LIMITS, seconds=-600))
     cluster.may_patch = may_patch
-    _seen, unready = wait.Waiter(cluster, 300.0).until_ready([SET])
-    assert cluster.patched == ([("StatefulSet", "ws", "true"), ("StatefulSet", "ws", None)] if may_patch else [])
-    assert (clock.now < 10 and not unready) if may_patch else NO_LIMITS in unready[id_of(SET)]
+    _seen, unready = wait.Waiter(cluster, 300.0).until_ready([waiting])
+    assert cluster.patched == ([("StatefulSet", "ws", "true"), ("StatefulSet", "ws", None)] if again else [])
+    assert (clock.now < 10 and not unready) if again else NO_LIMITS in unready[id_of(SET)]
 
 
 @pytest.mark.parametrize(
