@@ -12,6 +12,7 @@ STAGED  := $(STAGE)/ansible_collections/federated/flower
 BUILD   := $(CURDIR)/build
 # Federations that the scenarios keep on the fleet at once; pytest's reports with the time of each test.
 LANES   ?= 2
+WORKERS := -n $(LANES) --dist loadfile --no-loadscope-reorder
 TIMES   := --durations=10 --junitxml=$(BUILD)/times
 # Workers of the unit tests.
 UNIT    ?= -n 2
@@ -32,7 +33,7 @@ unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit lowest examples events metrics page check integration fleet-tests scenarios nightly soak fleet-lifecycle molecule test awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit lowest examples events metrics page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +47,9 @@ stage: venv
 
 fleet-up: venv ## start the test fleet: three real Kubernetes clusters on this machine
 	@sh tests/fleet/fleet up
+
+fleet-core: fleet-up ## the test fleet, and what the core scenarios need on it: built before, so that they do not wait for each other
+	@[ -n "$$FLOWER_FLEET_KUBECONFIG" ] || { set -e; for tool in ocm ocm-hub kubectl; do sh tests/fleet/fleet tool $$tool; done; sh tests/fleet/fleet image flower-1.40.0; }
 
 fleet-down: venv ## stop the test fleet
 	@sh tests/fleet/fleet down
@@ -99,26 +103,39 @@ metrics: stage ## tests of the alert rules and the dashboard, with promtool of D
 page: stage ## tests of the report's page in Chromium of Debian's package, and with axe-core of the npm registry
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page
 
-check: stage ## what to run before every commit: the gates without a fleet side by side, of what has changed since they passed
-	@FLOWER_CHANGED=1 SANITY=--changed UNIT="-n 3" python tools/test.py "lint unit lowest examples events metrics page sanity"
+check: stage ## before every commit: the gates without a fleet side by side, of what has changed since they passed
+	@FLOWER_CHANGED=1 SANITY=--changed UNIT="-n 3" python tools/test.py check
 
-integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
+test: stage ## before every push: lint, types, sanity, unit tests, molecule and the core scenarios
+	@python tools/test.py test
+
+nightly: stage ## before every release: everything that `make test` leaves out
+	@python tools/test.py nightly
+
+scenario: stage ## one file of scenarios on a fleet that keeps running: make scenario NAME=test_16_rotation [PYTEST="-k ca"]
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v --durations=10 $(PYTEST) -- \
+	  $(or $(wildcard tests/integration/$(NAME).py),tests/integration/scenarios/$(or $(NAME),NAME=… is missing).py)
 
 fleet-tests: stage ## the tests of the fleet itself
-	@cd $(STAGED) && python tools/second_try.py fleet python -m pytest $(VERBOSE) --durations=10 -m fleet -- tests/fleet
+	@cd $(STAGED) && python tools/second_try.py fleet-tests python -m pytest $(VERBOSE) --durations=10 -m fleet -- tests/fleet
+
+core: stage ## one scenario for each capability, on two federations
+	@cd $(STAGED) && bash tools/with-fleet.sh python tools/second_try.py core \
+	  python -m pytest $(VERBOSE) --durations=10 $(WORKERS) -- tests/integration/scenarios/core
+
+core-limited: stage ## the core scenarios with a third of the machine's CPU for clusters and Ansible together: no test may depend on speed
+	@cd $(STAGED) && bash tools/with-fleet.sh python tests/fleet/limited.py 33 \
+	  python -m pytest $(VERBOSE) $(TIMES)/core-limited.xml --durations=10 $(WORKERS) -- tests/integration/scenarios/core
 
 # Groups of files and their order: tests/integration/conftest.py.
-scenarios: stage ## the collection on the fleet, and the stand-in for Skupper
+scenarios: stage ## all other scenarios, and the stand-in for Skupper
 	@cd $(STAGED) && python tools/together.py \
 	  "python -m pytest $(VERBOSE) $(TIMES)/skupper_standin.xml tests/skupper_standin" \
 	  "bash tools/with-fleet.sh python tools/second_try.py scenarios \
-	     python -m pytest $(VERBOSE) --durations=10 -n $(LANES) --dist loadfile --no-loadscope-reorder -- tests/integration"
-
-nightly: ## the scenarios, with the variants that `make test` leaves out
-	@FLOWER_NIGHTLY=1 $(MAKE) --no-print-directory scenarios
+	     python -m pytest $(VERBOSE) --durations=10 $(WORKERS) --ignore=tests/integration/scenarios/core -- tests/integration"
 
 soak: stage ## the long forms of integration tests: many rounds, many kills
-	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh env FLOWER_NIGHTLY=1 python -m pytest -v -m soak --durations=5 -n $(LANES) --dist loadfile --no-loadscope-reorder -- tests/integration
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -m soak --durations=5 $(WORKERS) -- tests/integration
 	@[ -n "$$FLOWER_FLEET_KUBECONFIG" ] || { cd $(STAGED) && python -m pytest -v -m "fleet_lifecycle and soak" tests/fleet; }
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
@@ -126,9 +143,6 @@ fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at wha
 
 molecule: stage ## molecule: converge, idempotence, verify on the fleet
 	@cd $(STAGED)/extensions && bash $(CURDIR)/tools/with-fleet.sh molecule test --all
-
-test: stage ## all of the above gates, then stop the fleet
-	@python tools/test.py
 
 awx: stage ## awx.yml and what it creates, on the controller that CONTROLLER_HOST names (tests/awx/README.md)
 	@cd $(STAGED) && python -m pytest -v $(TIMES)/awx.xml tests/awx

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
-"""test.py [PHASE…]: the gates, phase after phase; `make test` calls it for all, `make check` for those without a fleet.
+"""test.py test|nightly|check: run the gates of a suite, phase after phase; `make test`, `make nightly` and `make check` call it.
 
 Every phase runs even if one before it failed, except what needs a fleet that did not start. The fleet is stopped at the end,
 also after a failure or an interrupt. With FLOWER_FLEET_KUBECONFIG (own clusters) none is started, with FLOWER_KEEP_FLEET=1 it
-keeps running. With FLOWER_CHANGED=1 a gate is left out if none of its files has changed since it passed (changed.py).
+keeps running. In `check`, a gate is left out if none of its files has changed since it passed (changed.py).
 """
 
 from __future__ import annotations
@@ -21,8 +21,15 @@ from together import exit_on_signals, together
 
 # Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
 # it runs.
-PHASES = ["lint unit lowest examples events metrics page fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
-ON_THE_FLEET = {"fleet-tests", "scenarios", "integration", "molecule", "fleet-lifecycle"}
+SUITES = {
+    "test": ["lint unit fleet-core", "sanity molecule core", "fleet-down"],
+    "nightly": ["lowest examples events metrics page fleet-up", "fleet-tests", "scenarios", "fleet-lifecycle", "fleet-down"],
+    "check": ["lint unit lowest examples events metrics page sanity"],
+}
+STARTS_FLEET = {"fleet-up", "fleet-core"}
+ON_THE_FLEET = {"core", "fleet-tests", "scenarios", "molecule", "fleet-lifecycle"}
+# Gates whose test files can be run one at a time by `make scenario`.
+SCENARIOS = {"core", "scenarios"}
 SLOWEST = 10
 # Files of gates: beginnings of paths. All files are those of the gates that are not named.
 INPUTS = {
@@ -67,31 +74,49 @@ def slowest(folder: Path) -> list[tuple[float, str]]:
     return sorted(found, reverse=True)[:SLOWEST]
 
 
-def main(phases: list[str]) -> int:
+def failures(folder: Path, report: Report) -> list[str]:
+    """For each gate that failed: the tests that failed in it, and how to run them alone."""
+    lines = []
+    for gate in [gate for gate, ok, _seconds in report if not ok]:
+        files: dict[str, list[str]] = {}
+        for path in folder.glob(f"{gate}.xml"):
+            for case in ElementTree.parse(path).iter("testcase"):
+                if any(case.iter("failure")) or any(case.iter("error")):
+                    files.setdefault((case.get("classname") or "").replace(".", "/"), []).append(case.get("name") or "")
+        for file, tests in files.items():
+            name = file.rpartition("integration/")[2].removeprefix("scenarios/")
+            alone = f"make scenario NAME={name}" if gate in SCENARIOS else f"make {gate}"
+            lines += [f"{file}.py: {', '.join(tests)}", f"    run it alone: {alone}"]
+        if not files:
+            lines.append(f"{gate}: see above; run it alone: make {gate}")
+    return lines
+
+
+def main(suite: str) -> int:
     """Exit status: 0 if every phase passed."""
     exit_on_signals()
     begun = time.monotonic()
     own_clusters = bool(os.environ.get("FLOWER_FLEET_KUBECONFIG"))
     keep = own_clusters or os.environ.get("FLOWER_KEEP_FLEET") == "1"
-    left_out = {"fleet-down"} | ({"fleet-up"} if own_clusters else set()) | ({"fleet-lifecycle"} if keep else set())
+    left_out = {"fleet-down"} | (STARTS_FLEET if own_clusters else set()) | ({"fleet-lifecycle"} if keep else set())
     times = Path(os.environ["FLOWER_BUILD"]) / "times"
     shutil.rmtree(times, ignore_errors=True)
     report: Report = []
     fleet, started = own_clusters, False
     try:
-        for phase in phases:
+        for phase in SUITES[suite]:
             targets = [target for target in phase.split() if target not in left_out]
-            for target in unchanged(targets) if os.environ.get("FLOWER_CHANGED") == "1" else []:
+            for target in unchanged(targets) if suite == "check" else []:
                 print(f"=== {target}: none of its files has changed since it passed", flush=True)
                 targets.remove(target)
             for target in [] if fleet else sorted(ON_THE_FLEET.intersection(targets)):
                 print(f"\n=== {target}: FAILED, there is no fleet", flush=True)
                 report.append((target, False, 0.0))
                 targets.remove(target)
-            started = started or "fleet-up" in targets
+            started = started or bool(STARTS_FLEET.intersection(targets))
             if targets:
                 run(targets, report)
-            fleet = fleet or ("fleet-up", True) in [(target, ok) for target, ok, _seconds in report]
+            fleet = fleet or any(ok for target, ok, _seconds in report if target in STARTS_FLEET)
     finally:
         if started and not keep:
             run(["fleet-down"], report)
@@ -103,10 +128,14 @@ def main(phases: list[str]) -> int:
             print(f"{phase:15} {'ok' if ok else 'FAILED':7} {seconds:6.0f} s")
         for path in sorted(times.glob("*-unsteady.txt")):
             print(f"passed at the second try only, look into it:\n{path.read_text(encoding='utf-8')}", end="")
+        for line in failures(times, report):
+            print(line)
         failed = sum(not ok for _phase, ok, _seconds in report)
         print(f"gates: {len(report) - failed} passed, {failed} failed, {time.monotonic() - begun:.0f} s", flush=True)
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or PHASES))
+    if len(sys.argv) != 2 or sys.argv[1] not in SUITES:
+        sys.exit(f"usage: test.py {'|'.join(SUITES)}")
+    sys.exit(main(sys.argv[1]))

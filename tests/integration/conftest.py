@@ -24,7 +24,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers. A signal that ends pytest is an interrupt, so that fixtures end the playbooks that they have started."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.addinivalue_line("markers", "soak: takes many minutes; only run with -m soak")
-    config.addinivalue_line("markers", "nightly: a variant of what other tests show; only run with FLOWER_NIGHTLY=1 (make nightly)")
 
 
 # What takes longest begins first, so that no worker is busy for long when the others are through. The first two groups need empty
@@ -35,7 +34,7 @@ FIRST = (
 )  # fmt: skip
 LAST = "test_90_teardown"
 # Files that wait for each other: one worker has them all.
-TOGETHER = {"test_21_ocm": "ocm", "test_22_clientapp": "ocm", "test_47_ways": "ocm", "test_ocm_inventory": "ocm"}
+TOGETHER = {"test_21_ocm": "ocm", "test_22_clientapp": "ocm", "test_ocm_inventory": "ocm"}
 
 
 def group_of(path: str) -> str:
@@ -62,9 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if space in item.nodeid.partition("[")[2]:
             raise pytest.UsageError(f"{item.nodeid} has the name of a namespace, which differs between workers")
-    asked = {"soak": "soak" in (config.getoption("markexpr") or ""), "nightly": os.environ.get("FLOWER_NIGHTLY") == "1"}
-    for marker in [name for name, wanted in asked.items() if not wanted]:
-        long = {item for item in items if item.get_closest_marker(marker)}
+    if "soak" not in (config.getoption("markexpr") or ""):
+        long = {item for item in items if item.get_closest_marker("soak")}
         config.hook.pytest_deselected(items=list(long))
         items[:] = [item for item in items if item not in long]
     order = {group: place for place, group in enumerate(FIRST)} | {LAST: len(items)}
@@ -73,10 +71,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def fleet_kubeconfig() -> Path:
-    """Path of the kubeconfig whose contexts are the fleet's clusters. `make integration` provides it."""
+    """Path of the kubeconfig whose contexts are the fleet's clusters. `make core` and `make scenarios` provide it."""
     path = os.environ.get("FLOWER_FLEET_KUBECONFIG")
     if not path:
-        pytest.fail("FLOWER_FLEET_KUBECONFIG is not set: run `make integration`, which starts the fleet if need be")
+        pytest.fail("FLOWER_FLEET_KUBECONFIG is not set: run `make scenario NAME=…`, which starts the fleet if need be")
     return Path(path)
 
 
@@ -88,19 +86,56 @@ def fleet_contexts(fleet_kubeconfig: Path) -> list[str]:
     return sorted(names, key=lambda name: name != "hub")
 
 
+class LocalFleet:
+    """The command line of the fleet that `make fleet-up` starts.
+
+    Args:
+        kubeconfig: of the clusters that the tests run on, which may be other ones.
+    """
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self._environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
+        self._command = [sys.executable, str(Path(__file__).resolve().parents[1] / "fleet")]
+        self._kubeconfig = kubeconfig
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the tests run on its clusters, and may change them."""
+        where = subprocess.run([*self._command, "kubeconfig"], env=self._environment, text=True, capture_output=True, check=False)
+        return not os.geteuid() and where.stdout.strip() == str(self._kubeconfig)
+
+    def run(self, *words: str) -> None:
+        """Run a command of the fleet."""
+        subprocess.run([*self._command, *words], env=self._environment, check=True)
+
+
 @pytest.fixture(scope="session")
-def fleet_command(fleet_kubeconfig: Path) -> Callable[..., None]:
+def local_fleet(fleet_kubeconfig: Path) -> LocalFleet:
+    """The local fleet, whether or not the tests run on it."""
+    return LocalFleet(fleet_kubeconfig)
+
+
+@pytest.fixture(scope="session")
+def fleet_command(local_fleet: LocalFleet) -> Callable[..., None]:
     """Function: run a command of the local fleet. Skips the test where the clusters are not those of the local fleet."""
-    environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
-    fleet = [sys.executable, str(Path(__file__).resolve().parents[1] / "fleet")]
 
     def run(*words: str) -> None:
-        where = subprocess.run([*fleet, "kubeconfig"], env=environment, text=True, capture_output=True, check=False)
-        if os.geteuid() or where.stdout.strip() != str(fleet_kubeconfig):
+        if not local_fleet.is_used:
             pytest.skip(f"these are not the clusters of the local fleet, which alone has {' '.join(words[:2])}")
-        subprocess.run([*fleet, *words], env=environment, check=True)
+        local_fleet.run(*words)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def fleet_image(local_fleet: LocalFleet) -> Callable[[str], None]:
+    """Function: give an image to the local fleet. Other clusters pull it from its registry."""
+
+    def provide(name: str) -> None:
+        if local_fleet.is_used:
+            local_fleet.run("image", name)
+
+    return provide
 
 
 @pytest.fixture(scope="session")

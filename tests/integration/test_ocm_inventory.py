@@ -225,7 +225,6 @@ def test_a_selector_that_is_none(inventory: Inventory) -> None:
     assert "does not accept the label_selector 'region in eu'" in inventory.fault(label_selector="region in eu")
 
 
-@pytest.mark.nightly
 def test_cluster_sets(inventory: Inventory, hub: Cluster) -> None:
     ocm_hub.put(hub, ocm_hub.cluster_set("set-3"))
     expression = {"key": "region", "operator": "NotIn", "values": ["apac", "us"]}

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe
+from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe, held_app
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -548,6 +549,24 @@ class Federation:
         """Start a run of the example app; its id, once it is running, and a function that waits for its end."""
         finish = self.start("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": config}))
         return self.running(finish), finish
+
+    def hold(self, **config: Any) -> tuple[str, Callable[[], Run]]:
+        """Start a run that stays active before its last round; its id, once it is running, and a function that lets it complete."""
+        name = f".go-on-{uuid.uuid4().hex}"  # the container "outputs" mounts the volume of outputs, as the ServerApp does
+        gate = f"/outputs/{name}"
+        app = held_app.copy(APP, self.folder / name, gate)
+        playbook = self.start("run", "-e", json.dumps({"flower_app": str(app), "flower_run_config": config}))
+
+        def finish() -> Run:
+            self.python("hub", "serverapp-0", "outputs", "import sys; open(sys.argv[1], 'x')", gate)
+            return playbook()
+
+        return self.running(playbook), finish
+
+    def wait_for_output(self, playbook: Any, words: str) -> None:
+        """Wait until a playbook that was started prints some words."""
+        self.wait(words, lambda: words in playbook.log.read_text(encoding="utf-8") or not playbook.running(), LIMIT)
+        assert words in playbook.log.read_text(encoding="utf-8"), playbook().details()
 
     def running(self, finish: Any) -> str:
         """The id of the run that a playbook submitted, once that is running; from what the playbook shows."""

@@ -53,7 +53,7 @@ def release(tmp_path: Path) -> Path:
     """Folder for ANSIBLE_COLLECTIONS_PATH that holds the collection as it was released."""
     checkout = os.environ.get("FLOWER_CHECKOUT", "")
     if not checkout:
-        pytest.fail("FLOWER_CHECKOUT is not set: run `make integration`")
+        pytest.fail("FLOWER_CHECKOUT is not set: run `make scenario NAME=test_00_upgrade`")
     git = ["git", "-c", f"safe.directory={checkout}", "-C", checkout]
     if subprocess.run([*git, "cat-file", "-e", RELEASE], capture_output=True, check=False).returncode:
         pytest.skip(f"{checkout} has no git history that reaches back to {RELEASE}")

@@ -91,7 +91,6 @@ def test_pools_come_grow_shrink_are_renamed_and_go(fed, pools):
     assert (fed.lives("site-a"), fed.pools("site-a"), fed.keys("site-a")) == neighbour
 
 
-@pytest.mark.nightly
 def test_pool_that_has_no_room_moves_with_its_keys(fed):
     # The one in front has the numbers of the other behind it, whichever a scenario before this has moved.
     site, other = sorted(("site-a", "site-b"), key=lambda one: min(fed.partitions(one).values()))

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 
 END = "import os, signal; os.kill(1, signal.SIGTERM)"
@@ -64,7 +62,6 @@ def test_supernode_container_ends(fed):
     fed.unchanged()
 
 
-@pytest.mark.nightly
 def test_a_superlink_that_cannot_start_is_corrected(fed):
     """Its StatefulSet leaves a pod as it is that is not ready, also when the template is right again: one run of site.yml corrects it."""
     keys, known = {site: fed.keys(site) for site in ("site-a", "site-b")}, set(fed.nodes())

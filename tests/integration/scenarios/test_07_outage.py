@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 
 def test_site_that_is_down_fails_alone(fed, dead, tmp_path):
     hosts = fed.base()
@@ -49,7 +47,6 @@ def test_hub_that_is_down(fed, dead):
     assert "hub: " in status.messages("hub", failed=True)
 
 
-@pytest.mark.nightly
 def test_supernodes_that_their_site_deleted_are_missed(fed):
     """Nothing is wrong with what is there: what is not there is a problem, too, and the next run creates it."""
     site, keys = fed.cluster("site-b"), fed.keys("site-b")

@@ -303,7 +303,6 @@ def test_pools_that_would_wait_for_gpus_are_warnings(federation, play, clinic):
     assert f"2 used in namespace {clinic}" in run.warnings(), run.warnings()
 
 
-@pytest.mark.nightly
 def test_what_waits_is_what_the_preflight_said(fed, clinic):
     """The scheduler of the fleet has the same opinion."""
     hosts = fed.base()

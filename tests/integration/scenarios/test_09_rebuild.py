@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 
 def held(fed):
     """Data of all keys Secrets."""
@@ -47,7 +45,6 @@ def test_lost_database(fed):
     fed.unchanged()
 
 
-@pytest.mark.nightly
 def test_a_pod_that_waits_for_its_volume_without_end(fed):
     """It got a node before its new claim has one, as a scheduler does that still sees the old claim: nobody binds that claim any more."""
     fed.settled = False

@@ -190,7 +190,6 @@ def test_hosts_that_fail_are_named(fed, news):
     assert set(entry["sites"]) == {"hub", "site-b"}
 
 
-@pytest.mark.nightly
 def test_a_playbook_that_ends_early_is_recorded(fed, news):
     """All hosts of the run fail after something was changed: no later play is reached."""
     run = fed.play(
@@ -202,7 +201,6 @@ def test_a_playbook_that_ends_early_is_recorded(fed, news):
     assert list(entry["failed"]) == ["site-a"]
 
 
-@pytest.mark.nightly
 def test_a_run_that_was_killed_is_recorded_by_the_next(fed, news):
     # Not in the inventory: both runs have the same.
     finish = fed.start("site", "-e", json.dumps({"flower_annotations": {"scenario/killed": "yes"}}))

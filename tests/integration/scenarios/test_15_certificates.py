@@ -296,7 +296,6 @@ def test_an_issuer_that_is_not_there(wrong, federation):
         assert "does not serve Certificate (cert-manager.io/v1); install cert-manager there" in words
 
 
-@pytest.mark.nightly
 def test_cert_manager_renews_by_itself(small, by_cert_manager):
     """cert-manager, the kubelet and the gateway do it; there was no other change since the last run."""
     began, first = time.monotonic(), small.served()
@@ -305,7 +304,6 @@ def test_cert_manager_renews_by_itself(small, by_cert_manager):
     assert small.lives() == by_cert_manager and small.online() == 1
 
 
-@pytest.mark.nightly
 def test_cert_manager_gets_another_ca(small, by_cert_manager):
     """Sites trust the new CA before its first certificate is served, and the old one until someone says it is over."""
     set_ca(small, "root-two")

@@ -28,8 +28,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import 
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-pytestmark = pytest.mark.nightly  # test_21_ocm has keys that are made at sites
-
 HOME = f"{NAMESPACE}-keys"  # for jobs without a federation
 SECONDS = 60
 POOL = keys.Pool("cpu", ["0", "1"], 0)

@@ -12,8 +12,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
-pytestmark = pytest.mark.nightly  # incidents, of which test_15, test_16 and test_19 show the parts
-
 DAY = datetime.timedelta(days=1)
 SITES = ("site-a", "site-b")
 AT_ONCE = ("-e", "cert_rotation_grace=0")

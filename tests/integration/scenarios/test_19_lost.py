@@ -78,14 +78,7 @@ def brought_back(fed, things):
     assert {site: fed.pools(site) for site in SITES} == ranges, "a partition moved"
 
 
-#: What `make test` loses; the others are the same with other objects, and `make nightly` has them.
-ALWAYS = (0, 3)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [pytest.param(names, id=", ".join(names), marks=[] if number in ALWAYS else pytest.mark.nightly) for number, names in enumerate(AT_ONCE)],
-)
+@pytest.mark.parametrize("names", AT_ONCE, ids=", ".join)
 def test_one_run_brings_it_back(fed, names):
     brought_back(fed, [thing for name in names for thing in LOST[name]])
 
@@ -107,7 +100,6 @@ def test_a_lost_ledger_moves_no_partition(fed):
     assert {site: fed.pools(site) for site in SITES} == ranges, "a partition moved"
 
 
-@pytest.mark.nightly
 def test_it_works(fed):
     """After all that an app runs, and nothing is left to do."""
     _run, finish = fed.begin(**{"num-server-rounds": 1, "min-nodes": 3})
@@ -123,7 +115,6 @@ def serials(fed):
     return set(certificates.crl_entries(data["crl.pem"], data["ca.crt"]))
 
 
-@pytest.mark.nightly
 def test_denials_and_revocations_survive_the_loss_of_the_ledger(fed):
     stolen = fed.ledger().read_records()["site-b"]["client"]["serial"]
     fed.play("rotate_certs", "-e", "flower_rotate=client", "--limit", "site-b")
@@ -138,7 +129,6 @@ def test_denials_and_revocations_survive_the_loss_of_the_ledger(fed):
     fed.wait("its return", lambda: fed.probe("site-b")[0] == 200, 60)
 
 
-@pytest.mark.nightly
 def test_a_record_that_cannot_be_read_harms_its_own_site_only(fed):
     live = fed.hub.get("v1", "ConfigMap", "flower-site-site-a", NAMESPACE)
     broken = {**json.loads(live["data"]["ledger.json"]), "keys": []}
@@ -159,7 +149,6 @@ def test_a_record_that_cannot_be_read_harms_its_own_site_only(fed):
     whole(fed)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     "command",
     [pytest.param(("rotate_certs", "-e", "flower_rotate=supernode_keys"), marks=pytest.mark.soak), ("site",)],
@@ -182,14 +171,13 @@ def test_killed_between_a_new_key_and_the_restart_of_its_pod(fed, command):
     assert not set(before.values()) & set(fed.keys("site-b").values())
 
 
-@pytest.mark.nightly
 def test_a_restart_that_a_run_forbade_is_made_up_for(fed):
     """What runs with the lost secret is not restarted in the middle of a run, and not forgotten."""
     before = fed.lives("site-a")
-    run, finish = fed.begin(**{"num-server-rounds": 2, "min-nodes": 3, "sleep": 12.0})
+    run, finish = fed.hold(**{"num-server-rounds": 2, "min-nodes": 3})
     lose(fed, LOST["shared secret of a site"])
     refused = fed.play("site", rc=2)
-    assert fed.app_runs()[run] == "running", "the run was over: this shows nothing"
+    assert fed.app_runs()[run] == "running"
     assert refused.recap["site-a"]["failed"] == 1 and refused.recap["site-b"]["failed"] == 0, refused.details()
     assert fed.lives("site-a") == before
     assert finish().rc == 0

@@ -248,7 +248,6 @@ def joined(net: Network) -> Network:
     return net
 
 
-@pytest.mark.nightly
 def test_missing_definitions(bare):
     run = bare.join(rc=None)
     assert run.rc and "Skupper's CustomResourceDefinitions are not in the cluster" in run.messages(
@@ -258,7 +257,6 @@ def test_missing_definitions(bare):
     assert set(run.changed.values()) == {0}
 
 
-@pytest.mark.nightly
 def test_a_controller_goes_with_the_namespace_that_was_made_for_it(bare):
     """By the stand-in's manifests: its controller only sleeps, so the Site reports that no controller has processed it."""
     file = bare.fed.folder / "controller.yml"
@@ -461,7 +459,6 @@ def test_tokens_with_a_wrong_code_and_without_their_grant(joined):
     mended(joined, site_a="its code is not that of the grant", site_b="the hub no longer has its grant (deleted)")
 
 
-@pytest.mark.nightly
 def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined):
     """That of an earlier token is replaced; for one of someone else no redemption is wasted, and only its site waits."""
     joined.unlink("site-a", "Link", "AccessToken")
@@ -477,7 +474,6 @@ def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined
     assert joined.wait_linked("site-b")
 
 
-@pytest.mark.nightly
 def test_hub_of_someone_else_without_link_access(joined):
     cluster, space = joined.fed.hub, f"{joined.space}-d"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
@@ -497,7 +493,6 @@ def test_hub_of_someone_else_without_link_access(joined):
 # What changes around the network
 
 
-@pytest.mark.nightly
 def test_hub_address_changed(joined):
     links = joined.links()
     (site,) = joined.all("hub", "Site").values()
@@ -573,7 +568,6 @@ def test_controller_too_old(joined):
     )
 
 
-@pytest.mark.nightly
 def test_waits_say_what_is_missing(joined):
     cluster, space = joined.fed.hub, f"{joined.space}-c"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
@@ -588,7 +582,6 @@ def test_waits_say_what_is_missing(joined):
     cluster.delete("v1", "Namespace", space, propagation="Background")
 
 
-@pytest.mark.nightly
 def test_a_namespace_that_refuses_routers(joined):
     """One of someone else's is left alone, with the reason and the remedy; one of ours is lowered for them, with a message."""
     cluster, space = joined.fed.hub, f"{joined.space}-d"
@@ -642,7 +635,6 @@ def test_rotation_of_links_and_of_the_server(joined):
     assert joined.links() == links, "a Link was recreated"
 
 
-@pytest.mark.nightly
 def test_rotation_of_the_ca_that_breaks_off(joined):
     links, before = joined.links(), joined.serials()
     run = joined.play("skupper_rotate", "-e", "flower_skupper_rotate=ca", "--limit", "hub,site-a", rc=None)
@@ -698,7 +690,6 @@ def theirs(joined):
     joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("site-a", joined.space))
 
 
-@pytest.mark.nightly
 def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(joined, theirs):
     """site-b as it was; site-a as someone made it by hand, with the objects of the command `skupper`: used and left alone."""
     for site in SITES:

@@ -195,7 +195,6 @@ def test_sites_join_without_any_access_to_them(fleet):
         assert json.loads(fleet.federation.python(site, pod, "superexec", DATASET, namespace=NAME)) == ["/data/codes", []]
 
 
-@pytest.mark.nightly
 def test_another_placement_takes_the_sites_over(fleet):
     """OCM removes an add-on from clusters that a Placement has not selected yet, and with it pods and keys."""
     before = [fleet.federation.lives(site, NAME) for site in ("site-a", "site-b")]
@@ -208,7 +207,6 @@ def test_another_placement_takes_the_sites_over(fleet):
     assert [fleet.federation.lives(site, NAME) for site in ("site-a", "site-b")] == before
 
 
-@pytest.mark.nightly
 def test_a_run_completes_while_an_agent_is_silent_and_nothing_is_evicted(fleet):
     before = fleet.federation.lives("site-b", NAME)
     fleet.addon("ocm", "stop", "site-b")
@@ -273,7 +271,6 @@ def test_hostile_values_arrive_byte_for_byte(fleet):
         assert {one["name"]: one.get("value") for one in env}["NOTE"] == HOSTILE
 
 
-@pytest.mark.nightly
 def test_what_delivers_to_the_sites_may_come_from_a_repository(fleet, tmp_path):
     """The hub's objects, hostile values in them included, applied by another manager."""
     place = ("-e", f"flower_render_directory={tmp_path}")
@@ -293,7 +290,6 @@ def test_what_delivers_to_the_sites_may_come_from_a_repository(fleet, tmp_path):
     reconcile(fleet.hub, map(bare, objects))
 
 
-@pytest.mark.nightly
 def test_packages_are_known_without_any_access(fleet):
     """Not at first; with one init container, pods report them."""
     ledger = Ledger(fleet.hub, NAME, NAME)
@@ -319,7 +315,6 @@ def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
     assert fleet.states() == {"site-a": "ready", "site-b": "ready"}
 
 
-@pytest.mark.nightly
 def test_keys_and_shared_secrets_are_renewed_without_any_access(fleet):
     sites = ("site-a", "site-b")
     for what, secret in (("supernode_keys", "supernode-default-keys"), ("superexec", "supernode-superexec")):
@@ -338,7 +333,6 @@ def test_keys_and_shared_secrets_are_renewed_without_any_access(fleet):
     assert {site: fleet.federation.lives(site, NAME) for site in sites} == pods
 
 
-@pytest.mark.nightly
 def test_a_cluster_that_leaves_the_placement_loses_all_but_its_number_and_the_others_notice_nothing(fleet):
     site, before = fleet.federation.cluster("site-b"), fleet.federation.lives("site-a", NAME)
     start = site.get("apps/v1", "StatefulSet", "supernode-default", NAME)["spec"]["ordinals"]
@@ -360,7 +354,6 @@ def test_a_cluster_that_leaves_the_placement_loses_all_but_its_number_and_the_ot
     assert fleet.federation.lives("site-a", NAME) == before
 
 
-@pytest.mark.nightly
 def test_a_site_that_left_for_good_is_forgotten_and_what_was_delivered_to_it_goes(fleet):
     """Its cluster is still chosen: its host alone has left the inventory."""
     hosts = fleet.hosts("site-a")

@@ -13,8 +13,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, replica_set
 from ansible_collections.federated.flower.tests.integration.scenarios.test_21_ocm import APP, HOSTILE, NAME, Fleet
 
-pytestmark = pytest.mark.nightly  # a variant of test_21_ocm
-
 MANAGER = (api.OPERATOR, "ClusterManager", "cluster-manager")
 GATE = {"feature": "ManifestWorkReplicaSet", "mode": "Enable"}
 OTHER = {"feature": "CleanUpCompletedManifestWork", "mode": "Disable"}

@@ -84,7 +84,6 @@ def test_without_the_check_it_is_submitted(fed: Any, recorded: dict[str, Any], a
     assert "completed" in run.messages("hub")
 
 
-@pytest.mark.nightly
 def test_what_is_not_recorded_is_a_warning(fed: Any, recorded: dict[str, Any]) -> None:
     fed.hub.delete("v1", "ConfigMap", "flower-packages", NAMESPACE)
     run = submit(fed, APP)

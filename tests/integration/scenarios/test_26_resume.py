@@ -20,8 +20,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_re
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-pytestmark = pytest.mark.nightly  # an app goes on from its checkpoints: the example has tests of that
-
 ROUNDS = {"num-server-rounds": 3, "min-nodes": 3}
 ROUND = """\
 import json, sys

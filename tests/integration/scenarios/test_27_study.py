@@ -27,8 +27,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_re
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import CPU, GPU, Federation, Run
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-pytestmark = pytest.mark.nightly  # the app of the study; test_25_outputs has the way of a model
-
 ROOT = Path(__file__).parents[3]
 APP = ROOT / "examples" / "tabular"
 IMAGE = "registry.example.com/federated-flower/tabular:1.0.0"

@@ -9,8 +9,6 @@ import yaml
 
 from ansible_collections.federated.flower.tests.integration.scenarios.flux import FLUX, bare, prune, reconcile
 
-pytestmark = pytest.mark.nightly  # the repository beside a controller of GitOps
-
 STAYS = {"Secret", "ConfigMap", "Namespace", "PersistentVolumeClaim"}
 
 

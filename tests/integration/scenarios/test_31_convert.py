@@ -13,8 +13,6 @@ import yaml
 
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-pytestmark = pytest.mark.nightly  # values of charts; the units show each parameter
-
 FILES = Path(__file__).parent / "helm"
 FEDERATIONS = Path(__file__).parent / "federation"
 APP = Path(__file__).parents[3] / "examples" / "quickstart"

@@ -103,19 +103,20 @@ def test_the_next_run_waits_for_a_run_and_completes_it(former: Any) -> None:
     assert progress(fed), "the test before did not leave an upgrade"
     shown = fed.play("upgrade", "--check", *WAIVED).messages()
     assert f"wave 2 of 2, site-b: {OLD} -> {NEW}" in shown and "is not complete" in shown, shown
-    number, finish = fed.begin(**{"num-server-rounds": 1, "sleep": 60.0})  # longer than the play that refuses
+    number, finish = fed.hold(**{"num-server-rounds": 1})
     known = fed.app_runs()
     told = fed.play("upgrade", *WAIVED, "-e", "flower_upgrade_wait=0", rc=2).messages("hub", failed=True)
     assert f"run {number} of federated-flower/quickstart" in told and "flower_upgrade_wait" in told, told
     assert all(is_at(fed, site, OLD) for site in SITES)
 
     accepted = {"flower_upgrade_app": str(APP), "flower_upgrade_app_config": {"num-server-rounds": 1}}
-    upgrade = fed.start("upgrade", *WAIVED, "-e", json.dumps(accepted))()
+    playbook = fed.start("upgrade", *WAIVED, "-e", json.dumps(accepted))
+    fed.wait_for_output(playbook, f"waiting for run {number}")
+    assert not finish().rc
+    upgrade = playbook()
     assert not upgrade.rc, upgrade.details()
-    assert f"waiting for run {number}" in upgrade.output
     assert all(f"{site}: pulled docker.io/flwr/supernode:{NEW}" in upgrade.output for site in SITES)
     assert not any(pullers(fed, site) for site in SITES)
-    assert not finish().rc
     runs = fed.app_runs()
     new = {run: status for run, status in runs.items() if run not in known}
     assert runs[number] == "finished:completed" and [*new.values()] == ["finished:completed"] * 2, "a run after each wave, the first with both releases"
@@ -163,7 +164,7 @@ def site_replaced(fed: Any) -> bool:
 @pytest.mark.parametrize(
     "point",
     [
-        pytest.param(site_replaced, marks=pytest.mark.nightly),
+        site_replaced,
         *(pytest.param(one, marks=pytest.mark.soak) for one in (hub_begun, hub_replaced, site_begun, last_begun)),
     ],
 )

@@ -62,7 +62,6 @@ def test_what_is_refused(fed):
     fed.settled = True
 
 
-@pytest.mark.nightly
 def test_a_site_is_cut_off_during_the_run_of_the_drill(fed):
     """A run that the drill did not start refuses it. Killed during a drill, the next run of site.yml undoes it."""
     fed.settle()

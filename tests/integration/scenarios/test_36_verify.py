@@ -67,7 +67,6 @@ def test_a_site_that_does_not_pass_does_not_join(fed):
     fed.play("site_access", "-e", "flower_site=site-b flower_access=admitted")
 
 
-@pytest.mark.nightly
 def test_what_is_wrong_is_named(fed):
     """A round trip and an upload below the limits, a dataset that is empty, a site without pods, one that is down."""
     fed.settle()

@@ -29,8 +29,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.standby import co
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, CPU
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-pytestmark = pytest.mark.nightly  # a standby needs a second hub; units show each step
-
 SPACE, FAR, NAME = f"{NAMESPACE}-by", f"{NAMESPACE}-far", "standing"
 CLUSTERS = {"hub": "hub", "spare": "site-b"}  # inventory name -> context, of what may be the hub
 SITES = {"near": ("site-a", SPACE), "far": ("site-b", FAR)}

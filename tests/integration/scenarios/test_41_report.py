@@ -9,16 +9,12 @@ import datetime
 import json
 import struct
 
-import pytest
-
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 from ansible_collections.federated.flower.tests.page import browser
-
-pytestmark = pytest.mark.nightly  # tests/page has the page, test_01_deploy the status
 
 DAY = datetime.timedelta(days=1)
 IMAGE = "127.0.0.1:1/not-there:1"

@@ -101,7 +101,6 @@ def test_a_plan_is_applied_as_it_was_shown(fed, place):
     assert fed.everything() == after
 
 
-@pytest.mark.nightly
 def test_a_plan_is_applied_by_its_hash(fed):
     """As in a workflow of AWX, whose jobs share no files. It leaves the base inventory."""
     fed.site(noted(fed, "hash"))

@@ -30,8 +30,6 @@ from ansible_collections.federated.flower.tests.integration.openshift_front impo
 from ansible_collections.federated.flower.tests.integration.scenarios import identities
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-pytestmark = pytest.mark.nightly  # what stands in for OpenShift is deployed for it alone
-
 USERS, SPACE = f"{NAMESPACE}-oc", f"{NAMESPACE}-os"
 CA_SPACE = f"{SPACE}-ca"
 ROLE = f"{NAMESPACE}-openshift"

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One inventory with every way to a site: direct, through Skupper, through Open Cluster Management, through an HTTP proxy, and by bundles.
+"""One federation with every way to join: direct, through Skupper, through Open Cluster Management, through an HTTP proxy, and by bundle.
 
-Five sites in the two clusters, each in a namespace of its own, and one run that needs all of them.
+Five sites in the two clusters, each in a namespace of its own. The tests build on each other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ansible_collections.federated.flower.tests.integration.scenarios.lane impor
 from ansible_collections.federated.flower.tests.integration.squid import LOGIN, Squid
 from ansible_collections.federated.flower.tests.skupper_standin.turn import turn
 
-DIRECT, SKUPPER, OCM, PROXY, BUNDLE = WAYS = ("by-address", "by-skupper", "by-ocm", "by-proxy", "by-bundle")
+DIRECT, SKUPPER, OCM, PROXY, BUNDLE = SITES = ("by-address", "by-skupper", "by-ocm", "by-proxy", "by-bundle")
 #: Site -> its cluster and namespace.
 PLACES = {
     DIRECT: ("site-a", f"{NAMESPACE}-far"),
@@ -38,7 +38,7 @@ PLACES = {
     PROXY: ("site-b", f"{NAMESPACE}-by"),
     BUNDLE: (CONTEXT, f"{NAMESPACE}-c"),
 }
-FEDERATION = f"{NAMESPACE}-ways"
+FEDERATION = f"{NAMESPACE}-deliveries"
 USER, PASSWORD = "site-behind-a-proxy", "password-of-the-proxy-of-a-site"
 GATEWAY = 9092  # the load balancer's port
 NODE_CONFIG = {"partition-id": "{partition}", "site": "{cluster}"}
@@ -55,12 +55,13 @@ KINDS = {
 
 
 class Fleet:
-    """The federation with all ways at once."""
+    """The federation, its administrators at the site with bundles, and what later tests compare with."""
 
     def __init__(self, fed: Any, folder: Path, squid: Squid) -> None:
         self.fed, self.squid = fed, squid
         self.folder = folder
-        self.there = Administrators(fed, folder, BUNDLE, PLACES[BUNDLE][1])
+        self.administrators = Administrators(fed, folder, BUNDLE, PLACES[BUNDLE][1])
+        self.fingerprint = ""  # of the hub's key that signs bundles
         self.common = {"flower_federation": FEDERATION}
 
     def hosts(self) -> dict[str, dict[str, Any]]:
@@ -88,8 +89,12 @@ class Fleet:
         """Site -> its pods, which are equal before and after when nothing was touched."""
         return {site: self.fed.lives(context, namespace) for site, (context, namespace) in PLACES.items()}
 
-    def knocks(self, identity: dict[str, str]) -> str | None:
-        """The alert with which the gateway ends a connection with a certificate; None if it serves it."""
+    def nodes(self) -> dict[str, list[str]]:
+        """Site -> its node ids."""
+        return {site: list(self.fed.keys(site).values()) for site in SITES}
+
+    def refusal(self, identity: dict[str, str]) -> str | None:
+        """The alert with which the gateway ends a connection with a certificate; None if it accepts it."""
         alert: str | None = self.fed.call([{}], identity, where=("hub", "serverapp-0", "superexec"))[0]["alert"]
         return alert
 
@@ -104,13 +109,13 @@ class Fleet:
         return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fleet(
-    federation: Any, ocm_turn: None, fleet_addon: Callable[..., None], tmp_path: Path
+    federation: Any, ocm_turn: None, fleet_addon: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Fleet]:
-    """Clusters with Open Cluster Management and Skupper's API, a proxy, and nothing of the federation yet."""
-    fed = federation
-    (tmp_path / "bundles").mkdir()
+    """Clusters with Open Cluster Management, Skupper's API and a proxy, and nothing of the federation yet."""
+    fed, folder = federation, tmp_path_factory.mktemp("deliveries")
+    (folder / "bundles").mkdir()
     hub = urlsplit(entry(yaml.safe_load(fed.kubeconfig.read_text()), "hub")["server"]).hostname
     labels = {"metadata": {"labels": {addon_objects.FEDERATION_LABEL: FEDERATION}}}
     with turn(fed.kubeconfig):
@@ -120,33 +125,37 @@ def fleet(
             fleet_addon("skupper", "up", "--resync", "5")
             fleet_addon("ocm", "up")
             fed.hub.patch(api.CLUSTERS, "ManagedCluster", PLACES[OCM][0], None, labels)
-            squid = Squid(hub, GATEWAY, (USER, PASSWORD), 60, {})
-            with squid:
-                yield Fleet(fed, tmp_path, squid)
+            with Squid(hub, GATEWAY, (USER, PASSWORD), 60, {}) as squid:
+                yield Fleet(fed, folder, squid)
         finally:
             fleet_addon("ocm", "down")
             fleet_addon("skupper", "down")
             fed.clear()
 
 
-@pytest.mark.soak
-def test_every_way_in_one_run(fleet):
-    fed, there = fleet.fed, fleet.there
-
-    # All but the site with bundles are online after the first run; for that one it says what its administrators have to do.
+def test_deploy(fleet):
+    """All but the site with bundles are online after the first run; for that one it says what its administrators have to do."""
     run = fleet.play("site")
     assert "4 SuperNodes of 4 sites are online" in run.messages(), run.messages("hub")
     assert "federated.flower.join" in run.warnings()
-    told = told_fingerprint(fed)
-    there.apply(told)
-    path, read_out = there.reply("reply.json")
-    fleet.play("join", "-e", json.dumps({"flower_bundle_reply": str(path), "flower_bundle_fingerprint": read_out}))
-    there.apply(told)
-    nodes = {site: list(fed.keys(site).values()) for site in WAYS}
-    assert {site: len(found) for site, found in nodes.items()} == dict.fromkeys(WAYS, 1)
+
+
+def test_a_site_joins_by_bundle(fleet):
+    """Its administrators verify and apply the bundle, and send the public keys."""
+    fed = fleet.fed
+    fleet.fingerprint = told_fingerprint(fed)
+    fleet.administrators.apply(fleet.fingerprint)
+    path, fingerprint = fleet.administrators.reply("reply.json")
+    fleet.play("join", "-e", json.dumps({"flower_bundle_reply": str(path), "flower_bundle_fingerprint": fingerprint}))
+    fleet.administrators.apply(fleet.fingerprint)
+    nodes = fleet.nodes()
+    assert {site: len(found) for site, found in nodes.items()} == dict.fromkeys(SITES, 1)
     fed.wait_online(*(node for found in nodes.values() for node in found), seconds=240)
 
-    # Each has its own way: a Service of Skupper, the tunnel to the proxy, and the hub's address.
+
+def test_each_site_connects_as_its_inventory_says(fleet):
+    """Through a Service of Skupper, a tunnel to the proxy, or to the hub's address."""
+    fed = fleet.fed
     address = fed.door()
     assert address["port"] == GATEWAY
     for site, (context, namespace) in PLACES.items():
@@ -154,52 +163,60 @@ def test_every_way_in_one_run(fleet):
         assert ("flower-superlink." in config) == (site == SKUPPER), (site, config)
         assert (f"{address['host']}:{GATEWAY}" in config) == (site not in (SKUPPER, PROXY)), (site, config)
 
-    # One run of the app, which waits for five nodes, and has an answer of each in every round.
-    lives = fleet.lives()
-    given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": ROUNDS, "min-nodes": len(WAYS)}}
+
+def test_a_run_trains_at_every_site(fleet):
+    fed, lives = fleet.fed, fleet.lives()
+    given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": ROUNDS, "min-nodes": len(SITES)}}
     run = fleet.play("run", "-e", json.dumps(given))
     rounds = re.findall(r"round \d+: [^\n\"]*?\((\d+) nodes, \d+ examples; ([^)]*)\)", run.messages())
-    assert rounds and set(rounds) == {(str(len(WAYS)), ", ".join(f"{site} 1" for site in sorted(WAYS)))}, run.messages()
+    assert rounds and set(rounds) == {(str(len(SITES)), ", ".join(f"{site} 1" for site in sorted(SITES)))}, run.messages()
     assert set(fed.app_runs().values()) == {"finished:completed"}
     assert fleet.lives() == lives
+    address = fed.door()
     passed = [line for line in fleet.squid.log() if line[3] == "TCP_TUNNEL/200"]
     assert {(line[6], line[7]) for line in passed} == {(f"{address['host']}:{GATEWAY}", USER)}, passed
 
-    # Nothing is left to do, and everybody is well.
-    table = fleet.play("status").table
-    for site in WAYS:
+
+def test_a_second_run_changes_nothing(fleet):
+    lives, table = fleet.lives(), fleet.play("status").table
+    for site in SITES:
         assert any(line.startswith(site) and line.endswith("ok") for line in table), (site, table)
     again = fleet.play("site")
     assert set(again.changed.values()) == {0}, again.details()
     assert "5 SuperNodes of 5 sites are online" in again.messages(), again.messages("hub")
     assert fleet.lives() == lives
 
-    # All but one leave. With what it kept, none of them comes back: not its certificate at the gateway, and not its key at the SuperLink.
-    leaving = [site for site in WAYS if site != DIRECT]
-    kept = {site: fed.identity(*PLACES[site]) for site in WAYS}
-    assert all(fleet.knocks(identity) is None for identity in kept.values()), "it cannot be refused later if it is refused now"
+
+def test_sites_that_left_cannot_come_back(fleet):
+    """With what it kept, none comes back: not its certificate at the gateway, and not its key at the SuperLink."""
+    fed, nodes = fleet.fed, fleet.nodes()
+    leaving = [site for site in SITES if site != DIRECT]
+    kept = {site: fed.identity(*PLACES[site]) for site in SITES}
+    assert all(fleet.refusal(identity) is None for identity in kept.values()), "it cannot be refused later if it is refused now"
     fleet.play("teardown", "--limit", ",".join(leaving), "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
-    revoked = {site: None if site == DIRECT else "SSLV3_ALERT_CERTIFICATE_REVOKED" for site in WAYS}
+    revoked = {site: None if site == DIRECT else "SSLV3_ALERT_CERTIFICATE_REVOKED" for site in SITES}
     # The kubelet brings the list of revoked certificates to the gateway.
-    fed.wait("the refusal of all who left", lambda: {site: fleet.knocks(one) for site, one in kept.items()} == revoked, 150, pause=2)
+    fed.wait("the refusal of all who left", lambda: {site: fleet.refusal(one) for site, one in kept.items()} == revoked, 240, pause=2)
     status = fed.nodes()
     assert {site for site, (node,) in nodes.items() if status[node] == "unregistered"} == set(leaving)
-    for site in leaving:
-        folder = fleet.folder / f"left-{site}"
-        folder.mkdir()
-        fleet.play("leaving_statement", "-e", f"flower_site={site}", "-e", f"flower_statement_directory={folder}")
-        (path,) = folder.glob("*.json")
-        said = json.loads(path.read_text())
-        assert said["revoked"] and said["unregistered"], said
-        assert "the audit trail says the same" in fleet.play("leaving_statement", "-e", f"flower_statement_file={path}").messages("hub")
+    folder = fleet.folder / "left"
+    folder.mkdir()
+    fleet.play("leaving_statement", "-e", f"flower_site={BUNDLE}", "-e", f"flower_statement_directory={folder}")
+    (path,) = folder.glob("*.json")
+    record = json.loads(path.read_text())
+    assert record["revoked"] and record["unregistered"], record
+    assert "the audit trail says the same" in fleet.play("leaving_statement", "-e", f"flower_statement_file={path}").messages("hub")
 
-    # The end of it all. The administrators of the site with bundles delete what the last list names.
+
+def test_teardown_leaves_nothing(fleet):
+    """The administrators of the site with bundles delete what the last list names."""
+    fed = fleet.fed
     fleet.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
-    assert there.verify(told)[0] == 0
-    there.uninstall()
-    fed.wait("nothing", lambda: not fleet.left(), 90)
-    spaces = {site: PLACES[site] for site in WAYS if site != OCM}  # Open Cluster Management leaves the namespace
-    fed.wait("the end of the namespaces", lambda: all(fed.gone(*place) for place in spaces.values()), 90)
+    assert fleet.administrators.verify(fleet.fingerprint)[0] == 0
+    fleet.administrators.uninstall()
+    fed.wait("nothing", lambda: not fleet.left(), 180)
+    spaces = {site: PLACES[site] for site in SITES if site != OCM}  # Open Cluster Management leaves the namespace
+    fed.wait("the end of the namespaces", lambda: all(fed.gone(*place) for place in spaces.values()), 180)
     assert fed.gone("hub", NAMESPACE, CA_NAMESPACE)
     for version, kind in ((api.WORKS, "ManifestWork"), (api.ADDONS, "ManagedClusterAddOn"), (api.ADDONS, "AddOnTemplate")):
         assert fed.hub.list(version, kind) == []
