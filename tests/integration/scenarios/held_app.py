@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from . import server_app
-from .server_app import app
 
+app = server_app.app  # Flower looks for an assignment
 GATE = Path("{gate}")
 
 

@@ -125,7 +125,8 @@ def fleet(
             fleet_addon("skupper", "up", "--resync", "5")
             fleet_addon("ocm", "up")
             fed.hub.patch(api.CLUSTERS, "ManagedCluster", PLACES[OCM][0], None, labels)
-            with Squid(hub, GATEWAY, (USER, PASSWORD), 60, {}) as squid:
+            squid = Squid(hub, GATEWAY, (USER, PASSWORD), 60, {})
+            with squid:
                 yield Fleet(fed, folder, squid)
         finally:
             fleet_addon("ocm", "down")

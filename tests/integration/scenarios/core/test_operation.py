@@ -219,6 +219,7 @@ def test_a_lost_hub_is_restored_from_its_backup(fed, tmp_path):
     secret = tmp_path / "identity.json"
     secret.write_text(json.dumps({"flower_backup_identity": str(identity)}))
     home = tmp_path / "backups"
+    home.mkdir()
     given = json.dumps({"flower_backup_directory": str(home), "flower_backup_recipients": [str(identity.to_public())]})
     fed.play("backup", "-e", given, "-e", f"@{secret}")
     (archive,) = home.glob("*.tar")
