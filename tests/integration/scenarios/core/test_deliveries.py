@@ -137,7 +137,7 @@ def fleet(
 def test_deploy(fleet):
     """All but the site with bundles are online after the first run; for that one it says what its administrators have to do."""
     run = fleet.play("site")
-    assert "4 SuperNodes of 4 sites are online" in run.messages(), run.messages("hub")
+    assert "4 SuperNodes of 5 sites are online" in run.messages(), run.messages("hub")
     assert "federated.flower.join" in run.warnings()
 
 
