@@ -30,6 +30,8 @@ export MYPY_CACHE_DIR := $(STAGE)/.mypy_cache
 export FLOWER_BUILD := $(BUILD)
 export FLOWER_CHECKOUT := $(CURDIR)
 unexport MAKEFLAGS
+# The staged copy keeps compiled files; without them each Python of a gate compiles the collection again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help

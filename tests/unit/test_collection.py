@@ -54,17 +54,14 @@ def test_action_groups_hold_the_modules_that_say_so() -> None:
     assert {group: sorted(names) for group, names in listed.items()} == documented
 
 
-@pytest.mark.parametrize("action", ACTIONS)
-def test_every_action_is_documented_by_a_module(action: str) -> None:
-    assert action in MODULES
+def test_every_action_is_documented_by_a_module() -> None:
+    assert set(ACTIONS) <= set(MODULES)
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("plugins/**/*.py")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_plugin_can_be_imported(path: Path) -> None:
+def test_every_plugin_can_be_imported() -> None:
     """No unit test loads all of them; Ansible would say so in the middle of a play."""
-    importlib.import_module(
-        ".".join(("ansible_collections.federated.flower", *path.relative_to(ROOT).with_suffix("").parts))
-    )
+    for path in sorted(ROOT.glob("plugins/**/*.py")):
+        importlib.import_module(".".join(("ansible_collections.federated.flower", *path.relative_to(ROOT).with_suffix("").parts)))
 
 
 def plays(playbook: str) -> list[dict[str, Any]]:

@@ -24,10 +24,9 @@ def convert(folder: Path, *variables: str) -> subprocess.CompletedProcess[str]:
 
 def test_relative_paths_are_those_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "supernode.yaml").write_text("supernode: {replicas: 2}\n")
-    for changed in ("changed=4", "changed=0"):
-        done = convert(tmp_path, "flower_convert_supernode=supernode.yaml", "flower_convert_directory=fleet")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert changed in done.stdout
+    done = convert(tmp_path, "flower_convert_supernode=supernode.yaml", "flower_convert_directory=fleet")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "changed=4" in done.stdout
     assert (tmp_path / "fleet/inventory/group_vars/flower_sites/converted.yml").is_file()
     assert (tmp_path / "fleet/convert-report.txt").is_file()
 

@@ -72,10 +72,9 @@ FOUND_BEFORE = {
 }
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if "awx" not in path.parts], ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_an_empty_answer_is_none(path: Path) -> None:
-    where = path.relative_to(ROOT).as_posix()
-    found = {(where, name) for text in templates(yaml_file(*path.relative_to(ROOT).parts)) for name in faults(text)}
+def test_an_empty_answer_is_none() -> None:
+    places = [path.relative_to(ROOT) for path in FILES if "awx" not in path.parts]
+    found = {(place.as_posix(), name) for place in places for text in templates(yaml_file(*place.parts)) for name in faults(text)}
     assert found - FOUND_BEFORE == set()
 
 

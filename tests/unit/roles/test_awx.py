@@ -94,9 +94,21 @@ def load(*parts: str) -> Any:
     return DataLoader().load_from_file(str(ROLE.joinpath(*parts)), trusted_as_template=True)
 
 
+def variables(given: dict[str, Any]) -> dict[str, Any]:
+    """The role's variables, its defaults templated."""
+    return {**defaults(json.dumps(given)), **given, **load("vars", "main.yml")}
+
+
+@cache
+def defaults(given: str) -> dict[str, Any]:
+    """The role's defaults where these variables, as JSON, are given. Ansible templates them for each task that names them, which takes long."""
+    known = {**load("defaults", "main.yml"), **json.loads(given), **load("vars", "main.yml")}
+    return {name: templated(known[name], known) for name in load("defaults", "main.yml")}
+
+
 def scope(given: dict[str, Any]) -> dict[str, Any]:
     """The role's variables when the controller has everything that they name, made by the role."""
-    known = {**load("defaults", "main.yml"), **given, **load("vars", "main.yml"), "__awx_organization": {"id": 1}, "__awx_users": []}
+    known = {**variables(given), "__awx_organization": {"id": 1}, "__awx_users": []}
     ours = {row["kind"]: row["names"] for row in templated(known["__awx_kinds"], known)}
     ours["teams"] = [row["name"] for row in templated(known["awx_teams"], known)]
     return {**known, "__awx_ours": ours, "__awx_found": {kind: dict.fromkeys(names, "") for kind, names in ours.items()}}
@@ -106,6 +118,7 @@ def templated(value: Any, known: dict[str, Any]) -> Any:
     return Templar(loader=DataLoader(), variables=known).template(value)
 
 
+@cache
 def table(name: str) -> list[dict[str, Any]]:
     known = scope(MOST)
     return templated(known[f"awx_{name}"], known)
@@ -254,7 +267,7 @@ def looked(found: dict[str, dict[str, str]], **given: Any) -> tuple[dict[str, An
     Args:
         found: kind -> name -> description, what the controller has; nothing of the other kinds.
     """
-    known = {**load("defaults", "main.yml"), **MOST, "ansible_check_mode": False, **given, **load("vars", "main.yml")}
+    known = variables({**MOST, "ansible_check_mode": False, **given})
     known.update({"__awx_organization": {"id": 1}, "__awx_users": []})
     rows = templated(known["__awx_kinds"], known)
     known["__awx_found"] = {row["kind"]: found.get(row["kind"], {}) for row in rows}
@@ -413,42 +426,30 @@ def read_by(playbook: str) -> frozenset[str]:
     return frozenset(found | set(re.findall(r"\bflower_[a-z_]+", text)))
 
 
-@pytest.mark.parametrize("row", table("job_templates"), ids=lambda row: row["playbook"])
-def test_surveys_ask_for_variables_of_their_playbook(row: dict[str, Any]) -> None:
-    assert row["survey_enabled"] and set(row["survey_spec"]) == {"name", "description", "spec"}
-    questions = row["survey_spec"]["spec"]
-    asked = [question["variable"] for question in questions]
-    assert set(asked) <= read_by(row["playbook"]) and set(asked) <= given_variables.SHARED
-    assert len(asked) == len(set(asked))
+def test_surveys_ask_for_variables_of_their_playbook() -> None:
+    for row in table("job_templates"):
+        assert row["survey_enabled"] and set(row["survey_spec"]) == {"name", "description", "spec"}
+        asked = [question["variable"] for question in row["survey_spec"]["spec"]]
+        assert set(asked) <= read_by(row["playbook"]) and set(asked) <= given_variables.SHARED
+        assert len(asked) == len(set(asked))
 
 
-def surveys() -> list[Any]:
-    rows = [*table("job_templates"), *table("workflow_job_templates")]
-    return [
-        pytest.param(question, id=f"{row['name']}-{question['variable']}")
-        for row in rows
-        for question in row["survey_spec"]["spec"]
-    ]
-
-
-@pytest.mark.parametrize("question", surveys())
-def test_questions_can_stay_unanswered(question: dict[str, Any]) -> None:
+def test_questions_can_stay_unanswered() -> None:
     """A launch by API has to answer required questions, even those with a default; an empty default would set the variable."""
     optional = {"question_description", "choices", "default"}
-    assert (
-        {"variable", "question_name", "type", "required"}
-        <= set(question)
-        <= {"variable", "question_name", "type", "required"} | optional
-    )
-    assert question["type"] in ("text", "textarea", "integer", "multiplechoice")
-    assert isinstance(question["required"], bool)
-    assert ("choices" in question) == (question["type"] == "multiplechoice")
-    assert all(isinstance(choice, str) for choice in question.get("choices", []))
-    if "default" in question:
-        assert not question["required"]
-        assert question["default"] != ""
-        assert question["default"] in question.get("choices", [question["default"]])
-        assert isinstance(question["default"], int if question["type"] == "integer" else str)
+    always = {"variable", "question_name", "type", "required"}
+    rows = [*table("job_templates"), *table("workflow_job_templates")]
+    for question in [question for row in rows for question in row["survey_spec"]["spec"]]:
+        assert always <= set(question) <= always | optional
+        assert question["type"] in ("text", "textarea", "integer", "multiplechoice")
+        assert isinstance(question["required"], bool)
+        assert ("choices" in question) == (question["type"] == "multiplechoice")
+        assert all(isinstance(choice, str) for choice in question.get("choices", []))
+        if "default" in question:
+            assert not question["required"]
+            assert question["default"] != ""
+            assert question["default"] in question.get("choices", [question["default"]])
+            assert isinstance(question["default"], int if question["type"] == "integer" else str)
 
 
 def test_the_workflow_is_one_graph_of_templates_that_exist() -> None:

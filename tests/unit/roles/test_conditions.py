@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import pytest
 from jinja2 import nodes
 
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
@@ -77,10 +76,10 @@ def test_the_roles_have_switches():
     assert {"skupper_site_uninstall", "skupper_listener_wait", "cert_rotation_force"} <= SWITCHES
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_switch_in_a_condition_is_made_boolean(path):
+def test_a_switch_in_a_condition_is_made_boolean():
+    environment = jinja2.Environment(extensions=["jinja2.ext.do"])
     bare = set()
-    for template, whole in expressions(yaml_file(*path.relative_to(ROOT).parts)):
-        tree = jinja2.Environment(extensions=["jinja2.ext.do"]).parse(template)
-        bare |= {name for name in map(fault, operands(tree, whole)) if name}
-    assert not bare, f"{path.relative_to(ROOT)}: without | bool: {', '.join(sorted(bare))}"
+    for path in FILES:
+        for template, whole in expressions(yaml_file(*path.relative_to(ROOT).parts)):
+            bare |= {(str(path.relative_to(ROOT)), name) for name in map(fault, operands(environment.parse(template), whole)) if name}
+    assert bare == set(), "without | bool"

@@ -30,11 +30,9 @@ def files() -> Iterator[tuple[str, Path]]:
         yield "", path
 
 
-@pytest.mark.parametrize(("role", "path"), [pytest.param(*one, id=str(one[1].relative_to(ROOT))) for one in files()])
-def test_private_variables_stay_at_home(role: str, path: Path) -> None:
-    names = set(NAME.findall(path.read_text(encoding="utf-8")))
-    foreign = {f"__{name}" for name in names if owner(name) not in ("", role)}
-    assert not foreign, f"{path.name} uses private variables of another role"
+def test_private_variables_stay_at_home() -> None:
+    used = {(role, path.relative_to(ROOT), name) for role, path in files() for name in NAME.findall(path.read_text(encoding="utf-8"))}
+    assert {(path, f"__{name}") for role, path, name in used if owner(name) not in ("", role)} == set(), "private variables of another role"
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -408,7 +408,7 @@ FRAGMENTS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(100))
 def test_any_text_arrives_as_it_is(seed: int) -> None:
     rnd = random.Random(seed)
     config = {f"k{number}": "".join(rnd.choices(FRAGMENTS, k=rnd.randint(0, 8))) for number in range(rnd.randint(1, 5))}

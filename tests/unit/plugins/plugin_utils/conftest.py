@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any, Callable
 
@@ -192,9 +193,9 @@ def golden() -> Callable[[str, list[dict[str, Any]]], None]:
     return compare
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def goldens() -> dict[str, list[dict[str, Any]]]:
-    """Every variant of SuperLink and SuperNodes that a golden file holds: name -> objects."""
+    """Every variant of SuperLink and SuperNodes that a golden file holds: name -> objects; shared by all tests, which change nothing in it."""
     names = [name for name in goldens_on_disk.names() if name.startswith(("superlink-", "supernode-"))]
     found = {name: list(yaml.load_all(goldens_on_disk.read(name), Loader=yaml.CSafeLoader)) for name in names}
     assert len(found) > 10
@@ -221,14 +222,19 @@ def _strict(schema: Any) -> Any:
     return found
 
 
+@cache
+def _validator(name: str, kind: str) -> jsonschema.Draft4Validator:
+    schema = _strict(schemas_of(name)[kind])
+    schema["properties"]["metadata"] = {"type": "object"}
+    return jsonschema.Draft4Validator(schema)
+
+
 @pytest.fixture
 def schema_faults() -> Callable[[str, dict[str, Any]], list[str]]:
     """Function: what the API server of a hub with these schemas would refuse or drop of an object."""
 
     def check(name: str, item: dict[str, Any]) -> list[str]:
-        schema = _strict(schemas_of(name)[item["kind"]])
-        schema["properties"]["metadata"] = {"type": "object"}
-        errors = jsonschema.Draft4Validator(schema).iter_errors(item)
+        errors = _validator(name, item["kind"]).iter_errors(item)
         return [f"{item['kind']} {error.json_path}: {error.message[:200]}" for error in errors]
 
     return check

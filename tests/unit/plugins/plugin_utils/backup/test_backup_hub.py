@@ -110,7 +110,7 @@ def test_a_long_copy_gives_signs_of_life(volume, monkeypatch, capsys):
         signs_seen.release()
 
     def slow(request):
-        assert all(signs_seen.acquire(timeout=10) for _sign in range(4))
+        assert all(signs_seen.acquire(timeout=60) for _sign in range(4))
         return copy(request)
 
     monkeypatch.setattr(database_program, "print", said, raising=False)

@@ -172,7 +172,7 @@ def test_logs_are_read_together_so_that_all_take_as_long_as_one():
     together = threading.Barrier(program.LOGS)
 
     def read(number, since):
-        together.wait(10)
+        together.wait(60)
         return f"INFO :      [ROUND {number}/9]\n", since + 5
 
     logs = program.Logs(run_metrics.Progress, read)

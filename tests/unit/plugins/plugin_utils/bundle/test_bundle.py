@@ -14,6 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_kee
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import text as texts
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs, signatures
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import bundle as reach
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site, Way
@@ -41,6 +43,17 @@ YEAR = datetime.timedelta(days=365)
 CA = certificates.make_ca("client CA", YEAR)
 TRUST = certificates.make_ca("hub CA", YEAR).certificate
 OWNER_UID = "1-2-3"
+
+
+@cache
+def manifest(objects: str) -> str:
+    """The text of objects in JSON; PyYAML takes most of the time of these tests for it."""
+    return texts.manifest(json.loads(objects))
+
+
+@pytest.fixture(autouse=True)
+def each_text_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "manifest", lambda objects: manifest(json.dumps(objects)))
 
 
 class Ledger:

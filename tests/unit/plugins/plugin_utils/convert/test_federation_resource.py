@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from pathlib import Path
 from typing import Any, Callable
@@ -500,10 +501,9 @@ WRONG: tuple[Any, ...] = (7, -1, True, "x", "", [], ["x"], [7], [[]], [{}], [{"n
 
 
 @pytest.mark.parametrize("field", [one.name for one in FIELDS if one.name not in ("mode", "isolationMode", "supernodes.pools[].name")])
-@pytest.mark.parametrize("mode", ["StatefulSet", "DaemonSet"])
-def test_a_value_of_a_wrong_type_is_reported_with_its_field(field: str, mode: str) -> None:
+def test_a_value_of_a_wrong_type_is_reported_with_its_field(field: str) -> None:
     """Whatever is in one field, the others are converted, and each has its line in the report."""
-    for value in WRONG:
+    for mode, value in itertools.product(("StatefulSet", "DaemonSet"), WRONG):
         found = resource(mode)
         place, *path = found["spec"], *field.split(".")
         for key in path[:-1]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
+from functools import cache
 from pathlib import Path
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Place, Reader
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import ExecResult
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.pod_python import Command, Server
 
+server = cache(Server)
 PIECE = 32 * 1024  # as a websocket brings them
 CUT_FROM = 256 * 1024
 
@@ -42,14 +43,9 @@ class Hub:
         self.connections += 1
         cut = self.cuts.pop(0) if self.cuts else None
         env = {**os.environ, "FLOWER_OUTPUTS_DIR": str(self.root), "FLOWER_OUTPUTS_MIN_FREE": "512Mi"}
-        with subprocess.Popen(
-            [sys.executable, *command[1:]],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=env,
-        ) as process:
-            assert process.stdin and process.stdout and process.stderr
+        python, option, code = command
+        assert (python, option) == ("python", "-c")
+        with Command(server(), code, env) as process:
             lost = self.send_cuts.pop(0) if self.send_cuts and len(stdin) > CUT_FROM else 0
             self.sent += len(stdin) - lost
             process.stdin.write(stdin[: len(stdin) - lost])

@@ -98,7 +98,7 @@ def asked(flower: Flower, **more: float) -> dict[str, Any]:
     return {"run_id": RUN, "connection": "hub", "port": flower.port, **start, **more}
 
 
-def follow(flower: Flower, react: Callable[[Messages], Any], seen: int = 0, seconds: float = 20) -> Messages:
+def follow(flower: Flower, react: Callable[[Messages], Any], seen: int = 0, seconds: float = 120) -> Messages:
     """Follow, and react to each message that says something; returns these messages."""
     messages: Messages = []
 
@@ -320,7 +320,7 @@ def test_a_program_that_nobody_reads_ends(flower: Flower, tmp_path: Path) -> Non
 def test_a_later_program_takes_over(flower: Flower, tmp_path: Path) -> None:
     started = time.monotonic()
     follow(flower, lambda _messages: (tmp_path / "follow-t").write_text("other"))
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert (tmp_path / "follow-t").read_text() == "other"
 
 

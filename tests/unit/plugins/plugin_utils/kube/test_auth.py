@@ -226,15 +226,15 @@ def big_text(form: str) -> str:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("number", [0, 7, 399])
-def test_every_form_gives_the_same(tmp_path: Path, form: str, number: int) -> None:
+def test_every_form_gives_the_same(tmp_path: Path, form: str) -> None:
     data = big()
     path = written(tmp_path / "k", big_text(form))
     file = KubeconfigFile(path)
     assert file.current_context() == "c1"
     for section, letter in (("contexts", "c"), ("clusters", "k"), ("users", "u")):
-        assert file.entry(section, f"{letter}{number}") == data[section][number]
-        assert file.entry(section, "none") is None
+        for number in (0, 7, 399):
+            assert file.entry(section, f"{letter}{number}") == data[section][number]
+    assert all(file.entry(section, "none") is None for section in ("contexts", "clusters", "users"))
 
 
 @pytest.mark.parametrize("form", ["safe_dump", "unsorted", "indented lists", "comments", "quoted"])

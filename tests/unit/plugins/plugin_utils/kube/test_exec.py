@@ -5,16 +5,24 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 import websocket
 
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import exec as stream
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ExecBroken, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import Exec
+from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
 END = (3, b'{"status": "Success"}')
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
+    made = Time()
+    monkeypatch.setattr(stream, "time", made)
+    return made
 
 
 class Channel:
@@ -36,8 +44,7 @@ class Channel:
 
 
 def run(channel: Channel, on_stdout: Any = None, silence: float | None = None, timeout: float = 60) -> Any:
-    deadline = time.monotonic() + timeout
-    return Exec(channel, "hub", "exec python", deadline, timeout, silence).run(None, on_stdout)
+    return Exec(channel, "hub", "exec python", timeout, timeout, silence).run(None, on_stdout)
 
 
 def test_output_is_kept_unless_it_is_received() -> None:
@@ -52,17 +59,17 @@ def test_a_silent_connection_is_lost() -> None:
     channel = Channel((1, b"a"))
     with pytest.raises(Unreachable, match=r"hub: exec python: nothing was received for 5 s"):
         run(channel, silence=5)
-    assert channel.timeouts == pytest.approx([5, 5], abs=0.5)
+    assert channel.timeouts == [5, 5]
 
 
 @pytest.mark.parametrize(
     ("limits", "words"),
     [({"silence": 0.3}, "nothing was received for 0.3 s"), ({"timeout": 0.3}, "not finished after")],
 )
-def test_pings_of_a_proxy_are_no_news(limits: dict[str, float], words: str) -> None:
+def test_pings_of_a_proxy_are_no_news(clock: Time, limits: dict[str, float], words: str) -> None:
     class Pinging(Channel):
         def recv_data(self, control_frame: bool) -> tuple[int, bytes]:
-            time.sleep(0.02)
+            clock.sleep(0.02)
             return websocket.ABNF.OPCODE_PING, b"\x01still here"
 
     seen: list[bytes] = []

@@ -11,7 +11,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import oauth
@@ -64,20 +67,30 @@ def test_a_cluster_that_is_down_is_asked_again(tmp_path: Path) -> None:
     assert not (tmp_path / "never").exists()
 
 
-def test_it_is_revoked_after_the_run_and_after_the_keeper_of_its_lease(tmp_path: Path) -> None:
+def test_it_is_revoked_after_the_run_and_after_the_keeper_of_its_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(folder: Path) -> Holding | None:
+        (tmp_path / "opened").touch()
+        return Holding.open(folder)
+
+    monkeypatch.setattr(token_keeper, "_LOOK", 0.01)
+    monkeypatch.setattr(token_keeper, "Holding", SimpleNamespace(open=opened))
     run, keeper = (subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) for _number in range(2))
     with Holding.begin(tmp_path) as holding:
         holding.note(HELD, holder="me", keeper=keeper.pid)
     asked = tmp_path / "asked"
     child = token_keeper.start(Noting(asked), TOKEN, tmp_path, run.pid)
     try:
-        time.sleep(1.5)
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "opened").exists():  # only a lease that it has seen is waited for
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(0.2)
         assert not asked.exists()
         run.communicate(b"\n")
-        time.sleep(1.5)
+        time.sleep(0.2)
         assert not asked.exists(), "the keeper of the lease may still need the token"
         keeper.communicate(b"\n")
-        assert Process(child).ends_within(20)
+        assert Process(child).ends_within(60)
         assert json.loads(asked.read_text()) == ["DELETE", f"/apis/{oauth.API}/useroauthaccesstokens/{oauth.object_name(TOKEN)}"]
     finally:
         os.waitpid(child, 0)

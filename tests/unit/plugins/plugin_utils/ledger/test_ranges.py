@@ -122,7 +122,7 @@ def test_what_was_read_is_not_changed():
     assert before == kept
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_never_two_pools_with_one_number(seed):
     rng = random.Random(seed)
     book = ranges.empty_book()
@@ -164,7 +164,7 @@ def plainly(book, wanted):
     return new
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(15))
 def test_every_pool_gets_the_place_that_it_got_ever_since(seed):
     rng = random.Random(seed)
     book = ranges.empty_book()

@@ -69,12 +69,12 @@ def test_the_reader_sleeps_until_it_is_told_to_stop(superlink_spec):
         with subprocess.Popen(command) as process:
             try:
                 # Process 1 of a container gets no signal that it does not wait for.
-                deadline = time.monotonic() + 20
+                deadline = time.monotonic() + 60
                 while "sigtimedwait" not in Path(f"/proc/{process.pid}/wchan").read_text("utf-8"):
                     assert process.poll() is None and time.monotonic() < deadline
                     time.sleep(0.05)
                 process.send_signal(number)
-                assert process.wait(10) == 0
+                assert process.wait(60) == 0
             finally:
                 process.kill()
 

@@ -179,17 +179,18 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_any_order_of_lists_gives_the_same_bytes(seed, superlink_spec):
+def test_any_order_of_lists_gives_the_same_bytes(superlink_spec):
     spec = superlink_spec(**LISTS)
-    assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == specs.written(render.superlink_objects(spec))
+    wanted = specs.written(render.superlink_objects(spec))
+    for seed in range(20):
+        assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == wanted, seed
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_any_order_gives_the_same_bytes(name, superlink_spec):
     spec = superlink_spec(**CASES[name])
     wanted = specs.written(render.superlink_objects(spec))
-    for seed in range(100):
+    for seed in range(10):
         assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == wanted, seed
 
 

@@ -194,17 +194,18 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_any_order_of_lists_gives_the_same_bytes(seed, supernode_spec):
+def test_any_order_of_lists_gives_the_same_bytes(supernode_spec):
     spec = supernode_spec(**LISTS)
-    assert json.dumps(specs.supernode_objects(specs.shuffled(spec, seed))) == json.dumps(specs.supernode_objects(spec))
+    wanted = json.dumps(specs.supernode_objects(spec))
+    for seed in range(20):
+        assert json.dumps(specs.supernode_objects(specs.shuffled(spec, seed))) == wanted, seed
 
 
 @pytest.mark.parametrize("name", ["rich", "pools", "own-pods"])
 def test_any_order_gives_the_same_bytes(name, supernode_spec):
     spec = supernode_spec(**CASES[name])
     wanted = specs.written(specs.supernode_objects(spec))
-    for seed in range(100):
+    for seed in range(20):
         given = specs.shuffled(spec, seed)
         given["pools"] = random.Random(seed).sample(given["pools"], len(given["pools"]))
         assert specs.written(specs.supernode_objects(given)) == wanted, seed

@@ -73,7 +73,7 @@ def test_what_was_changed_before_an_error_is_recorded() -> None:
 
 
 def test_sites_are_worked_on_at_the_same_time() -> None:
-    meeting = threading.Barrier(3, timeout=10)
+    meeting = threading.Barrier(3, timeout=60)
     outcomes = Outcomes(Run(), ["a", "b", "c"], 3)
     assert set(outcomes.each(lambda name: meeting.wait() >= 0)) == {"a", "b", "c"}
 
