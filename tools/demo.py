@@ -21,6 +21,7 @@ import re
 import shlex
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import textwrap
@@ -43,6 +44,7 @@ BEAT = 0.5  # seconds between two looks at what a step has reported
 ALIVE = 25.0  # seconds between signs of life where no line is rewritten
 PATIENCE = 60.0  # seconds that a step has to end after an interrupt
 SHOWN = 8  # lines of a failure
+TIMES = 5  # times of a step that are kept
 
 
 class RefusedError(Exception):
@@ -75,6 +77,11 @@ class Step:
     note: str = ""
     shows: bool = False
     live: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Steps of a kind take about the same time."""
+        return f"{self.title} {self.note}".rstrip()
 
     @property
     def playbook(self) -> bool:
@@ -162,7 +169,7 @@ class Demo:
 
     @staticmethod
     def _run(command: Sequence[str]) -> Step:
-        return Step("run of an app", command, first="30 to 90 s", shows=True, live=r"^\S+ \| (round \d+: [^(]*\S)")
+        return Step("run of an app", command, first="30 to 90 s", shows=True, live=r"^\S+ \| (round \d+: [^(]*[^ (])")
 
 
 def fleet(*words: str) -> list[str | Path]:
@@ -305,23 +312,23 @@ class Tail:
 
 
 class Durations:
-    """How long steps took the last time on this machine."""
+    """How long steps took the last times on this machine."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: dict[str, float] = {}
+        self._known: dict[str, list[float]] = {}
         with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
             self._known = json.loads(path.read_text(encoding="utf-8"))
 
     def usual(self, step: Step) -> str:
         """In words; empty if it is not known."""
-        seconds = self._known.get(f"{step.title} {step.note}".rstrip())
-        words = step.first if seconds is None else duration(seconds)
+        known = self._known.get(step.kind)
+        words = duration(statistics.median_high(known)) if known else step.first
         return f" (usually {words})" if words else ""
 
     def note(self, step: Step, seconds: float) -> None:
         """Keep the time of a step."""
-        self._known[f"{step.title} {step.note}".rstrip()] = round(seconds, 1)
+        self._known[step.kind] = [*self._known.get(step.kind, []), round(seconds, 1)][-TIMES:]
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.write_text(json.dumps(self._known, indent=1) + "\n", encoding="utf-8")
 

@@ -30,9 +30,10 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_ok(self, result, *args, **kwargs):
         task, _host, data = _parts(result)
-        if task.action.endswith("debug") and "msg" in data:
+        module = task.action.rpartition(".")[2]
+        if module == "debug" and "msg" in data:
             self._write(said=data["msg"])
-        if task.action.endswith("node_info") and "sites" in data:
+        if module == "node_info" and "sites" in data:
             self._write(nodes=data["sites"])
 
     def v2_runner_on_failed(self, result, ignore_errors=False):
