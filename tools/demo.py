@@ -51,10 +51,6 @@ class RefusedError(Exception):
     """Nothing was started, and why."""
 
 
-class StepFailed(Exception):
-    """A step of the demo ended with an error."""
-
-
 # ---- what is to be done -----------------------------------------------------------------------------------------
 
 
@@ -69,6 +65,7 @@ class Step:
         note: what tells its durations apart, beside the title.
         shows: whether its result is shown at the end: what its last task said, or all that it printed.
         live: what of its output is news; the first group is shown.
+        changes: whether it changes anything.
     """
 
     title: str
@@ -77,6 +74,7 @@ class Step:
     note: str = ""
     shows: bool = False
     live: str = ""
+    changes: bool = True
 
     @property
     def kind(self) -> str:
@@ -87,6 +85,14 @@ class Step:
     def playbook(self) -> bool:
         """Whether Ansible runs it."""
         return self.command[0] == "ansible-playbook"
+
+
+class StepFailed(Exception):
+    """A step of the demo ended with an error."""
+
+    def __init__(self, step: Step) -> None:
+        super().__init__(step.title)
+        self.step = step
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,9 @@ class Demo:
         return [Step("removal of the clusters", fleet("down"))]
 
     def _own_clusters(self) -> list[Step]:
-        return [Step("your clusters", self.playbook("federated.flower.node_facts"))] if not self.variant else []
+        # of all clusters, not only of the sites
+        words = self.playbook("federated.flower.node_facts", "flower_sites_group=all")
+        return [] if self.variant else [Step("your clusters", words, changes=False)]
 
     def _fleet(self) -> list[Step]:
         first, note = "10 to 30 s", ""
@@ -352,7 +360,7 @@ class Runner:
             place: its number, as in C(2/4).
 
         Raises:
-            StepFailed: it ended with an error, which is shown.
+            StepFailed: it ended with an error.
         """
         progress = self.log.with_suffix(".progress")
         progress.write_text("")
@@ -396,7 +404,7 @@ class Runner:
             self.display.line(f"{place} {step.title}: failed after {duration(seconds)}")
             for text in news.failed[-SHOWN:] or [line for line in self.lines if line.strip()][-SHOWN:]:
                 self.display.line(textwrap.indent(text, "    "))
-            raise StepFailed(step.title)
+            raise StepFailed(step)
         self.durations.note(step, seconds)
         told = f". {news.said[-1]}" if news.said and not step.shows else ""
         self.display.line(f"{place} {step.title}: {duration(seconds)}{told}")
@@ -430,7 +438,7 @@ def shell_lines(demo: Demo, environ: Mapping[str, str]) -> list[str]:
 
 
 def next_commands(demo: Demo) -> list[str]:
-    """Three commands to go on with."""
+    """Three commands that continue from here."""
     app = "tabular" if demo.variant == "study" else "quickstart"
     return [
         f"ansible-playbook -i {demo.inventory} federated.flower.status",
@@ -449,8 +457,8 @@ def lead(demo: Demo, steps: Sequence[Step], runner: Runner) -> list[list[str]]:
     shown: list[list[str]] = []
     for number, step in enumerate(steps, 1):
         if step.playbook and "FLOWER_FLEET_KUBECONFIG" not in runner.environ:
-            # only now: the fleet's own commands take it for clusters of somebody else
-            found = subprocess.run(fleet("kubeconfig"), capture_output=True, text=True, check=True)
+            # only now: to the fleet's own commands it names other clusters
+            found = subprocess.run(fleet("kubeconfig"), env=runner.environ, capture_output=True, text=True, check=True)
             runner.environ["FLOWER_FLEET_KUBECONFIG"] = found.stdout.strip()
         news = runner.run(step, f"{number}/{len(steps)}")
         if step.shows:
@@ -492,8 +500,8 @@ def main(arguments: Sequence[str]) -> int:
     way_on = f"'make {demo.target}{'' if up else '-down'}' continues from here, 'make {demo.target}-down' removes what there is on {place}."
     try:
         shown = lead(demo, demo.up(page) if up else demo.down(), runner)
-    except StepFailed:
-        display.line(f"Log: {shown_path(log)}. {way_on}")
+    except StepFailed as error:
+        display.line(f"Log: {shown_path(log)}. {way_on if error.step.changes else 'Nothing was changed.'}")
         return 1
     except (KeyboardInterrupt, SystemExit) as error:
         display.line(f"Interrupted. Log: {shown_path(log)}. {way_on}")

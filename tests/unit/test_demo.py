@@ -267,6 +267,27 @@ def test_what_a_demo_shows(demo: ModuleType, kubeconfig: str, monkeypatch: pytes
     assert set(json.loads((demo.CACHE / "federated-flower/demo-seconds.json").read_text())) == {"your clusters", "federation", "run", "report"}
 
 
+def test_the_clusters_of_this_machine(
+    demo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ansible gets the kubeconfig of the fleet, and the fleet itself none: for it, that is one of other clusters."""
+    program = tmp_path / "ansible-playbook"
+    program.write_text('#!/bin/sh\necho "$3 with $FLOWER_FLEET_KUBECONFIG"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("FLOWER_FLEET_KUBECONFIG", "")
+    monkeypatch.setattr(demo, "fleet", lambda *words: ["sh", "-c", f"echo fleet {' '.join(words)}${{FLOWER_FLEET_KUBECONFIG+, and a variable}}"])
+    assert demo.main(["up", "ocm"]) == 0
+    printed = [line for line in (demo.BUILD / "demo.log").read_text().splitlines() if line and not line.startswith("---")]
+    assert printed == [
+        "fleet up", "fleet addon ocm up", "federated.flower.site with fleet kubeconfig", "federated.flower.run with fleet kubeconfig",
+        "federated.flower.status with fleet kubeconfig",
+    ]  # fmt: skip
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert lines[1:3] == ["1/5 three Kubernetes clusters: 0 s", "2/5 Open Cluster Management: 0 s"]
+    assert lines[-1] == "    make demo-ocm-down" and "    export KUBECONFIG=$(sh tests/fleet/fleet kubeconfig)" in lines
+
+
 def test_the_present_line_of_a_step(demo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done, how long it has taken, and how long it usually takes."""
     monkeypatch.setattr(demo, "BEAT", 0.02)
@@ -318,6 +339,9 @@ def test_a_step_that_fails(
         f"Log: {demo.BUILD}/demo.log. 'make demo' continues from here, 'make demo-down' removes what there is on the clusters.",
     ]
     assert not (demo.CACHE / "federated-flower").exists(), "its time says nothing of the next one"
+    status, out = lead(demo, monkeypatch, capsys, [step_of(demo, news, title="your clusters", then=then, changes=False)])
+    assert status == 1
+    assert out.splitlines()[-1] == f"Log: {demo.BUILD}/demo.log. Nothing was changed."
 
 
 def test_an_interrupt_ends_what_runs(demo: ModuleType, tmp_path: Path) -> None:
