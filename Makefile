@@ -50,7 +50,7 @@ fleet-up: venv ## start the test fleet: three real Kubernetes clusters on this m
 fleet-down: venv ## stop the test fleet
 	@sh tests/fleet/fleet down
 
-demo: stage ## fleet, federation, one real run and a report
+demo: stage ## fleet, federation, one real run and a report (VERBOSE=1: with all output)
 	@python tools/demo.py up
 
 demo-down: stage ## remove the federation and the fleet
