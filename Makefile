@@ -56,29 +56,29 @@ fleet-core: fleet-up ## the test fleet, and what the core scenarios need on it: 
 fleet-down: venv ## stop the test fleet
 	@sh tests/fleet/fleet down
 
-demo: stage ## fleet, federation, one real run and a report
-	@bash tools/demo.sh up
+demo: stage ## fleet, federation, one real run and a report (VERBOSE=1: with all output)
+	@python tools/demo.py up
 
 demo-down: stage ## remove the federation and the fleet
-	@bash tools/demo.sh down
+	@python tools/demo.py down
 
 demo-ocm: stage ## the same where Open Cluster Management delivers to the sites
-	@bash tools/demo.sh up ocm
+	@python tools/demo.py up ocm
 
 demo-ocm-down: stage ## remove the federation and the fleet
-	@bash tools/demo.sh down ocm
+	@python tools/demo.py down ocm
 
 demo-skupper: stage ## the same where sites join through Skupper, which a stand-in plays
-	@bash tools/demo.sh up skupper
+	@python tools/demo.py up skupper
 
 demo-skupper-down: stage ## remove the federation and the fleet
-	@bash tools/demo.sh down skupper
+	@python tools/demo.py down skupper
 
 demo-study: stage ## tables at the sites, an app with an image of its own, a run, and its model on this machine
-	@bash tools/demo.sh up study
+	@python tools/demo.py up study
 
 demo-study-down: stage ## remove the federation and the fleet
-	@bash tools/demo.sh down study
+	@python tools/demo.py down study
 
 lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, mypy, changelog and documentation lint
 	@cd $(STAGED) && bash tools/lint.sh

@@ -21,7 +21,7 @@ from . import external, host, prepare, settings
 from .addons import certmanager, mlflow, ocm, skupper
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
-from .console import Console
+from .console import Console, report
 from .errors import FleetError
 from .images import ee, layer
 from .settings import LOCK, LOCK_TIMEOUT, RUN_LINK, Cluster, Settings
@@ -91,6 +91,7 @@ def main(arguments: Sequence[str]) -> int:
         return _local(options, wanted)
     except FleetError as error:
         print(f"fleet: {error}", file=sys.stderr)
+        report(failed=str(error))
         _leave(1)
     except KeyboardInterrupt:
         print("fleet: interrupted; 'up' continues from here, 'down' cleans up.", file=sys.stderr)

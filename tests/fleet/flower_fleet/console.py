@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Progress on standard output: one line per phase with its seconds, and a sign of life while one takes long."""
+"""Progress on standard output: one line per phase with its seconds, and a sign of life while one takes long.
+
+A program that shows it in its own way sets FLOWER_PROGRESS to a file, which gets one line of JSON for each change.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 HEARTBEAT = 20.0  # seconds between signs of life
+
+
+def report(**news: str) -> None:
+    """Append what happens to the file FLOWER_PROGRESS, if there is one: C(doing) and C(failed)."""
+    if path := os.environ.get("FLOWER_PROGRESS"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(news) + "\n")
 
 
 @dataclass
@@ -63,8 +75,16 @@ class Console:
             note = f" ({phase.note})" if phase.note else ""
             self.line(f"{title}{note}: {word} {phase.seconds:.1f} s")
 
+    def doing(self) -> str:
+        """The phases that are under way, without their seconds."""
+        return "; ".join(f"{phase.title}, {phase.note}".removesuffix(", ") for phase in list(self._open))
+
     def _beat(self) -> None:
+        before = ""
         while not self._stop.wait(1.0):
+            if (doing := self.doing()) != before:
+                report(doing=doing)
+                before = doing
             if time.monotonic() - self._last >= HEARTBEAT and self._open:
                 self.line(
                     "... "
