@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from flower_fleet import binaries, cli, external, host, prepare, settings, shell
-from flower_fleet.addons import dns
+from flower_fleet.addons import dns, storage
 from flower_fleet.addons.ocm import gates
-from flower_fleet.clusters import agent, config, lifecycle, network
+from flower_fleet.clusters import agent, config, lifecycle, network, processes, volumes
 from flower_fleet.errors import FleetError
 from flower_fleet.golang import Go
 from flower_fleet.images import apps, ee, recipes
@@ -97,8 +97,37 @@ def test_names_are_known_to_dns_and_nodes() -> None:
 
 def test_versions_come_from_the_modules() -> None:
     assert re.fullmatch(r"v1\.\d+\.\d+", binaries.module_version("k8s.io/kubernetes", settings.GO_DIR / "kubernetes"))
-    version = binaries.module_version("github.com/coredns/coredns", settings.GO_DIR / "coredns")
+    version = binaries.module_version("github.com/coredns/coredns", settings.GO_DIR / "kubernetes")
     assert settings.COREDNS_IMAGE.endswith(version.lstrip("v"))
+
+
+def test_the_one_program_knows_every_name_by_which_a_cluster_calls_it() -> None:
+    known = set(re.findall(r'"(etcd|kube[a-z-]*)"', (settings.GO_DIR / "kubernetes/main.go").read_text()))
+    assert known == set(binaries.PROGRAMS)
+    started = processes.processes(Path("/state"), settings.cluster("hub", SUBNET), Path("/programs"), ())
+    assert {Path(entry["argv"][0]).name for entry in started if entry["argv"][0].startswith("/programs/")} == known
+
+
+def claim(uid: str, *, asked: str = storage.PROVISIONER, modes: tuple[str, ...] = ("ReadWriteOnce",), **spec: Any) -> dict[str, Any]:
+    """A claim that Kubernetes has given to a provisioner."""
+    return {
+        "metadata": {"name": "data", "namespace": "n", "uid": uid, "annotations": {volumes.ASKED: asked}},
+        "spec": {"accessModes": [*modes], "storageClassName": "standard", "resources": {"requests": {"storage": "1Gi"}}, **spec},
+    }
+
+
+def test_claims_get_volumes_which_go_with_them() -> None:
+    one, other = claim("1"), claim("2")
+    foreign = [claim("3", asked="else"), claim("4", modes=("ReadWriteMany",)), claim("5", volumeName="v"), claim("6", volumeMode="Block")]
+    assert volumes.waiting([one, other, *foreign], []) == [one, other]
+    made = volumes.volume(one, Path("/volumes"), "hub", "Delete")
+    assert made["spec"]["hostPath"]["path"] == "/volumes/pvc-1" and made["spec"]["capacity"] == {"storage": "1Gi"}
+    kept = volumes.volume(one, Path("/volumes"), "hub", "Retain")
+    unclaimed = volumes.volume(other, Path("/volumes"), "hub", "Delete")
+    del unclaimed["spec"]["claimRef"]
+    assert volumes.waiting([one, other], [made]) == [other]
+    assert volumes.released([one], [made, kept, unclaimed]) == []
+    assert volumes.released([other], [made, kept, unclaimed]) == [made]
 
 
 def test_disk_need_is_stated_per_file_system(tmp_path: Path) -> None:

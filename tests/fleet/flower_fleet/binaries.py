@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Kubernetes, etcd, the volume provisioner, CoreDNS and test tools, built from the Go modules beside this package."""
+"""Kubernetes, etcd, CoreDNS and test tools, built from the Go modules beside this package."""
 
 from __future__ import annotations
 
@@ -16,19 +16,10 @@ from .golang import Go
 from .settings import GO_DIR, Settings
 from .shell import run, run_logged
 
-_K8S = "k8s.io/kubernetes/cmd"
-# The second command is separate: with kubelet in one command Go stops with a case-insensitive import collision
-# (Sirupsen/logrus, sirupsen/logrus).
-KUBERNETES = (
-    (
-        *(
-            f"{_K8S}/{name}"
-            for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
-        ),
-        "go.etcd.io/etcd/server/v3",
-    ),
-    ("github.com/rancher/local-path-provisioner",),
-)
+# What the module's own program is called by (go/kubernetes/main.go).
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")
+# Nobody debugs these programs: without tables for debuggers the compiler has less to do.
+FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", "-gcflags=all=-dwarf=false")
 
 
 @dataclass(frozen=True)
@@ -37,7 +28,8 @@ class Build:
 
     name: str
     module: str
-    commands: tuple[tuple[str, ...], ...]
+    packages: tuple[str, ...]
+    links: tuple[str, ...] = ()  # to the program that has the module's name
 
     @property
     def source(self) -> Path:
@@ -61,9 +53,9 @@ class Build:
 
     def key(self, go: Go) -> str:
         """Hash of module files, sources, flags and Go version."""
-        digest = hashlib.sha256(f"{go.version} {self.commands} {self.ldflags()}".encode())
-        for path in sorted(self.source.iterdir()):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest = hashlib.sha256(f"{go.version} {self.packages} {self.links} {FLAGS} {self.ldflags()}".encode())
+        for path in sorted(path for path in self.source.rglob("*") if path.is_file()):
+            digest.update(str(path.relative_to(self.source)).encode() + b"\0" + path.read_bytes())
         return digest.hexdigest()[:16]
 
     def folder(self, settings: Settings, go: Go) -> Path:
@@ -87,39 +79,27 @@ class Build:
                 count += 1
                 phase.note = f"{count} packages"
 
-        for number, packages in enumerate(self.commands):
-            run_logged(
-                [
-                    go.command,
-                    "build",
-                    "-v",
-                    "-trimpath",
-                    "-buildvcs=false",
-                    "-mod=readonly",
-                    "-ldflags",
-                    self.ldflags(),
-                    "-o",
-                    f"{partial}/",
-                    *packages,
-                ],
-                settings.logs / f"build-{self.name}-{number}.log",
-                env=go.environment(),
-                cwd=self.source,
-                on_line=compiled,
-            )
-        if (partial / "server").exists():
-            (partial / "server").rename(partial / "etcd")
+        run_logged(
+            [go.command, "build", "-v", *FLAGS, "-ldflags", self.ldflags(), "-o", f"{partial}/", *self.packages],
+            settings.logs / f"build-{self.name}.log",
+            env=go.environment(),
+            cwd=self.source,
+            on_line=compiled,
+        )
+        for link in self.links:
+            (partial / link).symlink_to(self.module)
         partial.rename(done)
         return done
 
 
+KUBERNETES = Build("kubernetes", "kubernetes", (".", "./coredns"), PROGRAMS)
 # What single tests ask for (`fleet tool NAME`, `fleet addon NAME up`). Built when the first one does, and never on the way to a fleet.
-CERT_MANAGER = Build("certmanager", "certmanager", (("github.com/cert-manager/cert-manager/cmd/controller",),))
-CYCLONUS = Build("cyclonus", "cyclonus", (("github.com/mattfenwick/cyclonus/cmd/cyclonus",),))
-KUBECTL = Build("kubectl", "kubernetes", ((f"{_K8S}/kubectl",),))
+CERT_MANAGER = Build("certmanager", "certmanager", ("github.com/cert-manager/cert-manager/cmd/controller",))
+CYCLONUS = Build("cyclonus", "cyclonus", ("github.com/mattfenwick/cyclonus/cmd/cyclonus",))
+KUBECTL = Build("kubectl", "kubernetes", ("k8s.io/kubernetes/cmd/kubectl",))
 _OCM = "open-cluster-management.io/ocm/cmd"
-OCM = Build("ocm", "ocm", ((f"{_OCM}/registration", f"{_OCM}/work", "."),))
-OCM_HUB = Build("ocm-hub", "ocm-hub", ((f"{_OCM}/addon", f"{_OCM}/placement"),))
+OCM = Build("ocm", "ocm", (f"{_OCM}/registration", f"{_OCM}/work", "."))
+OCM_HUB = Build("ocm-hub", "ocm-hub", (f"{_OCM}/addon", f"{_OCM}/placement"))
 TOOLS = (CERT_MANAGER, CYCLONUS, KUBECTL, OCM, OCM_HUB)
 
 
@@ -133,10 +113,7 @@ def module_version(module: str, source: Path) -> str:
 
 def builds(settings: Settings) -> list[Build]:
     """What to build, in order."""
-    wanted = [Build("kubernetes", "kubernetes", KUBERNETES), Build("coredns", "coredns", ((".",),))]
-    if settings.kubectl:
-        wanted.append(KUBECTL)
-    return wanted
+    return [KUBERNETES, KUBECTL] if settings.kubectl else [KUBERNETES]
 
 
 def built(settings: Settings, go: Go) -> bool:

@@ -40,15 +40,15 @@ def prepare(settings: Settings, console: Console) -> Prepared:
     clear_partial(settings.cache)
     go = go or golang.ensure(settings, console)
     wanted = binaries.builds(settings)
-    images = recipes(wanted[1].key(go))
+    images = recipes(wanted[0].key(go))
     check_room(settings, go, images)
     if not all(recipe.path(settings).exists() for recipe in images):
         host.update_package_lists(settings)
 
-    def make_images(some: list[Recipe], coredns: Path | None) -> None:
+    def make_images(some: list[Recipe], programs: Path | None) -> None:
         for recipe in some:
             with console.phase(f"image {recipe.name}") as phase:
-                recipe.ensure(settings, go, coredns, phase)
+                recipe.ensure(settings, go, programs, phase)
 
     def make_binaries() -> list[Path]:
         made = []
@@ -61,7 +61,7 @@ def prepare(settings: Settings, console: Console) -> Prepared:
     made, _images = _both(
         make_binaries, lambda: make_images([recipe for recipe in images if not recipe.needs_go], None)
     )
-    make_images([recipe for recipe in images if recipe.needs_go], made[1])
+    make_images([recipe for recipe in images if recipe.needs_go], made[0])
     archives = [recipe.path(settings) for recipe in images]
     with console.phase("image store") as phase:
         store = seed.ensure(settings, archives, phase)
@@ -148,7 +148,7 @@ def outdated(settings: Settings, in_use: list[str]) -> bool:
     if not go:
         return False
     wanted = binaries.builds(settings)
-    archives = [recipe.path(settings) for recipe in recipes(wanted[1].key(go))]
+    archives = [recipe.path(settings) for recipe in recipes(wanted[0].key(go))]
     return not {str(wanted[0].folder(settings, go)), str(seed.folder(settings, archives))} <= set(in_use)
 
 
@@ -159,7 +159,7 @@ def prune(settings: Settings, console: Console, prepared: Prepared, in_use: list
         return
     wanted = binaries.builds(settings)
     keep = {build.folder(settings, go) for build in (*wanted, *binaries.TOOLS)}
-    keep |= {recipe.path(settings) for recipe in recipes(wanted[1].key(go))}
+    keep |= {recipe.path(settings) for recipe in recipes(wanted[0].key(go))}
     keep |= {prepared.binaries, prepared.seed, *map(Path, in_use)}
     for folder in ("bin", "images", "seed"):
         for path in (settings.cache / folder).iterdir():

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..addons.storage import HELPER_POD, PROVISIONER_CONFIG
 from ..images.seed import DISABLED
 from ..settings import PAUSE_IMAGE, Cluster, all_clusters
 
@@ -149,7 +148,5 @@ def write(folder: Path, cluster: Cluster, cni_folder: Path) -> None:
     (folder / "proxy.json").write_text(json.dumps(proxy(folder, cluster)))
     (folder / "hosts").write_text(hosts(cluster))
     (folder / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
-    (folder / "provisioner.json").write_text(json.dumps(PROVISIONER_CONFIG))
-    (folder / "helper-pod.json").write_text(json.dumps(HELPER_POD))
     for name, value in KERNEL_VALUES.items():
         (folder / "fake" / name.replace("/", "_")).write_text(f"{value}\n")

@@ -30,12 +30,7 @@ from .api import Api, ApiError
 from .processes import processes
 
 NODE_SCRIPT = Path(__file__).with_name("node.sh")
-MOUNT_POINTS = tuple(
-    map(
-        Path,
-        ("/var/lib/kubelet", "/var/lib/cni", "/var/log/pods", "/var/log/containers", "/opt/local-path-provisioner"),
-    )
-)
+MOUNT_POINTS = tuple(map(Path, ("/var/lib/kubelet", "/var/lib/cni", "/var/log/pods", "/var/log/containers")))
 START_TIMEOUT = 180.0  # seconds until a cluster must be ready
 
 

@@ -52,7 +52,6 @@ mount --bind "$state/kubelet" /var/lib/kubelet
 mount --bind "$state/cni-state" /var/lib/cni
 mount --bind "$state/log/pods" /var/log/pods
 mount --bind "$state/log/containers" /var/log/containers
-mount --bind "$state/volumes" /opt/local-path-provisioner
 
 # unpacked image layers come from the shared seed store
 layers=$state/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..addons.storage import HELPER_CONFIG_MAP, NAMESPACE
-from ..settings import BUSYBOX_IMAGE, HERE, Cluster
+from ..settings import HERE, Cluster
 
 
 def processes(folder: Path, cluster: Cluster, binaries: Path, apiserver_args: Sequence[str]) -> list[dict[str, Any]]:
@@ -30,6 +29,10 @@ def processes(folder: Path, cluster: Cluster, binaries: Path, apiserver_args: Se
             "--leader-elect=false",
             "--bind-address=127.0.0.1",
         ]
+
+    def own(module: str) -> list[str]:
+        words = [str(folder), cluster.name, str(cluster.subnet)]
+        return [sys.executable, "-m", f"flower_fleet.clusters.{module}", *words]
 
     peers = "http://127.0.0.1:2380"
     commands: dict[str, list[str]] = {
@@ -98,24 +101,10 @@ def processes(folder: Path, cluster: Cluster, binaries: Path, apiserver_args: Se
             f"--node-labels=topology.kubernetes.io/region={cluster.region}",
         ],
         "proxy": [f"{binaries}/kube-proxy", f"--config={folder}/proxy.json", f"--hostname-override={cluster.name}"],
-        "provisioner": [
-            f"{binaries}/local-path-provisioner",
-            "start",
-            "--kubeconfig",
-            f"{pki}/admin.kubeconfig",
-            "--namespace",
-            NAMESPACE,
-            "--config",
-            f"{folder}/provisioner.json",
-            "--helper-image",
-            BUSYBOX_IMAGE,
-            "--helper-pod-file",
-            f"{folder}/helper-pod.json",
-            "--configmap-name",
-            HELPER_CONFIG_MAP,
-        ],
-        "agent": [sys.executable, "-m", "flower_fleet.clusters.agent", str(folder), cluster.name, str(cluster.subnet)],
+        "agent": own("agent"),
+        "provisioner": own("volumes"),
     }
     path = os.pathsep.join((str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])))
-    extra = {"agent": {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}}
+    python = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    extra = {"agent": python, "provisioner": python}
     return [{"name": name, "argv": argv, "env": extra.get(name, {})} for name, argv in commands.items()]

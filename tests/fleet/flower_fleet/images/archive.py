@@ -24,7 +24,7 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def write(
-    target: Path, root: Path, images: Sequence[tuple[str, Mapping[str, Any]]], *, exclude: Sequence[str] = ()
+    target: Path, root: Path, images: Sequence[tuple[str, Mapping[str, Any]]]
 ) -> None:
     """Pack the directory ``root`` as one layer that all ``images``, pairs of (name, OCI config), share.
 
@@ -38,7 +38,6 @@ def write(
                 "--sort=name",
                 "--mtime=@0",
                 "--numeric-owner",
-                *(f"--exclude={pattern}" for pattern in exclude),
                 "-C",
                 root,
                 "-cf",

@@ -19,31 +19,23 @@ IMAGES = tuple(f"docker.io/flwr/{program}:{VERSION}" for program in PROGRAMS)
 UID = 49999  # of the user app in Flower's own images
 PACKAGES = ("python3", "python3-venv", "libstdc++6", "busybox")
 TOOLS = ("sh", "cat", "ls", "cp", "mkdir", "sleep", "kill", "id", "env", "date", "grep", "tail", "head", "ps", "chmod")
+# Removed before anything is compiled.
 LEFT_OUT = (
-    "./usr/share/doc",
-    "./usr/share/man",
-    "./usr/share/locale",
-    "./usr/share/perl5",
-    "./usr/share/python-wheels",
-    "./usr/share/info",
-    "./usr/share/lintian",
-    "./usr/share/bash-completion",
-    "./usr/bin/openssl",
-    "./usr/bin/dpkg*",
-    "./usr/lib/*/perl*",
-    "./usr/lib/python3/dist-packages/lib2to3*",
-    "./var/lib/dpkg",
-    "./proc/*",
-    "./dev/*",
-    "./sys/*",
-    "*/site-packages/pip",
-    "*/site-packages/pip-*",
-    "*/site-packages/setuptools",
-    "*/site-packages/setuptools-*",
-    "*/site-packages/_distutils_hack",
-    "*/site-packages/distutils-precedence.pth",
-    "*/site-packages/numpy/*/tests",
-    "*/site-packages/grpc_tools",
+    "usr/share/doc",
+    "usr/share/man",
+    "usr/share/locale",
+    "usr/share/perl5",
+    "usr/share/python-wheels",
+    "usr/share/info",
+    "usr/share/lintian",
+    "usr/share/bash-completion",
+    "usr/bin/openssl",
+    "usr/bin/dpkg*",
+    "usr/lib/*/perl*",
+    "usr/lib/python3/dist-packages/lib2to3*",
+    "var/lib/dpkg",
+    "python/venv/lib/*/site-packages/numpy/*/tests",
+    "python/venv/lib/*/site-packages/grpc_tools",
 )
 
 
@@ -62,59 +54,19 @@ def make(target: Path, work: Path, log: Path) -> None:
     for tool in TOOLS:
         if not os.path.lexists(root / "usr/bin" / tool):
             (root / "usr/bin" / tool).symlink_to(busybox)
-    python = ["chroot", str(root), "/python/venv/bin/python"]
-    run_logged(["chroot", root, f"/usr/bin/{version}", "-m", "venv", "/python/venv"], log.with_suffix(".venv.log"))
-
-    # pip of the image's Python, but started outside of it: so it reads the machine's settings for package indexes,
-    # proxies and certificates, and picks what fits the image.
+    run_logged(["chroot", root, f"/usr/bin/{version}", "-m", "venv", "--without-pip", "/python/venv"], log.with_suffix(".venv.log"))
+    install(root, root / "usr/bin" / version, work, log.with_suffix(".install.log"))
     site = root / "python/venv/lib" / version / "site-packages"
-    libraries = ":".join(sorted({str(path.parent) for path in (root / "usr/lib").rglob("libssl.so*")}))
-    outside = {
-        **os.environ,
-        "PYTHONHOME": str(root / "usr"),
-        "PYTHONPATH": str(site),
-        "LD_LIBRARY_PATH": libraries,
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    run_logged(
-        [
-            root / "usr/bin" / version,
-            "-m",
-            "pip",
-            "download",
-            "--only-binary=:all:",
-            "--progress-bar=off",
-            "-d",
-            root / "wheels",
-            f"flwr=={VERSION}",
-            "numpy",
-        ],
-        log.with_suffix(".download.log"),
-        env=outside,
-    )
-    run_logged(
-        [
-            *python,
-            "-m",
-            "pip",
-            "--disable-pip-version-check",
-            "--isolated",
-            "install",
-            "--no-index",
-            "--no-compile",
-            "--find-links=/wheels",
-            f"flwr=={VERSION}",
-            "numpy",
-        ],
-        log.with_suffix(".install.log"),
-    )
-    shutil.rmtree(root / "wheels")
+    for path in [path for pattern in LEFT_OUT for path in root.glob(pattern)]:
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     # Compiled files that are valid whatever the sources' times: the archive sets those to zero, and the images' user
     # may not write, so ordinary ones would be stale and every start would compile everything. In one process: the new
     # root has no /dev/shm, by which many would talk.
     said = run(
         [
-            *python,
+            "chroot",
+            root,
+            "/python/venv/bin/python",
             "-m",
             "compileall",
             "-q",
@@ -150,5 +102,32 @@ def make(target: Path, work: Path, log: Path) -> None:
             )
             for program, name in zip(PROGRAMS, IMAGES)
         ],
-        exclude=LEFT_OUT,
     )
+
+
+def install(root: Path, python: Path, work: Path, log: Path) -> None:
+    """Install flwr into the image's environment, with the pip that the image's Python has for new environments.
+
+    It runs outside of the image: so it reads the machine's settings for package indexes, proxies and certificates. It is
+    the image's Python, so it picks what fits the image.
+    """
+    pip, site = work / "pip", root / "python/venv/lib" / python.name / "site-packages"
+    shutil.unpack_archive(next((root / "usr/share/python-wheels").glob("pip-*.whl")), pip, "zip")
+    options = ["--no-compile", "--only-binary=:all:", "--disable-pip-version-check", "--progress-bar=off"]
+    run_logged(
+        [python, "-m", "pip", "install", *options, "--target", site, f"flwr=={VERSION}", "numpy"],
+        log,
+        env={
+            **os.environ,
+            "PYTHONHOME": str(root / "usr"),
+            "PYTHONPATH": str(pip),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LD_LIBRARY_PATH": ":".join(sorted({str(path.parent) for path in (root / "usr/lib").rglob("libssl.so*")})),
+            "TMPDIR": str(work),  # pip moves what it installs from there
+        },
+    )
+    # Its programs name the Python that pip ran with.
+    for program in (site / "bin").iterdir():
+        program.write_bytes(program.read_bytes().replace(str(python).encode(), b"/python/venv/bin/python"))
+        program.rename(root / "python/venv/bin" / program.name)
+    (site / "bin").rmdir()

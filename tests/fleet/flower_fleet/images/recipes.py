@@ -36,7 +36,7 @@ class Context:
     log: Path
     target: Path
     go: Go
-    coredns: Path | None
+    programs: Path | None
     phase: Phase
 
 
@@ -61,7 +61,7 @@ class Recipe:
         """Place of the archive in the cache."""
         return settings.cache / "images" / f"{self.name}-{self.key()}.tar"
 
-    def ensure(self, settings: Settings, go: Go, coredns: Path | None, phase: Phase) -> Path:
+    def ensure(self, settings: Settings, go: Go, programs: Path | None, phase: Phase) -> Path:
         """Make the archive unless the cache has it."""
         done = self.path(settings)
         if done.exists():
@@ -72,7 +72,7 @@ class Recipe:
         target = done.with_name(f"{done.name}.partial")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
-        self.make(Context(work, settings.logs / f"image-{self.name}.log", target, go, coredns, phase))
+        self.make(Context(work, settings.logs / f"image-{self.name}.log", target, go, programs, phase))
         target.rename(done)
         shutil.rmtree(work)
         return done
@@ -115,10 +115,10 @@ def small_tools(source: Path, root: Path) -> None:
 
 
 def _coredns(context: Context) -> None:
-    assert context.coredns is not None
+    assert context.programs is not None
     root = context.work / "root"
     root.mkdir()
-    shutil.copy(context.coredns / "coredns", root / "coredns")
+    shutil.copy(context.programs / "coredns", root / "coredns")
     archive.write(context.target, root, [(COREDNS_IMAGE, {"Entrypoint": ["/coredns"]})])
 
 
@@ -140,7 +140,7 @@ def _socat(context: Context) -> None:
     socat.finish(context.target, source, root)
 
 
-def recipes(coredns_key: str) -> list[Recipe]:
+def recipes(programs_key: str) -> list[Recipe]:
     """Every image of the fleet. Those with needs_go wait for the Go builds."""
     version = module_version("k8s.io/kubernetes", GO_DIR / "kubernetes")
     return [
@@ -149,5 +149,5 @@ def recipes(coredns_key: str) -> list[Recipe]:
         Recipe("socat", (socat.IMAGE,), _socat),
         Recipe("busybox", (BUSYBOX_IMAGE,), _busybox),
         Recipe("pause", (PAUSE_IMAGE, version), _pause, needs_go=True),
-        Recipe("coredns", (COREDNS_IMAGE, coredns_key), _coredns, needs_go=True),
+        Recipe("coredns", (COREDNS_IMAGE, programs_key), _coredns, needs_go=True),
     ]
