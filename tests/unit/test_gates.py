@@ -1,0 +1,56 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The suites of tools/test.py: each gate is in one, and what failed is printed with the command that runs it alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ansible_collections.federated.flower.tests.unit.read import ROOT
+
+# Targets that run tests and are in neither suite: on request, on other machines, or variants of others.
+OTHERS = {"check", "test", "nightly", "scenario", "core-limited", "soak", "awx"}
+REPORT = """\
+<testsuites><testsuite>
+<testcase classname="tests.integration.scenarios.core.test_operation" name="test_deploy"><failure message="no"/></testcase>
+<testcase classname="tests.integration.scenarios.core.test_operation" name="test_upgrade"/>
+<testcase classname="tests.integration.test_apply" name="test_prune"><error message="no"/></testcase>
+</testsuite></testsuites>
+"""
+
+
+@pytest.fixture
+def gates(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The program."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    spec = importlib.util.spec_from_file_location("gates", ROOT / "tools" / "test.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_gate_is_in_one_suite(gates: ModuleType) -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipes = re.findall(r"^([a-z-]+):.*?##.*?\n((?:\t.*\n)+)", text, re.M)
+    tests = {name for name, recipe in recipes if re.search(r"pytest|molecule test|sanity\.py|lint\.sh|tools/test\.py", recipe)}
+    suites = [{target for phase in gates.SUITES[suite] for target in phase.split()} for suite in ("test", "nightly")]
+    assert not set.intersection(*suites) - {"fleet-down"}
+    assert set.union(*suites) - {"fleet-up", "fleet-core", "fleet-down"} == tests - OTHERS
+
+
+def test_what_failed_is_printed_with_the_command_that_runs_it_alone(gates: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "core.xml").write_text(REPORT)
+    assert gates.failures(tmp_path, [("core", False, 1.0), ("lint", False, 1.0), ("unit", True, 1.0)]) == [
+        "tests/integration/scenarios/core/test_operation.py: test_deploy",
+        "    run it alone: make scenario NAME=core/test_operation",
+        "tests/integration/test_apply.py: test_prune",
+        "    run it alone: make scenario NAME=test_apply",
+        "lint: see above; run it alone: make lint",
+    ]
