@@ -33,7 +33,7 @@ class Go:
         path = f"{Path(self.command).parent}:{os.environ.get('PATH', '')}"
         own = cache_directory(os.environ) / "go"
         caches = {"GOCACHE": str(own / "build"), "GOMODCACHE": str(own / "modules")} if "SUDO_UID" in os.environ else {}
-        memory = {"GOGC": "400", "GOMEMLIMIT": "1500MiB"}  # of each of the programs that run at once, one for a core
+        memory = {"GOGC": "400", "GOMEMLIMIT": "1500MiB"}  # of a compiler, of which there is one for each core
         return {**caches, **memory, **os.environ, "PATH": path, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
 
 

@@ -123,9 +123,9 @@ def check_room(settings: Settings, go: golang.Go, images: list[Recipe]) -> None:
     if not binaries.built(settings, go):
         build_cache, modules = binaries.caches(go)[:2]
         needs += [
-            (build_cache, 4.0, "for Go's build cache"),
+            (build_cache, 2.0, "for Go's build cache"),
             (modules, 1.0, "for Go modules"),
-            (settings.cache, 0.6, "for programs"),
+            (settings.cache, 0.3, "for programs"),
         ]
     if not all(recipe.path(settings).exists() for recipe in images):
         needs += [(settings.cache, 1.5, "for images")]

@@ -23,9 +23,7 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     archive.addfile(info, io.BytesIO(data))
 
 
-def write(
-    target: Path, root: Path, images: Sequence[tuple[str, Mapping[str, Any]]]
-) -> None:
+def write(target: Path, root: Path, images: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
     """Pack the directory ``root`` as one layer that all ``images``, pairs of (name, OCI config), share.
 
     File times are set to zero, so the same content gives the same archive.
@@ -33,17 +31,7 @@ def write(
     layer = target.with_name(f"{target.name}.layer")
     try:
         run(
-            [
-                "tar",
-                "--sort=name",
-                "--mtime=@0",
-                "--numeric-owner",
-                "-C",
-                root,
-                "-cf",
-                layer,
-                ".",
-            ],
+            ["tar", "--sort=name", "--mtime=@0", "--numeric-owner", "-C", root, "-cf", layer, "."],
             contained=True,
         )
         digest = hashlib.sha256()
