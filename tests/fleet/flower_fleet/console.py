@@ -19,7 +19,7 @@ HEARTBEAT = 20.0  # seconds between signs of life
 
 
 def report(**news: str) -> None:
-    """Append what happens to the file FLOWER_PROGRESS, if there is one: C(doing) and C(failed)."""
+    """Append what happens to the file FLOWER_PROGRESS, if there is one: C(activity) and C(failed)."""
     if path := os.environ.get("FLOWER_PROGRESS"):
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(news) + "\n")
@@ -83,7 +83,7 @@ class Console:
         before = ""
         while not self._stop.wait(1.0):
             if (doing := self.doing()) != before:
-                report(doing=doing)
+                report(activity=doing)
                 before = doing
             if time.monotonic() - self._last >= HEARTBEAT and self._open:
                 self.line(
