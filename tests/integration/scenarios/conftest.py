@@ -85,7 +85,7 @@ SUFFIXES = (
     "-wrong-ca",
 )
 NAMESPACES = [NAMESPACE + suffix for suffix in SUFFIXES]
-LIMIT = 420  # seconds that no playbook should ever take
+LIMIT = 420  # seconds that no playbook should ever print nothing; how long it takes depends on the machine
 # Playbooks that leave the deployment as it is.
 LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "convert", "leaving_statement", "plan", "verify"}
 DISCOVERY = "k8srcp-*.json"
@@ -282,12 +282,12 @@ class Federation:
 
         def finish() -> Run:
             try:
-                rc = process.wait(LIMIT)
-            except subprocess.TimeoutExpired:
+                rc = wait_for_end(process, log)
+            except subprocess.TimeoutExpired as error:
                 self.settled, self.has_left_runs = False, True
-                said = self._keep_logs(log.with_suffix(".pods"))
+                pods = self._keep_logs(log.with_suffix(".pods"))
                 tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-15:])
-                raise AssertionError(f"{name} had not ended after {LIMIT} s, see {log} and {said}\n{tail}") from None
+                raise AssertionError(f"{name} printed nothing for {error.timeout:.0f} s, see {log} and {pods}\n{tail}") from None
             finally:
                 crash()
             lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
@@ -658,6 +658,22 @@ class Federation:
                     for key, value in (secret.get("data") or {}).items():
                         place = f"{key} of Secret {name}/{secret['metadata']['name']} on {context}"
                         self.secrets.update(dict.fromkeys(sensitive(base64.b64decode(value)), place))
+
+
+def wait_for_end(process: subprocess.Popen[Any], log: Path) -> int:
+    """Wait for the end of a playbook as long as it prints something; its exit code.
+
+    Raises:
+        subprocess.TimeoutExpired: it has printed nothing for C(LIMIT) seconds.
+    """
+    size, since = -1, time.monotonic()
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(1)
+        if (now := log.stat().st_size) != size:
+            size, since = now, time.monotonic()
+        if time.monotonic() - since > LIMIT:
+            raise subprocess.TimeoutExpired(process.args, LIMIT)
 
 
 def kill_forks(process: subprocess.Popen[Any]) -> None:
