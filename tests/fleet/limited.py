@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,7 @@ def main(percent: int, command: list[str]) -> int:
     groups = [top / settings.CGROUP / GROUP for top in controllers]
     for group in groups:
         group.mkdir(exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     set_limit(percent)
     try:
         move([*outside(launchers), os.getpid()], groups)
