@@ -81,7 +81,8 @@ def failures(folder: Path, report: Report) -> list[str]:
         files: dict[str, list[str]] = {}
         for path in folder.glob(f"{gate}.xml"):
             for case in ElementTree.parse(path).iter("testcase"):
-                if [*case.iter("failure"), *case.iter("error")]:
+                faults = [*case.iter("failure"), *case.iter("error")]
+                if faults:
                     files.setdefault((case.get("classname") or "").replace(".", "/"), []).append(case.get("name") or "")
         for file, tests in files.items():
             name = file.rpartition("integration/")[2].removeprefix("scenarios/")
