@@ -103,7 +103,7 @@ def main(suite: str) -> int:
     times = Path(os.environ["FLOWER_BUILD"]) / "times"
     shutil.rmtree(times, ignore_errors=True)
     report: Report = []
-    fleet, started = own_clusters, False
+    fleet, started, interrupted = own_clusters, False, True
     try:
         for phase in SUITES[suite]:
             targets = [target for target in phase.split() if target not in left_out]
@@ -118,6 +118,7 @@ def main(suite: str) -> int:
             if targets:
                 run(targets, report)
             fleet = fleet or any(ok for target, ok, _seconds in report if target in STARTS_FLEET)
+        interrupted = False
     finally:
         if started and not keep:
             run(["fleet-down"], report)
@@ -132,7 +133,7 @@ def main(suite: str) -> int:
         for line in failures(times, report):
             print(line)
         failed = sum(not ok for _phase, ok, _seconds in report)
-        print(f"gates: {len(report) - failed} passed, {failed} failed, {time.monotonic() - begun:.0f} s", flush=True)
+        print(f"gates: {len(report) - failed} passed, {failed} failed, {time.monotonic() - begun:.0f} s{', interrupted' * interrupted}", flush=True)
     return 1 if failed else 0
 
 
