@@ -702,6 +702,16 @@ def test_what_others_put_into_the_folder_is_not_touched(scene: Scene) -> None:
     assert scene.deploy().changed and "Join passport" in (scene.home / "PASSPORT.md").read_text()
 
 
+def test_a_link_in_the_folder_is_not_followed(scene: Scene) -> None:
+    elsewhere = scene.folder / "elsewhere"
+    elsewhere.mkdir()
+    scene.home.mkdir()
+    (scene.home / "objects").symlink_to(elsewhere)
+    with pytest.raises(ClusterError, match=r"not part of a bundle \(objects\)"):
+        scene.deploy()
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_an_interrupted_run_is_completed(scene: Scene) -> None:
     scene.deploy()
     (scene.home / "SHA256SUMS").unlink()
