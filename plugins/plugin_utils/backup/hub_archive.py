@@ -55,14 +55,19 @@ def described(namespace: str, ca_namespace: str, database: dict[str, Any], objec
     return canonical(content).encode("ascii")
 
 
-def proven(path: Path, identity: Any) -> Proven:
+def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
     """Read an archive to its end.
+
+    Args:
+        path: the archive.
+        identity: a private key that opens it. Whoever has the public key can write an archive that it opens.
+        sha256: of the archive that is meant; empty if it is only compared with the checksum beside it.
 
     Raises:
         ClusterError: it is not what was written, or not a backup of a hub.
     """
-    if path.with_name(f"{path.name}{archive_writer.SUM}").exists():
-        fault = archive_reader.checksum_fault(path)
+    if sha256 or path.with_name(f"{path.name}{archive_writer.SUM}").exists():
+        fault = archive_reader.checksum_fault(path, sha256)
         if fault:
             raise ClusterError(f"{fault}. Choose another backup")
     sizes: dict[str, int] = {}

@@ -62,7 +62,7 @@ SHARED = frozenset((
     "flower_rbac_auditors", "flower_rbac_backup", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
     "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",
     "flower_render_directory", "flower_renew_before", "flower_repartition", "flower_restore", "flower_restore_archive",
-    "flower_restore_outputs", "flower_rotate",
+    "flower_restore_outputs", "flower_restore_sha256", "flower_rotate",
     "flower_run_as_group", "flower_run_as_user",
     "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_interval", "flower_run_log_lines",
     "flower_run_packages_check", "flower_run_inputs", "flower_run_quiet", "flower_run_result", "flower_run_resume", "flower_run_timeout",
