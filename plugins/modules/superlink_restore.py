@@ -41,7 +41,7 @@ options:
     required: true
   sha256:
     description:
-      - SHA-256 of the archive that is meant, as hex. Empty to compare the archive with the checksum beside it only. Whoever knows the public key and may
+      - SHA-256 of the archive that is meant, as hex. Empty to compare the archive with the checksum beside it only. Anyone who knows the public key and may
         write into that folder can put another archive there, with its checksum.
     type: str
     default: ''

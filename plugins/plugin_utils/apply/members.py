@@ -95,7 +95,7 @@ def unlisted(
     if len(found.strays) > MOST or any(len(name) > LONGEST for obj in found.strays for name in id_of(obj)):
         raise ClusterError(
             f"{cluster.name} lists {len(found.strays)} objects that this federation has no use for any more, which is more than {MOST}, or one of them has a "
-            f"name of more than {LONGEST} characters: nothing is deleted. Look at them, and delete them by hand: "
+            f"name of more than {LONGEST} characters: nothing is deleted. Check them, and delete them by hand: "
             f"kubectl get KIND --all-namespaces -l {sets.PART_OF}"
         )
     return found

@@ -60,7 +60,7 @@ def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
 
     Args:
         path: the archive.
-        identity: a private key that opens it. Whoever has the public key can write an archive that it opens.
+        identity: a private key that opens it. Anyone with the public key can write an archive that it opens.
         sha256: of the archive that is meant; empty if it is only compared with the checksum beside it.
 
     Raises:

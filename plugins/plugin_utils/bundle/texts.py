@@ -80,7 +80,7 @@ def passport(made: Draft, version: int, written: str, signer: str, trust: str) -
         "## Check it first",
         "",
         "Take the commands for it from the documentation of federated.flower (\"Sites that give no access: bundles\"), not from a file of this bundle:",
-        "who exchanges the bundle exchanges this text and verify.sh as well. They compare the fingerprint of hub-ca.crt with the one that the operator of",
+        "someone who exchanges the bundle exchanges this text and verify.sh as well. They compare the fingerprint of hub-ca.crt with the one that the operator of",
         "the hub reads to you, by telephone or in person, then the signature of SHA256SUMS, then all files. They run nothing of this bundle.",
         "",
         "For the operator of the hub, who has the same from the hub itself:",

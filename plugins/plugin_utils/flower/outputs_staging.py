@@ -74,7 +74,7 @@ class Staging:
                 ) from None
             with self.faults("make folders"):
                 self._refuse_others(lock)
-                if _DESCRIPTORS.is_dir():  # Linux: then it stays this very folder, whoever may rename it
+                if _DESCRIPTORS.is_dir():  # Linux: then it stays this very folder, also when someone renames it
                     self._place(_DESCRIPTORS / str(lock))
                 for one in (self.files, self.partial):
                     one.mkdir(exist_ok=True)
