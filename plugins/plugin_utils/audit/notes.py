@@ -28,7 +28,6 @@ FACT = 4 * 1024
 MESSAGE = 300
 #: Characters of a value that is shortened; each may be twelve bytes of JSON.
 SHORT = 300
-_DIVIDED = ("failed", "sites")
 _CHANGES = ("created", "changed", "deleted")
 
 
@@ -129,39 +128,33 @@ def in_parts(reported: Content, limit: int = LIMIT) -> list[Content]:
 
     A site that fits into one part is not divided. Parts have C(part) (1, 2, …) and C(parts).
     """
-    common = {name: value for name, value in reported.items() if name not in _DIVIDED}
+    common = {name: value for name, value in reported.items() if name not in ("failed", "sites")}
     room = limit - len(canonical(common))
     groups: list[dict[str, Any]] = [{}]
     used = 0
-    for piece in _pieces(reported, room):
-        size = len(canonical(piece))
+    for place, host, value in _pieces(reported, room):
+        size = len(canonical({host: value}))
         if groups[-1] and used + size > room:
             groups.append({})
             used = 0
-        _merge(groups[-1], piece)
         used += size
+        group = groups[-1].setdefault(place, {})
+        if isinstance(value, str):
+            group[host] = value
+        else:
+            for kind, found in value.items():
+                group.setdefault(host, {}).setdefault(kind, []).extend(found)
     if len(groups) == 1:
         return [reported]
     return [{**common, "sites": {}, **group, "part": number, "parts": len(groups)} for number, group in enumerate(groups, 1)]
 
 
-def _pieces(reported: Content, room: int) -> Iterator[dict[str, Any]]:
-    """What the parts are made of: failed hosts, then sites; single facts of a site that has no room in one part."""
+def _pieces(reported: Content, room: int) -> Iterator[tuple[str, str, Any]]:
+    """What parts consist of: failed hosts, then sites; single facts of a site that has no room in one part."""
     for host, words in reported.get("failed", {}).items():
-        yield {"failed": {host: words}}
+        yield "failed", host, words
     for site, facts in sorted(reported["sites"].items()):
         if len(canonical({site: facts})) <= room:
-            yield {"sites": {site: facts}}
+            yield "sites", site, facts
         else:
-            yield from ({"sites": {site: {kind: [fact]}}} for kind, found in facts.items() for fact in found)
-
-
-def _merge(group: dict[str, Any], piece: Mapping[str, Any]) -> None:
-    """Add what is in a piece to a part: mappings are united, lists are continued."""
-    for name, value in piece.items():
-        if isinstance(value, Mapping):
-            _merge(group.setdefault(name, {}), value)
-        elif isinstance(value, list):
-            group.setdefault(name, []).extend(value)
-        else:
-            group[name] = value
+            yield from (("sites", site, {kind: [fact]}) for kind, found in facts.items() for fact in found)

@@ -56,12 +56,7 @@ def described(namespace: str, ca_namespace: str, database: dict[str, Any], objec
 
 
 def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
-    """Read an archive to its end.
-
-    Args:
-        path: the archive.
-        identity: a private key that opens it. Anyone with the public key can write an archive that it opens.
-        sha256: of the archive that is meant; empty if it is only compared with the checksum beside it.
+    """Read an archive to its end; only the one with this SHA-256, if it is given: anyone with the public key can write an archive.
 
     Raises:
         ClusterError: it is not what was written, or not a backup of a hub.

@@ -91,10 +91,10 @@ class Staging:
         """
         facts = os.fstat(folder)
         why = "belongs to another user" if facts.st_uid != os.geteuid() else "can be written to by other users" if facts.st_mode & 0o022 else ""
-        if not why:
-            for inside, folders, names, at in os.fwalk(".", dir_fd=folder):
-                links = (one for one in (*folders, *names) if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode))
-                why = why or next((f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}" for one in links), "")
+        for inside, folders, names, at in os.fwalk(".", dir_fd=folder) if not why else ():
+            for one in (*folders, *names):
+                if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode):
+                    why = f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}"
         if why:
             raise FlowerError(f"{self.folder} {why}, so what is fetched could go elsewhere: delete that folder, or choose another directory")
 

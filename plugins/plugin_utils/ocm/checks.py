@@ -331,13 +331,7 @@ def cluster(name: str, live: Mapping[str, Any] | None, requests: Iterable[Mappin
 
 
 def by_labels(rests: Collection[str], region: str, record: Mapping[str, Any] | None) -> list[str]:
-    """Faults of a new site, or of a new region of a site, that nothing but the labels of its ManagedCluster says.
-
-    Args:
-        rests: what the inventory takes from labels (C(flower_ocm_by_labels)).
-        region: of the site.
-        record: the site's record in the ledger; None for a new site. Sites that are there stay, whatever made them sites.
-    """
+    """Faults of a site, new (without a record in the ledger) or with a new region, if only labels say so (C(flower_ocm_by_labels))."""
     found = []
     if "membership" in rests and record is None:
         found.append(

@@ -41,7 +41,7 @@ EXPRESSIONS = {
 def test_all_filters_mark_what_they_return(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     given: list[dict[str, Any]] = []
     module = importlib.import_module(f"ansible_collections.federated.flower.plugins.filter.{name}")
-    monkeypatch.setattr(module, "marked", lambda filters: given.append(filters) or {one: None for one in filters})
+    monkeypatch.setattr(module, "marked", lambda filters: given.append(filters) or dict.fromkeys(filters))
     found = module.FilterModule().filters()
     assert found and found == dict.fromkeys(given[0]), "a filter that is not given to `marked` is not marked"
 
@@ -67,7 +67,8 @@ def test_text_of_a_site_that_a_filter_returns_is_not_executed(tmp_path: Path) ->
     play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": {"folder": str(tmp_path)}, "tasks": tasks}
     (tmp_path / "hostile").write_text(hostile)
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
-    command = [sys.executable, "-m", "ansible", "playbook", "-i", "localhost,", "-e", f"ansible_python_interpreter={sys.executable}", str(tmp_path / "play.yml")]
+    interpreter = f"ansible_python_interpreter={sys.executable}"
+    command = [sys.executable, "-m", "ansible", "playbook", "-i", "localhost,", "-e", interpreter, str(tmp_path / "play.yml")]
     environ = {**os.environ, "ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_LOCAL_TEMP": str(tmp_path / "tmp"), "ANSIBLE_HOME": str(tmp_path / "home")}
     done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

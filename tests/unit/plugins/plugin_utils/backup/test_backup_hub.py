@@ -284,7 +284,8 @@ def test_only_the_archive_that_is_meant_is_opened(tmp_path):
     def made(folder, namespace):
         folder.mkdir()
         content = hub_archive.described(namespace, "ca", {"size": 3, "sha256": ""}, [])
-        return archive_writer.write(folder, about, [archive_writer.member_of("hub.json", content), archive_writer.member_of("state.db", b"abc")], [key.to_public()])
+        members = [archive_writer.member_of("hub.json", content), archive_writer.member_of("state.db", b"abc")]
+        return archive_writer.write(folder, about, members, [key.to_public()])
 
     meant, forged = made(tmp_path / "meant", "flower"), made(tmp_path / "forged", "flower")
     wanted = hashlib.sha256(meant.read_bytes()).hexdigest()
