@@ -91,7 +91,7 @@ unit: stage ## unit tests, and those of the fleet's pure parts
 
 lowest: stage ## unit tests of what calls other packages, with the lowest versions that the collection allows
 	@cd $(STAGED) && lowest=$$(python tools/environment.py lowest) && \
-	  "$$lowest" -m pytest -q $(TIMES)/lowest.xml $(addprefix tests/unit/plugins/plugin_utils/,apply backup kube pki)
+	  "$$lowest" -m pytest -q $(TIMES)/lowest.xml $(addprefix tests/unit/plugins/,filter/test_marked_results.py $(addprefix plugin_utils/,apply backup kube pki))
 
 examples: stage ## tests of the example app, and of what Flower itself reads, in an environment with Flower and scikit-learn
 	@cd $(STAGED) && study=$$(python tools/environment.py study) && "$$study" -m pytest -q $(TIMES)/examples.xml tests/examples

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import kubernetes_user, now
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as audit_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal, abandoned
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Refused, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 
@@ -81,7 +82,7 @@ class ActionModule(ClusterAction):
                 "msg": f"the audit trail was deleted together with the hub's namespace {namespace}",
             }
         try:
-            return self._append(hub, namespace, federation, entries)
+            return self._append(hub, namespace, federation, entries, required=params["required"])
         except ClusterError as error:
             raise _Unrecorded(error.message, own) from error
 
@@ -91,16 +92,25 @@ class ActionModule(ClusterAction):
             text = f"what interrupted runs changed could not be recorded in the audit trail; it is kept for a later run. {self.named(error)}"
             return {"changed": False, "failed": required, "msg": text}
         text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
-        reported = {"msg": text, "unrecorded": [error.own]}
-        return reported | ({"failed": True} if required else {"changed": False, "warnings": [text]})
+        return {"changed": False} | self._lost(text, [error.own], required=required)
 
-    def _append(self, hub: str, namespace: str, federation: str, entries: list[audit_notes.Content]) -> dict[str, Any]:
+    def _append(
+        self, hub: str, namespace: str, federation: str, entries: list[audit_notes.Content], *, required: bool
+    ) -> dict[str, Any]:
+        """Record entries. What the hub does not accept is in the result, and everything else in the trail."""
         with self.connect(hub) as cluster:
             user = kubernetes_user(cluster)
             for entry in entries:
                 entry["who"]["kubernetes"] = entry["who"]["kubernetes"] or user
             parts = [part for entry in entries for part in audit_notes.in_parts(entry)]
-            made, warnings = Trail(cluster, namespace, federation).append(parts)
+            partly: dict[str, Any] = {}
+            try:
+                made, warnings = Trail(cluster, namespace, federation).append(parts)
+            except Refused as error:
+                if not error.done:
+                    raise  # nothing was recorded, so the journals of interrupted runs stay
+                made, warnings = error.done, error.warnings
+                partly = self._lost(f"{self.named(error)}; they are in this result", error.entries, required=required)
         self._noted = True  # to record changes is not one of them
         result: dict[str, Any] = {
             "changed": bool(made),
@@ -111,6 +121,11 @@ class ActionModule(ClusterAction):
             return result | {"msg": "what was changed had been recorded already"}
         # Shown without -v as well: the hash should be stored outside of the hub.
         result |= {"hash": made[-1]["hash"], "_ansible_verbose_always": True}
-        return result | {
-            "msg": f"the audit trail has {made[-1]['seq']} entries, the hash of the last one is {result['hash']}"
-        }
+        text = f"the audit trail has {made[-1]['seq']} entries, the hash of the last one is {result['hash']}"
+        return result | {"msg": text} | partly | {"warnings": [*warnings, *partly.get("warnings", ())]}
+
+    @staticmethod
+    def _lost(text: str, entries: Sequence[Mapping[str, Any]], *, required: bool) -> dict[str, Any]:
+        """The part of a result that has what could not be recorded, and why."""
+        lost = {"msg": text, "unrecorded": list(entries)}
+        return lost | ({"failed": True} if required else {"warnings": [text]})

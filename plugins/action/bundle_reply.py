@@ -95,13 +95,11 @@ class ActionModule(ClusterAction):
         if said.client and said.client != keeper.site:
             return f"its certificate request is of {said.client[:63]!r}"
         client = (keeper.ledger.read_record(keeper.site) or {}).get("client")
-        draft = keeper.draft
-        asked = draft.request.get("dead", []) if draft else []
         shown = certificates.request_fingerprint(said.client_request) if said.client_request else ""
-        # A reply without a client key is signed by nothing that the hub knows.
-        if client and not told and client["key"] not in (shown, *asked):
+        # A reply with a new client key, as after a break-in, or without one is signed by nothing that the hub knows.
+        if client and not told and client["key"] != shown:
             return (
-                "it is not signed with the client key that the hub knows of this site, and no other one was asked for. If the site has "
+                "it is not signed with the client key that the hub knows of this site. If the site was to make a new one, or has "
                 "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
                 f"flower_bundle_fingerprint='{answer.fingerprint}'"
             )

@@ -48,6 +48,7 @@ class ActionModule(ClusterAction):
         "ca_namespace": {"type": "str", "required": True},
         "archive": {"type": "path", "required": True},
         "identity": {"type": "str", "required": True, "no_log": True},
+        "sha256": {"type": "str", "default": ""},
         "outputs": {"type": "bool", "default": True},
         "wait_timeout": {"type": "int", "default": 300},
     }
@@ -57,7 +58,7 @@ class ActionModule(ClusterAction):
         spec = given_spec(self, params["spec"])
         identity = age_keys.identity_of(params["identity"])
         path = Path(params["archive"])
-        proven = hub_archive.proven(path, identity)
+        proven = hub_archive.proven(path, identity, params["sha256"])
         about, content = proven.about, proven.content
         files = proven.outputs if params["outputs"] else {}
         with self.connect() as hub:

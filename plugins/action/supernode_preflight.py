@@ -14,9 +14,10 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.values import integer
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import checks
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import own_trust
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN, with_origins
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
@@ -53,6 +54,7 @@ class ActionModule(FleetAction):
             hub = {**self._with_identity(params["hub"], sites, outcomes, ledger), "ocm": params["ocm"]}
             self._refuse_moved(sites, outcomes, ledger)
             self._refuse_newer(params["hub"], sites, outcomes, ledger)
+            self._refuse_labels(sites, outcomes, ledger)
         ways = self.reach(sites)
 
         def look(name: str) -> None:
@@ -106,6 +108,21 @@ class ActionModule(FleetAction):
             return
         for name, fault in numbers.left_behind(chosen, found).items():
             outcomes.fail(name, fault)
+
+    def _refuse_labels(self, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
+        """New sites, and new regions of sites, that only labels of a ManagedCluster say, which its own agent may write."""
+        rests = {name: self.value_of(name, "flower_ocm_by_labels", []) for name in outcomes.good()}
+        chosen = {name: listed for name, listed in rests.items() if listed and not boolean(self.value_of(name, "supernode_ocm_trust_labels", False))}
+        if not chosen:
+            return
+        try:
+            found, unreadable = ledger().read_sites()
+        except ClusterError as error:
+            found, unreadable = {}, dict.fromkeys(chosen, error.message)
+        for name, listed in chosen.items():
+            faults = [unreadable[name]] if name in unreadable else checks.by_labels(listed, sites[name].spec.region, found.get(name))
+            if faults:
+                outcomes.fail(name, "; ".join(faults))
 
     def _refuse_newer(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
         """Sites with a newer release than the hub gets in this run or, where it was not checked, as with C(--limit), than it has."""

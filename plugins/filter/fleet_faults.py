@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import group_faults, standby_faults
 
 
@@ -16,4 +17,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"fleet_faults": group_faults, "standby_faults": standby_faults}
+        return marked({"fleet_faults": group_faults, "standby_faults": standby_faults})

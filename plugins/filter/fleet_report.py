@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.report import (
     drift,
     fleet,
@@ -22,7 +23,7 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {
+        return marked({
             "drifting": drift.drifting,
             "fleet_drift": drift.fleet_drift,
             "fleet_page": fleet_page.fleet_page,
@@ -30,4 +31,4 @@ class FilterModule:
             "fleet_table": fleet.fleet_table,
             "fleet_summary": summary.fleet_summary,
             "sites_to_report": to_report.sites_to_report,
-        }
+        })

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import play_keywords as rules
 
@@ -33,4 +34,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"batch_faults": batch_faults, "fleet_variable": fleet_variable, "sites_where": sites_where}
+        return marked({"batch_faults": batch_faults, "fleet_variable": fleet_variable, "sites_where": sites_where})

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.module_utils.node_config impor
     NodeConfigError,
     expand,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 
 display = Display()
 
@@ -44,4 +45,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filters by name."""
-        return {"node_config": node_config}
+        return marked({"node_config": node_config})

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
@@ -38,10 +39,10 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {
+        return marked({
             "clientapp_sites": clientapp_sites,
             "ocm_addon_faults": spec_filter(ocm_addon_faults),
             "ocm_metrics_policy_objects": _metrics_policy,
             "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
-        }
+        })

@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
@@ -31,4 +32,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"manifest": lambda objects: manifest(plain(list(objects))), "superlink_rights": _of(SUPERLINK)}
+        return marked({"manifest": lambda objects: manifest(plain(list(objects))), "superlink_rights": _of(SUPERLINK)})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import site_results
 
 
@@ -16,4 +17,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"results_of": site_results.results_of, "sites_failed": site_results.sites_failed}
+        return marked({"results_of": site_results.results_of, "sites_failed": site_results.sites_failed})

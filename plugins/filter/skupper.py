@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import SKUPPER, connected_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
@@ -28,4 +29,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"skupper_faults": skupper_faults, "skupper_sites": skupper_sites}
+        return marked({"skupper_faults": skupper_faults, "skupper_sites": skupper_sites})

@@ -28,6 +28,9 @@ description:
     all nodes are OCM''s own. C(ocm_capacity) keeps resources that a cluster no longer has.'
   - 'With O(placement): C(ocm_decision_group) (str), empty for none, and C(ocm_decision_group_index) (int).'
   - C(flower_delivery) is V(ocm). Use O(compose) to change it.
+  - 'C(flower_ocm_by_labels) (list) is what rests on labels and other data that the cluster itself may change: V(membership) unless the cluster set of
+    its label is one of O(cluster_sets) and not V(default); V(flower_region) if O(compose) derives it from more than C(ocm_cluster_set) and C(ocm_name).
+    C(federated.flower.site) refuses new sites, and new regions of sites, by that alone, unless C(flower_ocm_trust_labels) is V(true).'
   - All of these variables are always defined. Unknown values are empty, C(0) or C(false). Values are never evaluated as templates.
   - This plugin is public. Changes of its options follow semantic versioning.
 extends_documentation_fragment:
@@ -126,8 +129,8 @@ notes:
   - >-
     Needs the right to C(list) C(managedclusters.cluster.open-cluster-management.io) on the whole hub; with O(cluster_sets) to C(get) C(managedclustersets)
     there; with O(placement) to C(get) C(placements) and C(list) C(placementdecisions) in O(placement_namespace).
-  - The managed cluster itself writes its status, including claims and resources. Create groups that affect more than that
-    cluster from labels, with a prefix.
+  - The managed cluster itself writes its status, including claims and resources, and may change its labels, except the label of its cluster set, which
+    a webhook of Open Cluster Management guards. Select clusters by O(cluster_sets), and set what affects more than that cluster in host variables.
 seealso:
   - ref: ansible_collections.federated.flower.docsite.guide_ocm_inventory
     description: Guide with the output of an example.
@@ -145,10 +148,11 @@ kubeconfig: ~/.kube/fleet
 context: hub
 hub_host: hub
 cluster_sets:
-  - hospitals
-label_selector: federation=oncology,gpu in (a100,h100)
+  - hospitals-eu
+  - hospitals-us
+label_selector: gpu in (a100,h100)
 compose:
-  flower_region: ocm_labels.region | default('')
+  flower_region: ocm_cluster_set.split('-')[1]
 keyed_groups:
   - key: flower_region
     prefix: region
@@ -173,6 +177,7 @@ cache_connection: ~/.cache/flower-inventory
 cache_timeout: 600
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -189,6 +194,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import manage
 
 _SUFFIXES = (".ocm.yml", ".ocm.yaml")
 _ACCESS = {"flower_auth", "flower_kubeconfig", "flower_context"}
+# Variables that no cluster can change by itself.
+_GUARDED = {"ocm_name", "ocm_cluster_set"}
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
@@ -284,10 +291,23 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
                 self.inventory.set_variable(host, name, value)
             if host != hub_host:
                 self.inventory.set_variable(host, "flower_delivery", "ocm")
+                self.inventory.set_variable(host, "flower_ocm_by_labels", self._by_labels(cluster))
             self._construct(path, host, strict, hub_group if host != hub_host else "")
         # Last, so that they take precedence over a ManagedCluster of that name.
         for name, value in hub_variables.items():
             self.inventory.set_variable(hub_host, name, value)
+
+    def _by_labels(self, cluster: Mapping[str, Any]) -> list[str]:
+        """What of a host rests on data that its cluster may change itself."""
+        compose = self.get_option("compose") or {}
+        words: set[str] = set()
+        left = {"flower_region"}
+        while left:
+            new = {*re.findall(r"\w+", str(compose.get(left.pop(), "")))} - words
+            words |= new
+            left |= new & compose.keys()
+        found = [] if cluster["ocm_cluster_set"] in {*self._option("cluster_sets")} - {"default"} else ["membership"]
+        return found + ["flower_region"] * any(word.startswith("ocm_") for word in words - _GUARDED)
 
     def _construct(self, path: str, host: str, strict: bool, forbidden: str) -> None:
         """Variables and groups that the user wants of a host.

@@ -76,8 +76,8 @@ hash:
   type: str
   sample: 2f0c1a7d9c4e6b8a0d1e2f3a4b5c6d7e8f90112233445566778899aabbccddee
 unrecorded:
-  description: Changes of this run that could not be recorded.
-  returned: when this run changed something and the trail could not be written
+  description: Changes that could not be recorded. If the hub does not accept a part of an entry, the other parts are recorded.
+  returned: when the trail could not be written, or a part of it
   type: list
   elements: dict
 """

@@ -39,6 +39,12 @@ options:
       - A private key of age that opens the archive, or the content of a file of C(age-keygen).
     type: str
     required: true
+  sha256:
+    description:
+      - SHA-256 of the archive that is meant, as hex. Empty to compare the archive with the checksum beside it only. Anyone who knows the public key and may
+        write into that folder can put another archive there, with its checksum.
+    type: str
+    default: ''
   outputs:
     description:
       - Whether outputs of runs are restored, if the archive has some.

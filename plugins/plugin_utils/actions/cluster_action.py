@@ -30,6 +30,7 @@ from ..audit.journal import Journal
 from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..base.values import boolean
+from ..kube import exec_plugin
 from ..kube.auth import AUTH_ARGS, stands_alone
 from ..kube.client import Cluster, connect
 from ..lease import holding
@@ -52,6 +53,7 @@ if isinstance(sys.stdout, io.TextIOWrapper):
     sys.stdout.reconfigure(line_buffering=True)
 
 display = Display()
+exec_plugin.show = display.vvv
 
 _NO_DEFAULTS = Defaults({})
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..base import kinds
+from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden, NotFound, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster, Resource
 from . import applyset as sets
@@ -22,6 +23,10 @@ from .live import Live
 from .order import Id, id_of
 
 Object = dict[str, Any]
+
+#: Objects that are deleted in one run because they are not listed any more, and characters of a name.
+MOST = 5000
+LONGEST = 253
 
 
 @dataclass
@@ -59,6 +64,7 @@ def unlisted(
 
     Raises:
         ApiError: the API server refused a request for another reason than a missing right.
+        ClusterError: it names more members than any part of a federation has, or none of Kubernetes.
     """
     found = Unlisted()
     if parent is None:
@@ -86,6 +92,12 @@ def unlisted(
                 found.unseen.append(place)
             else:
                 found.strays += [obj for obj in members if id_of(obj) not in listed and has_manager(obj, FIELD_MANAGER)]
+    if len(found.strays) > MOST or any(len(name) > LONGEST for obj in found.strays for name in id_of(obj)):
+        raise ClusterError(
+            f"{cluster.name} lists {len(found.strays)} objects that this federation has no use for any more, which is more than {MOST}, or one of them has a "
+            f"name of more than {LONGEST} characters: nothing is deleted. Check them, and delete them by hand: "
+            f"kubectl get KIND --all-namespaces -l {sets.PART_OF}"
+        )
     return found
 
 

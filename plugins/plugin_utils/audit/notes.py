@@ -11,7 +11,8 @@ C(site) (inventory name) and either C(facts) (kind of fact -> list, for example 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base.digests import canonical, digest
@@ -21,8 +22,12 @@ Content = dict[str, Any]
 
 #: Bytes of one entry. A larger one is split into parts, so that a ConfigMap never comes near its limit of 1 MiB.
 LIMIT = 200 * 1024
+#: Bytes of one fact. Of a longer one the beginnings of its values are recorded, with their SHA-256.
+FACT = 4 * 1024
 #: Characters of a failed host's message.
 MESSAGE = 300
+#: Characters of a value that is shortened; each may be twelve bytes of JSON.
+SHORT = 300
 _CHANGES = ("created", "changed", "deleted")
 
 
@@ -98,31 +103,58 @@ def _sites(notes: Iterable[Note]) -> dict[str, dict[str, list[Any]]]:
                 same = canonical([note["site"], kind, fact])
                 if same not in seen:
                     seen.add(same)
-                    sites.setdefault(note["site"], {}).setdefault(kind, []).append(fact)
+                    sites.setdefault(note["site"], {}).setdefault(kind, []).append(_bounded(fact))
     return sites
 
 
-def in_parts(reported: Content, limit: int = LIMIT) -> list[Content]:
-    """The same in as many parts as are needed for each of them to stay below C(limit), by site.
+def _bounded(fact: Any) -> Any:
+    """The fact, shortened if it is longer than C(FACT): what a site's cluster says may be of any length."""
+    if len(canonical(fact)) <= FACT:
+        return fact
+    if isinstance(fact, Mapping):
+        cut = {name: value if len(canonical(value)) <= FACT // 8 else _shortened(value) for name, value in fact.items()}
+        if len(canonical(cut)) <= FACT:
+            return cut
+    return _shortened(fact)
 
-    A single site is never divided. Parts have C(part) (1, 2, …) and C(parts).
+
+def _shortened(value: Any) -> str:
+    text = value if isinstance(value, str) else canonical(value)
+    return f"{text[:SHORT]}… ({len(text)} characters, SHA-256 {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()})"
+
+
+def in_parts(reported: Content, limit: int = LIMIT) -> list[Content]:
+    """The same in as many parts as are needed for each of them to stay below C(limit).
+
+    A site that fits into one part is not divided. Parts have C(part) (1, 2, …) and C(parts).
     """
-    common = {name: value for name, value in reported.items() if name != "sites"}
+    common = {name: value for name, value in reported.items() if name not in ("failed", "sites")}
     room = limit - len(canonical(common))
     groups: list[dict[str, Any]] = [{}]
     used = 0
-    for site, facts in sorted(reported["sites"].items()):
-        size = len(canonical({site: facts}))
+    for place, host, value in _pieces(reported, room):
+        size = len(canonical({host: value}))
         if groups[-1] and used + size > room:
             groups.append({})
             used = 0
-        groups[-1][site] = facts
         used += size
+        group = groups[-1].setdefault(place, {})
+        if isinstance(value, str):
+            group[host] = value
+        else:
+            for kind, found in value.items():
+                group.setdefault(host, {}).setdefault(kind, []).extend(found)
     if len(groups) == 1:
         return [reported]
-    # The failed hosts are named once.
-    later = {name: value for name, value in common.items() if name != "failed"}
-    return [
-        {**(later if number else common), "sites": group, "part": number + 1, "parts": len(groups)}
-        for number, group in enumerate(groups)
-    ]
+    return [{**common, "sites": {}, **group, "part": number, "parts": len(groups)} for number, group in enumerate(groups, 1)]
+
+
+def _pieces(reported: Content, room: int) -> Iterator[tuple[str, str, Any]]:
+    """What parts consist of: failed hosts, then sites; single facts of a site that has no room in one part."""
+    for host, words in reported.get("failed", {}).items():
+        yield "failed", host, words
+    for site, facts in sorted(reported["sites"].items()):
+        if len(canonical({site: facts})) <= room:
+            yield "sites", site, facts
+        else:
+            yield from (("sites", site, {kind: [fact]}) for kind, found in facts.items() for fact in found)

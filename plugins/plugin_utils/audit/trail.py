@@ -15,11 +15,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..base.digests import canonical
 from ..base.errors import ClusterError
-from ..kube.api_errors import NotFound
+from ..kube.api_errors import ApiError, NotFound
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from . import pack
@@ -29,10 +30,20 @@ NAME = "flower-audit"
 COMPONENT = "audit"
 _LOG = "log.jsonl"
 _HEAD = "head.json"
+#: HTTP codes for an object that an API server, or an admission webhook, does not accept: invalid, denied, too large.
+_REFUSALS = (400, 403, 413, 422)
 
 
 class AuditError(ClusterError):
     """The audit trail cannot be written. The text has the reason and the remedy."""
+
+
+class Refused(AuditError):
+    """The hub does not accept some entries. C(entries): those; C(done) and C(warnings): see C(Trail.append), which added all others."""
+
+    def __init__(self, message: str, entries: list[Mapping[str, Any]], done: list[Entry], warnings: list[str]) -> None:
+        super().__init__(message)
+        self.entries, self.done, self.warnings = entries, done, warnings
 
 
 def log_name(number: int) -> str:
@@ -89,25 +100,37 @@ class Trail:
 
         Raises:
             AuditError: the namespace is gone.
+            Refused: the hub does not accept some of them.
         """
         left = list(contents)
+        refused: list[Mapping[str, Any]] = []
+        why = ""
         done: list[Entry] = []
         warnings: dict[str, None] = {}
         what = f"the audit trail {self.namespace}/{NAME} on {self.cluster.name}"
         try:
             number = 0
             while left:
-                number = retry_on_conflict(what, lambda: self._append(left, done, warnings))
+                try:
+                    number = retry_on_conflict(what, partial(self._append, left, done, warnings, alone=bool(why)))
+                except ApiError as error:
+                    if error.status not in _REFUSALS:
+                        raise
+                    if why:  # then it was about this entry alone
+                        refused.append(left.pop(0))
+                    why = f"{what} does not take {len(refused)} of {len(contents)} entries ({error.text})"
             if done:
                 retry_on_conflict(what, lambda: self._write_head(done[-1], number))
         except NotFound as error:
             raise AuditError(
                 f"{what} cannot be written ({error.text}): deploy the hub first, or correct flower_namespace"
             ) from error
+        if refused:
+            raise Refused(why, refused, done, list(warnings))
         return done, list(warnings)
 
-    def _append(self, left: list[Mapping[str, Any]], done: list[Entry], warnings: dict[str, None]) -> int:
-        """Add as many entries as fit into the current ConfigMap; C(left) and C(done) are updated. Returns its number."""
+    def _append(self, left: list[Mapping[str, Any]], done: list[Entry], warnings: dict[str, None], *, alone: bool) -> int:
+        """Add as many entries as fit into the current ConfigMap, or one C(alone); C(left) and C(done) are updated. Returns its number."""
         head, number = self._head(self._get(NAME))
         before, log = _Log(0, None), self._log(max(number, 1))
         while pack.full(log.text):
@@ -118,7 +141,7 @@ class Trail:
             warnings[
                 f"audit trail {self.namespace}/{NAME} on {self.cluster.name}: {wrong}; run federated.flower.audit for details"
             ] = None
-        piece = pack.fill(log.text, left, pack.identities(recent), seq, prev)
+        piece = pack.fill(log.text, left[:1] if alone else left, pack.identities(recent), seq, prev)
         if piece.made:
             item = log.item or config_map(
                 self.federation, self.namespace, log_name(log.number), {}, application=NAME, component=COMPONENT

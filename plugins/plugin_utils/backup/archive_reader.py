@@ -36,15 +36,17 @@ def head(path: Path) -> About:
     return _outer(path)[0]
 
 
-def checksum_fault(path: Path) -> str:
-    """Why an archive is not the file that was written, by the checksum beside it: a sentence; empty if it is."""
+def checksum_fault(path: Path, given: str = "") -> str:
+    """Why an archive is not the file that was written, by the checksum that is given or is beside it: a sentence; empty if it is."""
     beside = path.with_name(f"{path.name}{SUM}")
     try:
-        wanted = beside.read_text(encoding="ascii").split()
+        wanted = [given.lower(), path.name] if given else beside.read_text(encoding="ascii").split()
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, UnicodeDecodeError) as error:
         return f"{path} cannot be compared with its checksum: {error}"
+    if given and wanted[0] != found:
+        return f"{path} has the SHA-256 {found}, and {given} was given (flower_restore_sha256)"
     return (
         ""
         if wanted == [found, path.name]

@@ -55,14 +55,14 @@ def described(namespace: str, ca_namespace: str, database: dict[str, Any], objec
     return canonical(content).encode("ascii")
 
 
-def proven(path: Path, identity: Any) -> Proven:
-    """Read an archive to its end.
+def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
+    """Read an archive to its end; only the one with this SHA-256, if it is given: anyone with the public key can write an archive.
 
     Raises:
         ClusterError: it is not what was written, or not a backup of a hub.
     """
-    if path.with_name(f"{path.name}{archive_writer.SUM}").exists():
-        fault = archive_reader.checksum_fault(path)
+    if sha256 or path.with_name(f"{path.name}{archive_writer.SUM}").exists():
+        fault = archive_reader.checksum_fault(path, sha256)
         if fault:
             raise ClusterError(f"{fault}. Choose another backup")
     sizes: dict[str, int] = {}

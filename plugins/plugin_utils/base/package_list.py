@@ -16,6 +16,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
+#: Characters of a packed list: a thousand packages have twenty thousand.
+PACKED = 64 * 1024
 _LIMIT = 2 * 1024 * 1024  # bytes of an unpacked list: a thousand packages have a hundred thousand
 
 
@@ -40,6 +42,8 @@ def unpack(text: str) -> PackageList:
     Raises:
         ValueError: it is none; with the reason.
     """
+    if len(text) > PACKED:
+        raise ValueError(f"it has {len(text)} characters, which is more than {PACKED}")
     try:
         unzip = zlib.decompressobj()
         plain = unzip.decompress(base64.b64decode(text, validate=True), _LIMIT)

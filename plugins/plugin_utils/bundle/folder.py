@@ -92,7 +92,7 @@ def differing(directory: Path, site: str, version: int, built: Mapping[str, byte
     home = directory / site
     try:
         owned = _owned(home)
-        there = {path.relative_to(home).as_posix() for path in home.rglob("*") if not path.is_dir()} if home.exists() else set()
+        there = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_symlink() or not path.is_dir()} if home.exists() else set()
         # A run that was interrupted has written some of the new files, and may have left one half.
         begun = {path for path in built if owned or _has(home / path, built[path])}
         begun |= {path for path in there if path.rpartition("/")[2].startswith(_HALF)}

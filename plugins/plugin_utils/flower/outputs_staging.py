@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from .cli import FlowerError
 from .outputs_reader import MANIFEST, shown
 
 _CHUNK = 1024 * 1024
+#: Where Linux has the open files and folders of a process.
+_DESCRIPTORS = Path("/proc/self/fd")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 #: Room that is left free on the control node, for names and folders.
 _SPARE = 1024 * 1024
@@ -44,15 +47,18 @@ class Staging:
         self.directory = directory
         self.target = directory / run_id
         self.folder = directory / f".{run_id}.part"
-        self.files = self.folder / "files"
-        self.partial = self.folder / "partial"
+        self._place(self.folder)
+
+    def _place(self, folder: Path) -> None:
+        self.files = folder / "files"
+        self.partial = folder / "partial"
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
         """Make the folders, for this process alone.
 
         Raises:
-            FlowerError: another process has them, or they cannot be made.
+            FlowerError: another process has them, they cannot be made, or someone else could have put something there.
         """
         with self.faults("make folders"):
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -67,14 +73,30 @@ class Staging:
                     f"another process is fetching the outputs of this run into {self.folder}; wait until it ends"
                 ) from None
             with self.faults("make folders"):
+                self._refuse_others(lock)
+                if _DESCRIPTORS.is_dir():  # Linux: then it stays this very folder, also when someone renames it
+                    self._place(_DESCRIPTORS / str(lock))
                 for one in (self.files, self.partial):
-                    with contextlib.suppress(FileExistsError):
-                        one.mkdir()
-                    if one.is_symlink():
-                        raise FlowerError(f"{one} is a symbolic link; delete it")
+                    one.mkdir(exist_ok=True)
             yield
         finally:
+            self._place(self.folder)
             os.close(lock)
+
+    def _refuse_others(self, folder: int) -> None:
+        """Refuse a folder in which someone else could put links, and links that are in it.
+
+        Raises:
+            FlowerError: it is to be deleted.
+        """
+        facts = os.fstat(folder)
+        why = "belongs to another user" if facts.st_uid != os.geteuid() else "can be written to by other users" if facts.st_mode & 0o022 else ""
+        for inside, folders, names, at in os.fwalk(".", dir_fd=folder) if not why else ():
+            for one in (*folders, *names):
+                if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode):
+                    why = f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}"
+        if why:
+            raise FlowerError(f"{self.folder} {why}, so what is fetched could go elsewhere: delete that folder, or choose another directory")
 
     @contextlib.contextmanager
     def faults(self, doing: str) -> Iterator[None]:
@@ -86,7 +108,7 @@ class Staging:
         try:
             yield
         except OSError as error:
-            where = f" ({error.filename})" if error.filename else ""
+            where = f" ({error.filename})" if error.filename and not str(error.filename).startswith(str(_DESCRIPTORS)) else ""
             if error.errno in _FULL:
                 raise FlowerError(
                     f"the disk of the control node is full: cannot {doing} in {self.directory}. What was fetched so far is in {self.folder}: "

@@ -20,6 +20,10 @@ LIMIT = 60.0  # seconds; a token from a cloud takes some 2 s, on a busy machine 
 _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 
 
+def show(text: str) -> None:
+    """Show what only those see who ask for it. Actions put their own in its place."""
+
+
 def run(provider: Any) -> dict[str, Any]:
     """The C(status) of the ExecCredential that a plugin prints.
 
@@ -52,8 +56,8 @@ def run(provider: Any) -> dict[str, Any]:
             _kill_group(process)
             raise
     if process.returncode:
-        words = " ".join(said.decode("utf-8", "replace").split())
-        raise AuthError(f"it ended with code {process.returncode}{': ' + words[:500] if words else ''}")
+        show(f"{provider.args[0]}: {' '.join(said.decode('utf-8', 'replace').split())[:500]}")
+        raise AuthError(f"it ended with code {process.returncode}. Its messages may have credentials: -vvv shows them")
     return _status(output, provider.api_version)
 
 

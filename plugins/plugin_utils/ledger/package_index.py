@@ -11,7 +11,8 @@ Shape of the index::
      "sites": {"site-a": {"default": {…, "nodes": ["123…"]}}}}
 
 Lists are packed (C(base/package_list.py)) and stored once for all images that hold the same. The index is written by the deployment of
-sites, when their pods are ready, and read before a run is submitted.
+sites, when their pods are ready, and read before a run is submitted. It is one object for all sites, and what they say of themselves is of
+any size: what has no room in it is left out, with the reason, and never what others have in it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.digests import canonical
+from ..base.package_list import PACKED
 from .records import Record, serving_ids
 
 Index = dict[str, Any]
@@ -28,6 +31,9 @@ Index = dict[str, Any]
 LISTS, REGIONS, SERVERAPP, SITES = "lists", "regions", "serverapp", "sites"
 # Why nothing is known of the images of a site that is being deployed.
 NOT_ASKED = "its pods have not been asked yet: run federated.flower.site"
+#: Characters of all lists of a site, of the whole index (a ConfigMap has up to 1 MiB), and of any other text in it.
+SITE, WHOLE, LONGEST = 2 * PACKED, 768 * 1024, 512
+_NO_ROOM = "its list of packages is too large to be recorded"
 _TEXTS = ("image", "digest", "revision", "list", "why")
 _DIGITS = 32
 
@@ -87,7 +93,7 @@ def updated(
     sites: dict[str, Any] = {}
     for site in {*index.get(SITES, {}), *deployed}:
         if site in unreadable and site not in deployed:
-            sites[site] = index[SITES][site]
+            sites[site] = {pool: {**entry} for pool, entry in index[SITES][site].items()}
             continue
         if site not in records:
             continue
@@ -107,11 +113,34 @@ def updated(
     for entry in _entries(found):  # of sites that were copied
         if entry["list"] and entry["list"] not in lists:
             lists[entry["list"]] = index.get(LISTS, {}).get(entry["list"], "")
-    found[LISTS] = dict(sorted(lists.items()))
+    found[LISTS] = dict(sorted(_fitting(found, lists, index).items()))
     places = {site: str(records[site].get("region") or "") for site in sites if site in records}
     if any(places.values()):
         found[REGIONS] = dict(sorted(places.items()))
     return found if sites or hub is not None or index else {}
+
+
+def _fitting(found: Index, lists: Mapping[str, str], index: Mapping[str, Any]) -> dict[str, str]:
+    """Those of some lists for which there is room; entries of others lose theirs, and get the reason.
+
+    The ServerApp's comes first, then those that were there, then the short ones: no site takes the place of another one.
+    """
+    own = found.get(SERVERAPP, {}).get("list")
+    order = sorted(lists, key=lambda key: (key != own, key not in index.get(LISTS, {}), len(lists[key])))
+    room = WHOLE - len(canonical(found))
+    kept = {}
+    for key in order:
+        if len(lists[key]) <= min(room, PACKED):
+            kept[key] = lists[key]
+            room -= len(lists[key])
+    for pools in ({"": found.get(SERVERAPP, {"list": ""})}, *found[SITES].values()):
+        share = SITE
+        for key in sorted({entry["list"] for entry in pools.values()} - {""}, key=lambda key: len(lists[key])):
+            share -= len(lists[key])
+            for entry in pools.values() if key not in kept or share < 0 else ():
+                entry.update({"list": "", "why": _NO_ROOM} if entry["list"] == key else {})
+    used = {entry["list"] for entry in _entries(found)}
+    return {key: text for key, text in kept.items() if key in used}
 
 
 def _entry(held: Held, lists: dict[str, str]) -> dict[str, Any]:
@@ -119,11 +148,11 @@ def _entry(held: Held, lists: dict[str, str]) -> dict[str, Any]:
     if key:
         lists[key] = held.listed
     return {
-        "image": held.image,
-        "digest": held.digest,
-        "revision": held.revision,
+        "image": held.image[:LONGEST],
+        "digest": held.digest[:LONGEST],
+        "revision": held.revision[:LONGEST],
         "list": key,
-        "why": "" if key else held.why,
+        "why": "" if key else held.why[:LONGEST],
         "installs": held.installs,
     }
 
@@ -147,15 +176,20 @@ def without(index: Mapping[str, Any], sites: Collection[str]) -> Index:
     return {**found, LISTS: {key: text for key, text in index[LISTS].items() if key in used}}
 
 
-def held_of(index: Mapping[str, Any], entry: Mapping[str, Any]) -> Held:
-    """An entry of the index. A list that an image with the same digest has is its own, too.
+def held_of(index: Mapping[str, Any], entry: Mapping[str, Any], pools: Mapping[str, Any]) -> Held:
+    """An entry of the index. A list that an image with the same digest has is its own, too, if it is the ServerApp's or of the same site.
 
-    So an image whose pods cannot be asked is known if its reference has a digest, and another place runs the same.
+    So an image whose pods cannot be asked is known if its reference has a digest. What another site says of an image does not count.
+
+    Args:
+        index: the index.
+        entry: the entry.
+        pools: all entries of its site.
     """
     listed = index[LISTS].get(entry["list"], "")
     wanted = (entry["digest"] or entry["image"]).partition("@")[2]
     if not listed and wanted:
-        for other in _entries(index):
+        for other in (index.get(SERVERAPP, entry), *pools.values()):
             if other["list"] and other["digest"].endswith(wanted):
                 listed = index[LISTS].get(other["list"], "")
                 break
@@ -164,7 +198,7 @@ def held_of(index: Mapping[str, Any], entry: Mapping[str, Any]) -> Held:
 
 def of_serverapp(index: Mapping[str, Any]) -> Held | None:
     """What the ServerApp's image holds; None if nothing was recorded."""
-    return held_of(index, index[SERVERAPP]) if SERVERAPP in index else None
+    return held_of(index, index[SERVERAPP], {}) if SERVERAPP in index else None
 
 
 def of_site(index: Mapping[str, Any], site: str) -> dict[str, Held]:
@@ -196,7 +230,7 @@ def of_nodes(index: Mapping[str, Any], nodes: Collection[str]) -> tuple[list[tup
         for pool, entry in pools.items():
             known |= {*entry["nodes"]}
             if present & {*entry["nodes"]}:
-                found.append((site, pool, held_of(index, entry)))
+                found.append((site, pool, held_of(index, entry, pools)))
     return found, sorted(present - known)
 
 

@@ -11,7 +11,7 @@ cluster's certificate signing requests.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.labels import MANAGER
@@ -328,6 +328,22 @@ def cluster(name: str, live: Mapping[str, Any] | None, requests: Iterable[Mappin
             f"access when the old certificate expires. If it is yours: {approve}"
         ]
     return []
+
+
+def by_labels(rests: Collection[str], region: str, record: Mapping[str, Any] | None) -> list[str]:
+    """Faults of a site, new (without a record in the ledger) or with a new region, if only labels say so (C(flower_ocm_by_labels))."""
+    found = []
+    if "membership" in rests and record is None:
+        found.append(
+            "only labels of its ManagedCluster make it a site, and the cluster may change them itself. Put it into a cluster set of the federation "
+            "(`clusteradm clusterset set SET --clusters NAME`), and name that set in cluster_sets of the inventory file and in flower_ocm_cluster_sets"
+        )
+    if "flower_region" in rests and region and (record or {"region": ""}).get("region", region) != region:
+        found.append(
+            f"its flower_region {region!r} comes from labels of its ManagedCluster, and the cluster may change them itself. Set it in host_vars instead of "
+            "compose of the inventory file, or derive it from ocm_cluster_set"
+        )
+    return [f"{one}; or, if you have checked that it is right, set flower_ocm_trust_labels: true for this host" for one in found]
 
 
 def is_pending(request: Mapping[str, Any]) -> bool:

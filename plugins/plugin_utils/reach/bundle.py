@@ -360,7 +360,7 @@ def next_steps(keeper: Keeper) -> str:
         return ""
     space = keeper.state["draft"]["facts"]["namespace"]
     return (
-        "the site checks it (sh verify.sh FINGERPRINT), applies it (kubectl apply -k .), and sends back what "
+        "the site checks it (with the commands of the guide on bundles), applies it (kubectl apply -k .), and sends back what "
         f"kubectl get configmap {PUBLIC_KEYS} -n {space} -o json prints; then run {JOIN}"
     )
 

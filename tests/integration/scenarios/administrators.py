@@ -36,7 +36,7 @@ class Administrators:
         return self.folder / "bundles" / self.site
 
     def verify(self, fingerprint: str, home: Path | None = None) -> tuple[int, str]:
-        """Check a bundle as its passport says."""
+        """Check a bundle with the script in it."""
         done = subprocess.run(["sh", "verify.sh", fingerprint], cwd=home or self.home, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 

@@ -75,7 +75,7 @@ class Fleet:
             "label_selector": f"{addon_objects.FEDERATION_LABEL}={NAME}",
         }
         (folder / "fleet.ocm.yml").write_text(json.dumps(config))
-        (variables / "all.json").write_text(json.dumps({**self.federation.common, **COMMON}))
+        (variables / "all.json").write_text(json.dumps({**self.federation.common, **COMMON, "flower_ocm_trust_labels": True}))
         (variables / "flower_hub.json").write_text(json.dumps(self.hosts()["hub"]))
         (variables / "flower_sites.json").write_text(json.dumps(behind))
         return folder

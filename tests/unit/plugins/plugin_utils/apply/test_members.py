@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset, members
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ERRORS,
     ApiError,
@@ -158,6 +159,31 @@ def test_unless_the_caller_names_its_members() -> None:
     hub = Hub("Ingress.networking.k8s.io", {INGRESSES: 403})
     run(hub, "absent", named=[("networking.k8s.io", "Ingress")])
     assert hub.gone() == [SETTINGS, RECORD]
+
+
+def many(number: int, length: int) -> Hub:
+    """A hub that lists so many other members, with names of that length."""
+    hub = Hub("Ingress.networking.k8s.io", {})
+    for count in range(number):
+        name = f"{count:06}".ljust(length, "x")
+        found = live(ingress(), str(count))
+        hub.objects[f"{INGRESSES}/{name}"] = {**found, "metadata": {**found["metadata"], "name": name}}
+    return hub
+
+
+@pytest.mark.parametrize(("number", "length"), [(members.MOST, 10), (1, 254), (1, 100_000)])
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_an_api_server_decides_neither_how_many_nor_what_names(state: str, number: int, length: int) -> None:
+    hub = many(number, length)
+    with pytest.raises(ClusterError, match="nothing is deleted. Check them") as failure:
+        run(hub, state)
+    assert hub.sent == [] and len(failure.value.message) < 500
+
+
+def test_names_of_kubernetes_are_accepted() -> None:
+    hub = many(3, 253)
+    run(hub)
+    assert len(hub.gone()) == 4
 
 
 RBAC = "rbac.authorization.k8s.io"

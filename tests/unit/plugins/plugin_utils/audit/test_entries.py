@@ -158,7 +158,7 @@ def test_a_large_fleet_is_split_into_parts():
     assert ["failed" in part for part in parts] == [True] + [False] * (len(parts) - 1)
 
 
-def test_a_site_is_never_divided():
-    entry = compose(note("a", facts={"words": ["x" * 5000]}), note("b", facts={"words": ["y"]}))
+def test_a_site_that_fits_into_one_part_is_not_divided():
+    entry = compose(note("a", facts={"words": ["x" * 500, "y"]}), note("b", facts={"words": ["z" * 500, "y"]}))
     assert [list(part["sites"]) for part in audit_notes.in_parts(entry, limit=1000)] == [["a"], ["b"]]
     assert json.loads(canonical(entry)) == entry

@@ -18,6 +18,7 @@ from ansible import constants
 
 from ansible_collections.federated.flower.plugins.action import audit
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Refused
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 PLACE = {"inventory": ["/i"], "hub": "hub", "namespace": "flower"}
@@ -82,3 +83,27 @@ def test_what_this_run_changed_is_in_its_result_and_tried_again(scene: Any, monk
     assert [list(entry["sites"]) for entry in result["unrecorded"]] == [["mine"]]
     assert result.get("failed", False) is required and bool(result.get("warnings")) is not required
     assert len(scene.mine.read()) == len(scene.killed.read()) == 1
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_what_the_hub_does_not_accept_is_in_the_result_and_the_rest_is_recorded(
+    scene: Any, monkeypatch: pytest.MonkeyPatch, required: bool
+) -> None:
+    scene.mine.note(note("mine", 1))
+
+    def append(parts: Any) -> Any:
+        raise Refused("hub: one entry is not accepted", [parts[0]], [{"seq": 7, "hash": "h"}], ["w"])
+
+    result = act(scene, append, monkeypatch, required=required)
+    assert [list(entry["sites"]) for entry in result["unrecorded"]] == [["killed"]]
+    assert result["changed"] and result["added"] == [7] and "one entry is not accepted" in result["msg"]
+    assert result.get("failed", False) is required and result["warnings"][0] == "w" and len(result["warnings"]) == 2 - required
+    assert scene.mine.read() == scene.killed.read() == []
+
+
+def test_journals_stay_where_the_hub_accepts_nothing(scene: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def append(parts: Any) -> Any:
+        raise Refused("hub: jane cannot create configmaps", parts, [], [])
+
+    assert act(scene, append, monkeypatch, required=True)["failed"]
+    assert len(scene.killed.read()) == 1

@@ -276,6 +276,30 @@ def test_members_of_an_archive(tmp_path, members):
             hub_archive.proven(path, key)
 
 
+def test_only_the_archive_that_is_meant_is_opened(tmp_path):
+    """Whoever knows the public key can put another one into its place, with its checksum."""
+    key = pyrage.x25519.Identity.generate()
+    about = About("flower", "hub-1", "20261124T010000Z", "0.1.0", "1.41.0")
+
+    def made(folder, namespace):
+        folder.mkdir()
+        content = hub_archive.described(namespace, "ca", {"size": 3, "sha256": ""}, [])
+        members = [archive_writer.member_of("hub.json", content), archive_writer.member_of("state.db", b"abc")]
+        return archive_writer.write(folder, about, members, [key.to_public()])
+
+    meant, forged = made(tmp_path / "meant", "flower"), made(tmp_path / "forged", "flower")
+    wanted = hashlib.sha256(meant.read_bytes()).hexdigest()
+    assert hub_archive.proven(forged, key).content["namespace"] == "flower", "nothing of it is wrong"
+    assert hub_archive.proven(meant, key, wanted).about == hub_archive.proven(meant, key, wanted.upper()).about == about
+    meant.with_name(f"{meant.name}.sha256").unlink()
+    assert hub_archive.proven(meant, key, wanted).about == about
+    for other in (wanted[:-1], "0" * 64, f"{wanted}  {meant.name}"):
+        with pytest.raises(ClusterError, match=r"has the SHA-256 .*was given .flower_restore_sha256.. Choose another backup"):
+            hub_archive.proven(meant, key, other)
+    with pytest.raises(ClusterError, match="has the SHA-256 "):
+        hub_archive.proven(forged, key, wanted)
+
+
 def test_the_pod_has_the_volume_and_no_rights(superlink_spec):
     spec = HubSpec.parse(superlink_spec())
     body = volume_pod.pod(spec)["spec"]

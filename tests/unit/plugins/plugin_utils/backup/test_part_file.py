@@ -66,3 +66,19 @@ def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.Mo
     part_file.path_of(tmp_path / OTHER).write_bytes(b"half of it")
     path = write(tmp_path)
     assert sorted(os.listdir(tmp_path)) == sorted([f".{OTHER}.part", path.name, f"{path.name}.sha256"])
+
+
+@pytest.mark.parametrize("kind", ["of another user", "with a second name", "a pipe"])
+def test_a_file_that_another_user_left_is_not_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    part = part_file.path_of(tmp_path / OTHER)
+    if kind == "a pipe":
+        os.mkfifo(part)
+    else:
+        part.write_bytes(b"theirs")
+    if kind == "with a second name":
+        os.link(part, tmp_path / "second")
+    if kind == "of another user":
+        monkeypatch.setattr(part_file.os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises((ClusterError, OSError)), part_file.writing(tmp_path / OTHER):
+        pytest.fail("it was opened")
+    assert kind == "a pipe" or part.read_bytes() == b"theirs"

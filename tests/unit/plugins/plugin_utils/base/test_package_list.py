@@ -92,6 +92,12 @@ def test_a_list_that_unpacks_to_far_more_is_refused() -> None:
         package_list.unpack(bomb)
 
 
+def test_a_list_that_is_packed_badly_is_refused() -> None:
+    plain = b'{"packages":{"a":"' + b"0" * 1_000_000 + b'"},"environment":{}}'
+    with pytest.raises(ValueError, match="which is more than 65536"):
+        package_list.unpack(base64.b64encode(zlib.compress(plain, 0)).decode())
+
+
 def test_a_list_in_lists_without_end_is_refused() -> None:
     text = base64.b64encode(zlib.compress(b"[" * 1_000_000)).decode()
     with pytest.raises(ValueError, match="recursion"):

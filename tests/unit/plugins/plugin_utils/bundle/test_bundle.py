@@ -12,7 +12,7 @@ import hashlib
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -433,6 +433,48 @@ def test_the_site_finds_what_was_changed(scene: Scene, tmp_path: Path) -> None:
     assert scene.verify("")[0] == 1
 
 
+GUIDE = Path(__file__).parents[5] / "docs/docsite/rst/guide_bundle.rst"
+
+
+def typed(home: Path) -> dict[str, str]:
+    """What the commands of the guide print in a folder."""
+    block = GUIDE.read_text().partition("guide_bundle.check:\n")[2].partition(".. code-block:: console\n")[2].partition("\n\nThe fingerprint must")[0]
+    commands = [line.strip()[2:] for line in block.splitlines() if line.strip().startswith("$ ")]
+    found = {}
+    for command in commands:
+        done = subprocess.run(["sh", "-c", command], cwd=home, capture_output=True, text=True, check=False)
+        found[command] = (done.stdout + done.stderr).strip()
+    return found
+
+
+def is_good(found: Mapping[str, str], told: str) -> bool:
+    """What people see, by what the guide says that they must see."""
+    printed, key, signature, sums, links, more = found.values()
+    return printed.partition("=")[2] == told and (key, signature, sums, links, more) == ("", "Verified OK", "", "", "2")
+
+
+def test_the_commands_of_the_guide_find_what_was_changed_and_run_nothing_of_the_bundle(scene: Scene, tmp_path: Path) -> None:
+    scene.deploy()
+    told = files.fingerprint(CA.certificate)
+    assert is_good(typed(scene.home), told)
+    for number, at in enumerate([*TAMPERED, "the script", "the script and its checksum"]):
+        home = tmp_path / str(number) / "site-a"
+        shutil.copytree(scene.home, home)
+        if at.startswith("the script"):
+            for path in home.rglob("*"):
+                if path.is_file() and path.name not in ("SHA256SUMS", "SHA256SUMS.sig", "hub-ca.crt"):
+                    path.write_text(f"touch {tmp_path}/ran; echo 'Good: bundle version 1'\n")
+        tamper(home, at) if at in TAMPERED else None
+        assert not is_good(typed(home), told), at
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_bundle_does_not_say_how_it_is_to_be_checked(scene: Scene) -> None:
+    warnings = scene.deploy().warnings
+    words = (scene.home / "PASSPORT.md").read_text()
+    assert "documentation of federated.flower" in words and "sh verify.sh" not in words + warnings[0]
+
+
 def test_a_fingerprint_may_be_read_in_any_form(scene: Scene) -> None:
     scene.deploy()
     plain = files.fingerprint(CA.certificate).replace(":", "").lower()
@@ -513,6 +555,21 @@ def test_a_later_reply_that_no_key_of_the_site_has_signed_takes_its_fingerprint(
         fingerprint = reply.seal(sent, request["binding"], TRUST.encode(), live)
         assert "not signed with the client key" in refusal(sent) and fingerprint in refusal(sent)
         assert refusal(sent, fingerprint) == ""
+
+
+def test_a_new_client_key_that_was_asked_for_takes_the_fingerprint(joined: Scene) -> None:
+    """As after a break-in: whoever has the bundle could answer it with a key of his own."""
+    known = joined.ledger.records["site-a"]["client"]["key"]
+    for dead in ([known], [known, *joined.fingerprints()]):
+        joined.deploy(dead=dead)
+        keeper = Keeper("site-a", joined.ledger, Store(), check=False)
+        answer = reply.opened(joined.job())
+        assert known in keeper.draft.request["dead"]
+        assert "not signed with the client key" in ActionModule._refusal(keeper, answer, "")
+        assert "not the one that was given" in ActionModule._refusal(keeper, answer, "0000 " * 8)
+        assert ActionModule._refusal(keeper, answer, answer.fingerprint) == ""
+    joined.ledger.records["site-a"].pop("client")
+    assert ActionModule._refusal(keeper, answer, "") == "", "a hub that knows no client key"
 
 
 def test_an_older_version_may_be_answered_while_it_asks_the_same(joined: Scene) -> None:
@@ -700,6 +757,16 @@ def test_what_others_put_into_the_folder_is_not_touched(scene: Scene) -> None:
     assert scene.deploy().changed
     (scene.home / "PASSPORT.md").write_text("edited")  # it is ours
     assert scene.deploy().changed and "Join passport" in (scene.home / "PASSPORT.md").read_text()
+
+
+def test_a_link_in_the_folder_is_not_followed(scene: Scene) -> None:
+    elsewhere = scene.folder / "elsewhere"
+    elsewhere.mkdir()
+    scene.home.mkdir()
+    (scene.home / "objects").symlink_to(elsewhere)
+    with pytest.raises(ClusterError, match=r"not part of a bundle \(objects\)"):
+        scene.deploy()
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_an_interrupted_run_is_completed(scene: Scene) -> None:

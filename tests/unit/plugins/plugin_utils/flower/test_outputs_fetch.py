@@ -178,6 +178,85 @@ def test_what_appears_meanwhile_stays(root, home, monkeypatch):
     assert set(tree(home / RUN)) == {"mine"}
 
 
+def planted(home, kind):
+    """What someone else has left where the outputs of a run are put together; a folder elsewhere that is of the user who fetches."""
+    elsewhere = home.parent / "elsewhere"
+    elsewhere.mkdir()
+    part = home / f".{RUN}.part"
+    place = {"files": part / "files", "partial": part / "partial", "below": part / "files/a", "deep": part / "files/a/b", "unknown": part / "else"}.get(kind)
+    if kind == "all":
+        home.mkdir()
+        part.symlink_to(elsewhere)
+    elif place is not None:
+        place.parent.mkdir(parents=True)
+        place.symlink_to(elsewhere)
+    else:
+        (part / "files").mkdir(parents=True)
+    for folder, mode in ((home, 0o1777), (part, 0o700)) if kind != "all" else ():
+        folder.chmod(mode)
+    if kind in ("group", "world"):
+        part.chmod({"group": 0o770, "world": 0o707}[kind])
+    return elsewhere
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("all", "cannot make folders"),
+        ("files", "has a symbolic link, files,"),
+        ("partial", "has a symbolic link, partial,"),
+        ("below", "has a symbolic link, files/a,"),
+        ("deep", "has a symbolic link, files/a/b,"),
+        ("unknown", "has a symbolic link, else,"),
+        ("group", "can be written to by other users"),
+        ("world", "can be written to by other users"),
+        ("owner", "belongs to another user"),
+    ],
+)
+def test_a_folder_that_others_prepared_is_refused(root, home, monkeypatch, kind, why):
+    write(root / RUN / "a/b/authorized_keys", b"key")
+    elsewhere = planted(home, kind)
+    if kind == "owner":
+        monkeypatch.setattr(outputs_staging.os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(FlowerError, match=why):
+        fetch(reader_of(root), home)
+    assert list(elsewhere.iterdir()) == [] and not (home / RUN).exists()
+
+
+def test_a_folder_that_is_exchanged_meanwhile_leads_nowhere_else(root, home):
+    """As in a folder without the sticky bit, where everyone may rename everything."""
+    write(root / RUN / "sub/authorized_keys", b"key")
+    work = fetching(reader_of(root), home)
+    elsewhere = home.parent / "elsewhere"
+    elsewhere.mkdir()
+    room = work.staging.refuse_too_little_room
+
+    def exchange(sizes):
+        room(sizes)
+        work.staging.folder.rename(home / "aside")
+        (work.staging.folder / "files").mkdir(parents=True)
+        (work.staging.folder / "partial").mkdir()
+        (work.staging.folder / "files/sub").symlink_to(elsewhere)
+
+    work.staging.refuse_too_little_room = exchange
+    work.fetch({})
+    assert list(elsewhere.iterdir()) == [] and (home / RUN / "sub/authorized_keys").read_bytes() == b"key"
+
+
+def test_errors_name_folders_as_people_know_them(root, home, monkeypatch):
+    write(root / RUN / "a", b"1")
+    work = fetching(reader_of(root), home)
+
+    def full(*_args, **_more):
+        raise OSError(errno.EIO, "Input/output error", str(work.staging.files / "a"))
+
+    monkeypatch.setattr(work.staging, "begin", lambda *_args: None)
+    with pytest.raises(FlowerError) as failure, work.staging.taken(), work.staging.faults("write a"):
+        full()
+    assert failure.value.message == f"cannot write a in {home}: Input/output error"
+    assert work.staging.files == home / f".{RUN}.part/files", "no number of an open folder is left"
+
+
 def test_two_at_once_do_not_mix(root, home):
     write(root / RUN / "a")
     work = fetching(reader_of(root), home)

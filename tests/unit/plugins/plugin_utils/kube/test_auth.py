@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import auth
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import auth, exec_plugin
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import AuthError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import bypasses_proxy, options_of, resolve
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.kubeconfig import KubeconfigFile
@@ -178,9 +178,23 @@ def test_exec_plugin(tmp_path: Path) -> None:
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}
     access = resolve({"kubeconfig": kubeconfig(exec=plugin), "context": "c1"})
     assert ("Authorization", "Bearer from-exec") in access.headers and access.renewable
-    script.write_text("#!/bin/sh\necho 'log in first' >&2; exit 3\n")
-    with pytest.raises(AuthError, match="returned no credentials: .*log in first"):
+
+
+@pytest.mark.parametrize(
+    "said", ["echo 'log in first: eyJhbGciOi' >&2; exit 3", "echo eyJhbGciOi; exit 1", "echo 'eyJhbGciOi'", "printf 'x\\neyJhbGciOi' >&2; exit 255"]
+)
+def test_what_an_exec_plugin_says_is_shown_to_those_who_ask_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    """It may log its request, with the token."""
+    script = tmp_path / "plugin"
+    script.write_text(f"#!/bin/sh\n{said}\n")
+    script.chmod(0o755)
+    shown: list[str] = []
+    monkeypatch.setattr(exec_plugin, "show", shown.append)
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}
+    with pytest.raises(AuthError, match="returned no credentials: ") as failure:
         resolve({"kubeconfig": kubeconfig(exec=plugin), "context": "c1"})
+    assert "eyJ" not in failure.value.message
+    assert [str(script) in one and "eyJ" in one for one in shown] == ([True] if ">&2" in said else [False] * len(shown))
 
 
 def test_no_file_is_left_even_if_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

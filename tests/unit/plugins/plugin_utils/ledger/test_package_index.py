@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base import package_list
+from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.ledger.test_dataset_index import (
@@ -69,6 +71,60 @@ def test_an_image_that_nobody_can_ask_is_known_by_its_digest() -> None:
     assert (held.listed, held.installs) == ("list-1", True)
     other = package_index.updated(INDEX, {"b": {"cpu": Held("r/app:1", why="x")}}, RECORDS, None)
     assert package_index.of_nodes(other, ["4"])[0][0][2].listed == ""  # a tag can be moved
+
+
+def test_what_another_site_says_of_an_image_does_not_count() -> None:
+    """Its API server says which digest runs there, and its pods what is in it."""
+    unknown = Held("r/app@sha256:11", "r/app@sha256:11", "r1", why="nobody can ask")
+    for lie in (Held("r/app@sha256:11", "r/app@sha256:11", "r1", "lie"), Held("x", "y@sha256:11", "r1", "lie"), Held("x", "sha256:11", "", "lie")):
+        index = package_index.updated({}, {"a": {"cpu": unknown}, "b": {"cpu": lie}}, RECORDS, None)
+        assert {site: held.listed for site, _pool, held in package_index.of_nodes(index, ["1", "4"])[0]} == {"a": "", "b": "lie"}
+    index = package_index.updated({}, {"a": {"cpu": unknown, "gpu": CPU}}, RECORDS, None)
+    assert {held.listed for _site, _pool, held in package_index.of_nodes(index, ["1", "3"])[0]} == {"list-1"}, "another pool of the same site"
+    index = package_index.updated({}, {"a": {"cpu": UNKNOWN}, "b": {"cpu": CPU}}, RECORDS, Held("r/app@sha256:11", why="x"))
+    server = package_index.of_serverapp(index)
+    assert server is not None and server.listed == ""
+
+
+def large(number: int, size: int) -> Held:
+    return Held("r/app:1", f"r/app@sha256:{number}", "r1", f"{number:09}".ljust(size, "x"))
+
+
+HOSTILE = {
+    "one list of 1 MiB": {"cpu": large(1, 1024 * 1024)},
+    "one list just beyond the bound": {"cpu": large(1, package_list.PACKED + 1)},
+    "many pools with lists of their own": {f"p{number}": large(number, package_list.PACKED) for number in range(40)},
+    "many pools with small lists": {f"p{number}": large(number, 10_000) for number in range(400)},
+    "a digest of 1 MiB": {"cpu": Held("r/app:1", "d" * 1024 * 1024, "r1", "list-9")},
+    "a revision of 1 MiB": {"cpu": Held("r/app:1", "d", "r" * 1024 * 1024, "list-9")},
+    "an image of 1 MiB": {"cpu": Held("i" * 1024 * 1024, "d", "r")},
+    "an error of 1 MiB": {"cpu": Held("r/app:1", "d", "r", why="\u202e" * 1024 * 1024)},
+}
+
+
+@pytest.mark.parametrize("pools", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("before", [{}, INDEX], ids=["new", "known"])
+def test_no_site_fills_the_index_of_all(pools: dict[str, Held], before: dict[str, Any]) -> None:
+    index = package_index.updated(before, {"b": pools, "a": {"cpu": CPU, "gpu": GPU}}, RECORDS, CPU)
+    assert len(canonical(index)) < 900 * 1024 and package_index.index_fault(index) == ""
+    assert package_index.of_site(index, "a") == {"cpu": CPU, "gpu": GPU} and package_index.of_serverapp(index) == CPU
+    assert sum(len(text) for text in index["lists"].values()) <= package_index.SITE + 20
+    assert package_index.updated(index, {}, RECORDS, None) == index
+
+
+def test_what_is_left_out_has_a_reason() -> None:
+    index = package_index.updated({}, {"b": {"cpu": large(1, package_list.PACKED + 1)}}, RECORDS, None)
+    assert package_index.of_site(index, "b")["cpu"].why == "its list of packages is too large to be recorded"
+
+
+def test_many_sites_that_fill_the_index_take_no_place_of_others() -> None:
+    sites = {f"s{number}": {"cpu": large(number, package_list.PACKED)} for number in range(30)}
+    records = {**RECORDS, **{site: record(site, cpu=[site]) for site in sites}}
+    index = package_index.updated(INDEX, sites, records, None)
+    assert len(canonical(index)) < 900 * 1024
+    assert package_index.of_site(index, "a") == {"cpu": CPU, "gpu": GPU} and package_index.of_serverapp(index) == CPU
+    late = package_index.updated(index, {"b": {"cpu": Held("r/other:1", "r/other@sha256:77", "r1", "list-7")}}, records, None)
+    assert package_index.of_site(late, "b")["cpu"].listed == "list-7"
 
 
 def test_pools_of_nodes() -> None:
