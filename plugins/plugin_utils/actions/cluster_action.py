@@ -12,10 +12,10 @@ import gc
 import io
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ansible import constants
 from ansible.errors import AnsibleError
@@ -28,7 +28,7 @@ from ..apply.engine import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
 from ..base.errors import ClusterError
-from ..base.plain import plain
+from ..base.plain import plain, read_vaulted, without_vaulted
 from ..base.values import boolean
 from ..kube.auth import AUTH_ARGS, stands_alone
 from ..kube.client import Cluster, connect
@@ -52,6 +52,8 @@ if isinstance(sys.stdout, io.TextIOWrapper):
     sys.stdout.reconfigure(line_buffering=True)
 
 display = Display()
+
+_Words = TypeVar("_Words", str, dict[str, Any])
 
 _NO_DEFAULTS = Defaults({})
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
@@ -125,10 +127,21 @@ class ClusterAction(ActionBase):
             if result.get("changed") and not self._noted:
                 self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
             if result.get("failed"):
-                self._write_note(self.inventory_host, failed=str(result.get("msg", "")))
+                self._write_note(self.inventory_host, failed=self.public(str(result.get("msg", ""))))
         except ClusterError as error:
             result.update(failed=True, msg="; ".join(filter(None, (result.get("msg"), self.named(error)))))
-        return result
+        return self.public(result) if result.get("failed") else result
+
+    def public(self, words: _Words) -> _Words:
+        """What people read of a failure: without values that a vault protects."""
+        for value in self.given():
+            with suppress(AnsibleError):  # its password is missing
+                read_vaulted(value)
+        return without_vaulted(words)
+
+    def given(self) -> Iterator[Any]:
+        """The values of all variables of the task, not templated."""
+        return HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS).raw()
 
     def _leased(self) -> AbstractContextManager[str]:
         """While the task works under the lease of its run; the value says why it must not."""

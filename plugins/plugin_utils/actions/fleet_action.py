@@ -12,7 +12,7 @@ threads. The result of each site is in the result; M(federated.flower.site_resul
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,8 @@ class FleetAction(ClusterAction):
         failed = [name for name, outcome in outcomes.sites.items() if outcome.failed]
         count = f"{len(outcomes.sites)} sites" + (f", failed: {', '.join(failed)}" if failed else "")
         # Each host reports its own result: what is changed or failed here would be counted for this host.
-        return {"changed": False, "msg": count, **more, "sites": outcomes.as_dict()}
+        result = {"changed": False, "msg": count, **more, "sites": outcomes.as_dict()}
+        return self.public(result) if failed else result
 
     # ---- what a delivery needs of a run -----------------------------------------------------------------------------
 
@@ -143,11 +144,17 @@ class FleetAction(ClusterAction):
 
     def failed(self, site: str, message: str) -> None:
         """Record in the audit trail that a site failed."""
-        self._write_note(site, failed=message)
+        self._write_note(site, failed=self.public(message))
 
     def say_details(self, text: str) -> None:
         """Show a text with C(-vvv)."""
         display.vvv(text)
+
+    def given(self) -> Iterator[Any]:
+        """See C(ClusterAction): the variables of all hosts."""
+        yield from super().given()
+        for variables in list(self._variables.values()):
+            yield from variables.raw()
 
     # ---- variables --------------------------------------------------------------------------------------------------
 
