@@ -55,6 +55,9 @@ display = Display()
 
 _Words = TypeVar("_Words", str, dict[str, Any])
 
+#: Variable of plays that change the fleet: they come after the one that takes the lease.
+LEASE_NEEDED = "__lease_needed"
+_EACH_ALONE = ("free", "host_pinned")
 _NO_DEFAULTS = Defaults({})
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
@@ -110,6 +113,7 @@ class ClusterAction(ActionBase):
         self._noted = False
         objects: Iterable[Mapping[str, Any]] = ()
         try:
+            self._refuse_other_strategies()
             self.params = self._validated()
             self.rendering = self.check and bool(self.variable(rendering.VARIABLE, False))
             self.planning = self.check and boolean(self.variable(planning.KEEP, False))
@@ -145,7 +149,23 @@ class ClusterAction(ActionBase):
 
     def _leased(self) -> AbstractContextManager[str]:
         """While the task works under the lease of its run; the value says why it must not."""
-        return holding.working(Path(constants.DEFAULT_LOCAL_TMP)) if self.NEEDS_LEASE else nullcontext("")
+        if not self.NEEDS_LEASE:
+            return nullcontext("")
+        needed = not self.check and boolean(self.variable(LEASE_NEEDED, False))
+        if needed:  # the checks alone change nothing
+            needed = bool(set(self.variable("ansible_run_tags", ["all"])) - {"preflight"})
+        return holding.working(Path(constants.DEFAULT_LOCAL_TMP), needed=needed)
+
+    def _refuse_other_strategies(self) -> None:
+        """A strategy that does not go from task to task with all hosts runs a task that is meant once for each of them, all at the same time."""
+        if not self._task.run_once:
+            return
+        strategy = str(self._task.get_play().strategy)
+        if strategy.rpartition(".")[2].removeprefix("mitogen_") in _EACH_ALONE:
+            raise ClusterError(
+                f"the strategy {strategy} runs this task once for each host, although it is for all of them: give the play strategy: "
+                "ansible.builtin.linear, which the playbooks of this collection have."
+            )
 
     def _watcher(self) -> watching.Watcher | None:
         """Who watches what is written: while a plan is made, or applied."""

@@ -44,6 +44,8 @@ except ImportError:  # ansible-core before 2.19 trusts all strings
 display = Display()
 
 ROLE = "supernode"
+#: Roles that run for the hosts of other roles as well: their variables are checked with the first task of a host.
+BESIDE = ("ocm_addon", "skupper_site", "skupper_link", "skupper_listener", "cert_rotation")
 _ROLES = Path(__file__).resolve().parents[3] / "roles"
 # Facts of the play that are not in a host's own variables.
 _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
@@ -81,6 +83,16 @@ def role_options(role: str) -> dict[str, dict[str, Any]]:
     specs = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     options: dict[str, dict[str, Any]] = specs["argument_specs"]["main"]["options"]
     return options
+
+
+def type_faults(variables: Mapping[str, Any], roles: Iterable[str]) -> list[str]:
+    """What the argument specifications of some roles say of those of their variables that a host has; one sentence for each.
+
+    Raises:
+        AnsibleError: a template cannot be evaluated.
+    """
+    options = {name: option for role in roles for name, option in role_options(role).items() if name in variables}
+    return list(ArgumentSpecValidator(options).validate({name: variables[name] for name in options}).error_messages)
 
 
 class FleetAction(ClusterAction):
@@ -153,7 +165,7 @@ class FleetAction(ClusterAction):
     def given(self) -> Iterator[Any]:
         """See C(ClusterAction): the variables of all hosts."""
         yield from super().given()
-        for variables in list(self._variables.values()):
+        for variables in list(getattr(self, "_variables", {}).values()):  # there are none of a task that was refused
             yield from variables.raw()
 
     # ---- variables --------------------------------------------------------------------------------------------------
@@ -218,18 +230,19 @@ class FleetAction(ClusterAction):
             variables = self.variables_of(name)
             way = way_of(variables)
             given = {option: variables[option] for option in options if option in variables}
+            beside = type_faults(variables, BESIDE)
         except AnsibleError as error:
             raise ClusterError(self._unevaluated(name, error)) from error
         outcome = ArgumentSpecValidator(options).validate(given)
-        if outcome.error_messages:
-            raise ClusterError(with_origins("; ".join(outcome.error_messages) + ".", self._evaluated(name)[0]))
+        if wrong := [*outcome.error_messages, *beside]:
+            raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
         seconds = int(outcome.validated_parameters["supernode_wait_timeout"])
         return site_of(name, given, way, seconds=seconds)
 
     def _unevaluated(self, name: str, error: AnsibleError) -> str:
         """Which of the role's variables cannot be evaluated."""
         variables = self.variables_of(name)
-        for option in role_options(ROLE):
+        for option in (option for role in (ROLE, *BESIDE) for option in role_options(role)):
             try:
                 variables.get(option)
             except AnsibleError as fault:
