@@ -57,6 +57,9 @@ _Words = TypeVar("_Words", str, dict[str, Any])
 
 #: Variable of plays that change the fleet: they come after the one that takes the lease.
 LEASE_NEEDED = "__lease_needed"
+_API_TIMEOUT = 30  # seconds for one answer of an API server
+_API_TIMEOUT_MAX = 3600
+_ATTEMPTS = 3  # for which a task without a wait of its own has time
 _EACH_ALONE = ("free", "host_pinned")
 _NO_DEFAULTS = Defaults({})
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
@@ -272,12 +275,36 @@ class ClusterAction(ActionBase):
         """Show what is waited for."""
         display.display(text)
 
-    def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
-        """The cluster of this inventory host, or of another one."""
+    def connect(self, host: str | None = None, *, timeout: float = 0) -> Cluster:
+        """The cluster of this inventory host, or of another one.
+
+        C(timeout): seconds for a request that is not worth waiting for longer, unless C(flower_api_timeout) says so. Without it, reads and server-side
+        applies are tried again, each time for as long, within the wait of the task.
+        """
         self._site = host or self.inventory_host
-        cluster = connect(self.auth_of(host), timeout=timeout)
+        given = self.api_timeout(host)
+        seconds = given or timeout or _API_TIMEOUT
+        wait = self.params.get("wait_timeout") or 0
+        cluster = connect(self.auth_of(host), timeout=seconds, patience=0 if timeout else max(_ATTEMPTS * seconds, wait))
         cluster.host = host or self.inventory_host
         return cluster
+
+    def api_timeout(self, host: str | None = None) -> float:
+        """Seconds for one answer of the API server of a host, by its variable; 0 where it has none.
+
+        Raises:
+            ClusterError: it is not a number of seconds.
+        """
+        given = self._variable_of(self.variables_of(host), "flower_api_timeout")
+        if given in (None, ""):
+            return 0
+        try:
+            seconds = float(given) if isinstance(given, (int, float, str)) and not isinstance(given, bool) else 0
+        except ValueError:
+            seconds = 0
+        if not 1 <= seconds <= _API_TIMEOUT_MAX:
+            raise ClusterError(f"flower_api_timeout: {given!r} is not a number of seconds from 1 to {_API_TIMEOUT_MAX}.")
+        return seconds
 
     def auth_of(self, host: str | None = None) -> dict[str, Any]:
         """Auth options for the cluster of an inventory host (default: this one).

@@ -204,6 +204,7 @@ class FleetAction(ClusterAction):
         name = host or self.inventory_host
         if name not in self._auth:
             self._auth[name] = super().auth_of(host)
+            self.api_timeout(host)  # evaluated with it
         return self._auth[name]
 
     def _evaluated(self, name: str) -> tuple[dict[str, Any], Any]:
