@@ -24,7 +24,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import block, parent
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
-from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import ABSENT, HELD, LOST, RETURNED, Holding
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import (
+    ABSENT,
+    HELD,
+    LOST,
+    RETURNED,
+    Holding,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease, Lost
 
 Result = dict[str, Any]

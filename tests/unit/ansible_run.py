@@ -73,7 +73,8 @@ def play(fleet: Path, playbook: str, *options: str, config: str = "") -> subproc
     settings = fleet.parent / "ansible.cfg"
     settings.write_text(config)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "K8S_AUTH_", "KUBECONFIG"))}
-    environment = {"ANSIBLE_COLLECTIONS_PATH": os.environ["ANSIBLE_COLLECTIONS_PATH"], "ANSIBLE_CONFIG": str(settings), "ANSIBLE_HOME": str(fleet.parent / "home")}
+    places = {"ANSIBLE_CONFIG": str(settings), "ANSIBLE_HOME": str(fleet.parent / "home")}
+    environment = {**places, "ANSIBLE_COLLECTIONS_PATH": os.environ["ANSIBLE_COLLECTIONS_PATH"]}
     return subprocess.run(
         [Path(sys.executable).with_name("ansible-playbook"), "-i", fleet, f"federated.flower.{playbook}", *options],
         env={**kept, **environment, "HOME": str(fleet.parent)},

@@ -29,7 +29,7 @@ from ..audit import notes
 from ..audit.journal import Journal
 from ..base.errors import ClusterError
 from ..base.plain import plain, read_vaulted, without_vaulted
-from ..base.values import boolean
+from ..base.values import boolean, integer
 from ..kube.auth import AUTH_ARGS, stands_alone
 from ..kube.client import Cluster, connect
 from ..lease import holding
@@ -55,8 +55,6 @@ display = Display()
 
 _Words = TypeVar("_Words", str, dict[str, Any])
 
-#: Variable of plays that change the fleet: they come after the one that takes the lease.
-LEASE_NEEDED = "__lease_needed"
 _API_TIMEOUT = 30  # seconds for one answer of an API server
 _API_TIMEOUT_MAX = 3600
 _ATTEMPTS = 3  # for which a task without a wait of its own has time
@@ -154,16 +152,13 @@ class ClusterAction(ActionBase):
         """While the task works under the lease of its run; the value says why it must not."""
         if not self.NEEDS_LEASE:
             return nullcontext("")
-        needed = not self.check and boolean(self.variable(LEASE_NEEDED, False))
-        if needed:  # the checks alone change nothing
-            needed = bool(set(self.variable("ansible_run_tags", ["all"])) - {"preflight"})
+        changes = not self.check and set(self.variable("ansible_run_tags", ["all"])) != {"preflight"}
+        needed = changes and boolean(self.variable("__lease_needed", False))  # plays after the one that takes it
         return holding.working(Path(constants.DEFAULT_LOCAL_TMP), needed=needed)
 
     def _refuse_other_strategies(self) -> None:
-        """A strategy that does not go from task to task with all hosts runs a task that is meant once for each of them, all at the same time."""
-        if not self._task.run_once:
-            return
-        strategy = str(self._task.get_play().strategy)
+        """Other strategies than linear run a task that is meant once for each host, all at the same time."""
+        strategy = str(self._task.get_play().strategy) if self._task.run_once else ""
         if strategy.rpartition(".")[2].removeprefix("mitogen_") in _EACH_ALONE:
             raise ClusterError(
                 f"the strategy {strategy} runs this task once for each host, although it is for all of them: give the play strategy: "
@@ -278,14 +273,12 @@ class ClusterAction(ActionBase):
     def connect(self, host: str | None = None, *, timeout: float = 0) -> Cluster:
         """The cluster of this inventory host, or of another one.
 
-        C(timeout): seconds for a request that is not worth waiting for longer, unless C(flower_api_timeout) says so. Without it, reads and server-side
-        applies are tried again, each time for as long, within the wait of the task.
+        C(timeout): seconds for a request that is not worth more attempts; C(flower_api_timeout) wins. Without it, attempts fill the wait of the task.
         """
         self._site = host or self.inventory_host
-        given = self.api_timeout(host)
-        seconds = given or timeout or _API_TIMEOUT
-        wait = self.params.get("wait_timeout") or 0
-        cluster = connect(self.auth_of(host), timeout=seconds, patience=0 if timeout else max(_ATTEMPTS * seconds, wait))
+        seconds = self.api_timeout(host) or timeout or _API_TIMEOUT
+        patience = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
+        cluster = connect(self.auth_of(host), timeout=seconds, patience=patience)
         cluster.host = host or self.inventory_host
         return cluster
 
@@ -299,8 +292,8 @@ class ClusterAction(ActionBase):
         if given in (None, ""):
             return 0
         try:
-            seconds = float(given) if isinstance(given, (int, float, str)) and not isinstance(given, bool) else 0
-        except ValueError:
+            seconds = 0 if isinstance(given, bool) else integer(given) or 0
+        except (TypeError, ValueError):
             seconds = 0
         if not 1 <= seconds <= _API_TIMEOUT_MAX:
             raise ClusterError(f"flower_api_timeout: {given!r} is not a number of seconds from 1 to {_API_TIMEOUT_MAX}.")

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-
 #: Texts of single values that a vault protects, as far as they were read in this process.
 VAULTED: set[str] = set()
 _SHORTEST = 4  # characters of a text that is hidden; shorter ones are part of many words
@@ -33,20 +32,20 @@ def without_vaulted(value: Any) -> Any:
 
 def read_vaulted(value: Any) -> None:
     """Read the values of a vault at any depth, so that C(without_vaulted) knows them."""
-    if is_vaulted(value):
+    if _is_vaulted(value):
         plain(value)
-    elif isinstance(value, (Mapping, list, tuple)):
+    elif isinstance(value, (Mapping, list)):
         for entry in value.values() if isinstance(value, Mapping) else value:
             read_vaulted(entry)
 
 
-def is_vaulted(value: Any) -> bool:
-    """Whether it is a value that ansible-vault encrypted by itself: an object with the methods of text, in any ansible-core."""
+def _is_vaulted(value: Any) -> bool:
+    """Whether ansible-vault encrypted it by itself: it has the methods of text and is none, in any ansible-core."""
     return not isinstance(value, str) and hasattr(value, "casefold")
 
 
 def _jsonable(value: Any) -> Any:
-    if is_vaulted(value):
+    if _is_vaulted(value):
         text = str(value)
         VAULTED.add(text)
         return text

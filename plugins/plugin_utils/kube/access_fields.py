@@ -36,51 +36,36 @@ class Field(NamedTuple):
     unused: str = ""
 
 
+def _used(kind: str, names: str) -> dict[str, Field]:
+    return {name: Field(kind) for name in names.split()}
+
+
 _EXTENSIONS = Field(_LIST, "they are for other programs")
 
 #: All fields of the entries of a kubeconfig (client-go, tools/clientcmd/api/v1/types.go). They are read here or by the `kubernetes` package.
 FIELDS: dict[str, dict[str, Field]] = {
     "context": {
-        "cluster": Field(_TEXT),
-        "user": Field(_TEXT),
+        **_used(_TEXT, "cluster user"),
         "namespace": Field(_TEXT, "variables of the roles name the namespaces"),
         "extensions": _EXTENSIONS,
     },
     "cluster": {
-        "server": Field(_TEXT),
-        "certificate-authority": Field(_TEXT),
-        "certificate-authority-data": Field(_TEXT),
-        "insecure-skip-tls-verify": Field(_BOOL),
-        "proxy-url": Field(_TEXT),
-        "tls-server-name": Field(_TEXT),
+        **_used(_TEXT, "server certificate-authority certificate-authority-data proxy-url tls-server-name"),
+        **_used(_BOOL, "insecure-skip-tls-verify"),
+        **_used(_LIST, "extensions"),  # for plugins
         "disable-compression": Field(_BOOL, "compressed answers are never asked for"),
-        "extensions": Field(_LIST),
     },
     "user": {
-        "token": Field(_TEXT),
-        "tokenFile": Field(_TEXT),
-        "username": Field(_TEXT),
-        "password": Field(_TEXT),
-        "client-certificate": Field(_TEXT),
-        "client-certificate-data": Field(_TEXT),
-        "client-key": Field(_TEXT),
-        "client-key-data": Field(_TEXT),
-        "as": Field(_TEXT),
-        "as-uid": Field(_TEXT),
-        "as-groups": Field(_TEXTS),
-        "as-user-extra": Field(_LISTS),
-        "exec": Field(_MAPPING),
-        "auth-provider": Field(_MAPPING),
+        **_used(_TEXT, "token tokenFile username password client-certificate client-certificate-data client-key client-key-data as as-uid"),
+        **_used(_TEXTS, "as-groups"),
+        **_used(_LISTS, "as-user-extra"),
+        **_used(_MAPPING, "exec auth-provider"),
         "extensions": _EXTENSIONS,
     },
     "exec": {
-        "command": Field(_TEXT),
-        "apiVersion": Field(_TEXT),
-        "args": Field(_LIST),
-        "env": Field(_LIST),
-        "provideClusterInfo": Field(_BOOL),
-        "interactiveMode": Field(_TEXT),
-        "installHint": Field(_TEXT),
+        **_used(_TEXT, "command apiVersion interactiveMode installHint"),
+        **_used(_LIST, "args env"),
+        **_used(_BOOL, "provideClusterInfo"),
     },
 }
 _TOKEN = "!#$&'*+-.^_`|~"  # characters of a header's name beside letters and digits (RFC 9110, section 5.6.2), without %
@@ -242,18 +227,16 @@ def basic(pair: str, what: str) -> str:
 def impersonation(user: Mapping[str, Any], options: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The headers by which somebody else's rights are used instead of one's own.
 
-    Args:
-        user: of the kubeconfig.
-        options: each one that is set wins over the field of the user.
+    C(options) that are set win over fields of the user.
 
     Raises:
-        AuthError: a group, uid or extra field without a user, which would be ignored; or a value that a header cannot carry.
+        AuthError: a group, uid or extra field without a user, or a value that a header cannot carry.
     """
     fields = {"impersonate_user": "as", "impersonate_uid": "as-uid", "impersonate_groups": "as-groups", "impersonate_extra": "as-user-extra"}
     name, uid, groups, extra = (options.get(option) or user.get(field) for option, field in fields.items())
     if not name:
         if uid or groups or extra:
-            raise AuthError("as-groups, as-uid or as-user-extra of the kubeconfig, or impersonate_groups, is set without a user to impersonate (as, impersonate_user).")
+            raise AuthError("as-groups, as-uid, as-user-extra or impersonate_groups is set without a user to impersonate (as, impersonate_user).")
         return []
     found = [("Impersonate-User", name), ("Impersonate-Uid", uid), *(("Impersonate-Group", group) for group in groups or [])]
     # client-go, transport/round_trippers.go: what a header's name cannot have is escaped

@@ -373,11 +373,10 @@ def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) 
 
 
 def _is_loopback(host: str) -> bool:
-    try:
+    with contextlib.suppress(ValueError):
         address = ipaddress.ip_address(host)
-    except ValueError:
-        return host == "localhost"
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+        return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+    return host == "localhost"
 
 
 def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:

@@ -59,6 +59,7 @@ _Lost = TypeVar("_Lost", Unreachable, Unavailable)
 
 _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
+_EXEC_TIMEOUT = 60.0  # seconds for a command, or as long as for one answer
 _LEAST = 0.1  # seconds that an attempt has at least
 _IDLE = 60.0  # seconds; firewalls and load balancers forget a connection that was idle for longer, some without closing it
 _ATTEMPTS = 3  # at an API server that has not answered yet
@@ -183,7 +184,7 @@ class Cluster:
         """Send one request; return the JSON answer.
 
         Connection errors, 429, 502, 503 and 504 are retried for GET and for server-side apply, which may be repeated without
-        harm, and 500 for GET; each attempt has C(timeout) seconds. Any method is retried while nothing has been sent (the connection could not be made). An API
+        harm, and 500 for GET; each attempt has C(timeout) seconds. Any method is retried while nothing has been sent (no connection). An API
         server that has answered before is tried again as long as there is time, since it may restart; any other one three
         times. A 401 renews the credentials once if they come from an exec plugin, a token file or an auth provider.
 
@@ -524,14 +525,14 @@ class Cluster:
         command: Sequence[str],
         *,
         stdin: bytes | None = None,
-        timeout: float = 60,
+        timeout: float = 0,
         on_stdout: Callable[[bytes], None] | None = None,
         silence: float | None = None,
     ) -> ExecResult:
         """Run C(command) (no shell) in a container; return its output and exit code.
 
         C(stdin) is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
-        detect the end of its input itself. C(timeout): seconds for the whole command. C(on_stdout) receives the output
+        detect the end of its input itself. C(timeout): seconds for the whole command, by default a minute. C(on_stdout) receives the output
         as it arrives, and the result then has none. C(silence): seconds without output after which the connection is considered lost.
         Needs the right to C(get) and C(create) C(pods/exec).
 
@@ -546,7 +547,7 @@ class Cluster:
             query.append(("stdin", "true"))
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
         what = f"exec {command[0] if command else ''} in {namespace}/{pod}" + (f" ({container})" if container else "")
-        timeout = max(timeout, self.timeout)
+        timeout = timeout or max(_EXEC_TIMEOUT, self.timeout)
         deadline = time.monotonic() + timeout
         channel = self._open_websocket(f"{path}?{urlencode(query)}", what)
         try:

@@ -77,7 +77,7 @@ def explain(error: BaseException, where: str, through: str, host: str, timeout: 
         return f"{where}{through} refuses connections. Is it running, and are address and port right?"
     timed_out = isinstance(error, (ConnectTimeoutError, ReadTimeoutError)) or isinstance(cause, TimeoutError)
     if timed_out and not (isinstance(error, NewConnectionError) and not isinstance(cause, TimeoutError)):
-        if _was_connected(error):
+        if isinstance(error, ReadTimeoutError) or type(error).__name__ == "WebSocketTimeoutException":
             return (
                 f"{where}{through} accepted the connection and did not answer within {timeout:g} s. It, or what is before it, is slow or overloaded: run "
                 "again, or wait longer for each answer (flower_api_timeout, in seconds)."
@@ -90,11 +90,6 @@ def explain(error: BaseException, where: str, through: str, host: str, timeout: 
     if isinstance(error, ProxyError) or "Tunnel connection failed" in str(cause):
         return f"{where} cannot be reached{through}: {one_line(cause)}. Check proxy, proxy_headers and no_proxy."
     return f"{where}{through} cannot be reached: {one_line(cause)}"
-
-
-def _was_connected(error: BaseException) -> bool:
-    """Whether a time-out came after the connection was made: urllib3 and websocket-client say so by the kind of their error."""
-    return isinstance(error, ReadTimeoutError) or type(error).__name__ == "WebSocketTimeoutException"
 
 
 def one_line(error: BaseException) -> str:

@@ -64,7 +64,7 @@ def pick_context(paths: str, context: str | None) -> dict[str, Any]:
 def without_empty(paths: str) -> str:
     """Those of several files that have entries; the package's own reader ends at another one."""
     files = [path for path in paths.split(os.pathsep) if path]
-    return os.pathsep.join(path for path in files if not os.path.exists(name := os.path.expanduser(path)) or KubeconfigFile(name).has_entries)
+    return os.pathsep.join(path for path in files if not os.path.exists(name := os.path.expanduser(path)) or KubeconfigFile(name)._parse())
 
 
 def _known(files: list[KubeconfigFile]) -> str:
@@ -107,11 +107,6 @@ class KubeconfigFile:
                 raise AuthError(f"{self.path} is not a kubeconfig.")
             self._parsed = loaded
         return self._parsed
-
-    @property
-    def has_entries(self) -> bool:
-        """Whether there is anything in it; parses the file."""
-        return bool(self._parse())
 
     def names(self, section: str) -> list[Any]:
         """Names of all entries of C(section) (contexts, clusters, users); parses the file."""

@@ -5,7 +5,7 @@
 """What the tasks of a run, and the process that keeps the lease for it, tell each other: a file in Ansible's own temporary folder.
 
 Ansible creates that folder for every run, for the user alone, and removes it at the end. The file has a line of JSON for each state, and the
-last one counts: C(held), then C(returned) or C(lost); C(absent) where there is none to take, in a hub that is new or lost. Lines are only added, so it can be read without the lock.
+last one counts: C(held), then C(returned) or C(lost); C(absent) in a hub that is new or lost. Lines are only added, so it can be read without the lock.
 
 A second file is locked by every task that works under the lease. Forks of a playbook that was killed are still there for a while (see C(parent)):
 the lease is kept for as long as one of them has the lock (see C(keeper)), and none of them begins a task.

@@ -284,7 +284,13 @@ def test_an_answer_that_does_not_come_is_not_waited_for_longer_than_the_limit() 
 
 @pytest.mark.parametrize(
     ("method", "kind", "slow", "answered"),
-    [("GET", "", 1, True), ("GET", "", 2, True), ("PATCH", client.APPLY_PATCH, 2, True), ("PATCH", "application/merge-patch+json", 1, False), ("POST", "", 1, False)],
+    [
+        ("GET", "", 1, True),
+        ("GET", "", 2, True),
+        ("PATCH", client.APPLY_PATCH, 2, True),
+        ("PATCH", "application/merge-patch+json", 1, False),
+        ("POST", "", 1, False),
+    ],
 )
 def test_a_read_or_apply_whose_answer_does_not_come_is_tried_again_with_fresh_time(
     method: str, kind: str, slow: int, answered: bool, monkeypatch: pytest.MonkeyPatch
