@@ -203,7 +203,7 @@ def usable(name: Any, user: Mapping[str, Any]) -> dict[str, Any]:
     if provider and provider.get("name") not in _PROVIDERS:
         raise AuthError(f"{where} the 'auth-provider' {provider.get('name')!r}, which is none of {', '.join(_PROVIDERS)}: use an exec plugin instead.")
     if plugin.get("interactiveMode") == "Always":
-        raise AuthError(f"{where} an exec plugin with 'interactiveMode' Always: it wants to ask somebody, which Ansible cannot. Use a token, or IfAvailable.")
+        raise AuthError(f"{where} an exec plugin with 'interactiveMode' Always: its questions cannot be answered in a playbook. Use a token, or IfAvailable.")
     if "tokenFile" in found:
         found.pop("token", None)
     return {"username": "", "password": "", **found} if login else found
@@ -225,7 +225,7 @@ def basic(pair: str, what: str) -> str:
 
 
 def impersonation(user: Mapping[str, Any], options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The headers by which somebody else's rights are used instead of one's own.
+    """The headers by which a request is made with the rights of another user.
 
     C(options) that are set win over fields of the user.
 

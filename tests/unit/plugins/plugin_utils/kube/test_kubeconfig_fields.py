@@ -150,7 +150,7 @@ def test_user_and_password(tmp_path: Path, name: str, password: str | None) -> N
         ({"token": "t", "password": "p"}, ["'token'", "'password'"]),
         ({"exec": {"command": "x", "apiVersion": "v1"}, "auth-provider": {"name": "oidc"}}, ["'exec'", "'auth-provider'"]),
         ({"auth-provider": {"name": "azure"}}, ["'auth-provider'", "azure"]),
-        ({"exec": {"command": "x", "apiVersion": "v1", "interactiveMode": "Always"}}, ["'interactiveMode'", "Ansible"]),
+        ({"exec": {"command": "x", "apiVersion": "v1", "interactiveMode": "Always"}}, ["'interactiveMode'", "playbook"]),
     ],
 )
 def test_what_kubectl_refuses_or_ansible_cannot_do_is_named(tmp_path: Path, user: dict[str, Any], words: list[str]) -> None:
