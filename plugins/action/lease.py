@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible import constants
+from ansible import constants, context
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
@@ -24,7 +24,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import block, parent
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
-from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import HELD, LOST, RETURNED, Holding
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import (
+    ABSENT,
+    HELD,
+    LOST,
+    RETURNED,
+    Holding,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease, Lost
 
 Result = dict[str, Any]
@@ -66,6 +72,8 @@ class ActionModule(ClusterAction):
         facts = run_facts(self.task_vars)
         if params["wait"] < 0:
             raise ClusterError(f"wait (flower_lease_wait): {params['wait']} is less than 0 seconds.")
+        if context.CLIARGS.get("start_at_task"):
+            raise ClusterError("--start-at-task leaves out checks that come before every change, so the lease is not taken. Run the whole playbook.")
         parent.go_on(facts["pid"], "the playbook of this task")  # nothing would return the lease
         with self._hub(params) as hub:
             # Ansible names the folder after its process and random letters.
@@ -74,13 +82,16 @@ class ActionModule(ClusterAction):
                 taken = lease.take(params["wait"], self.say)
             except (Unreachable, Unavailable) as error:
                 if not params["claim"]:
-                    raise ClusterError(
-                        f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. If the hub is lost: "
-                        "-e flower_claim_sites=true removes sites without it."
-                    ) from error
+                    lost = "If the hub is lost: -e flower_claim_sites=true removes sites without it."
+                    remedy = lost if self.variable("__lease_removes", False) else "Run the playbook again when the hub answers."
+                    raise ClusterError(f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. {remedy}") from error
                 text = f"the hub is taken for lost (flower_claim_sites), so its lease is not taken: {error.message}"
+                with Holding.begin(folder) as holding:
+                    holding.note(ABSENT)
                 return _same(text, missing=False, warnings=[text])
             if taken is None:
+                with Holding.begin(folder) as holding:
+                    holding.note(ABSENT)
                 return _same(
                     f"there is no namespace {lease.namespace} on {hub.name} yet, so it has no lease", missing=True
                 )

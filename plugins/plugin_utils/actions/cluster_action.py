@@ -12,10 +12,10 @@ import gc
 import io
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ansible import constants
 from ansible.errors import AnsibleError
@@ -28,8 +28,8 @@ from ..apply.engine import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
 from ..base.errors import ClusterError
-from ..base.plain import plain
-from ..base.values import boolean
+from ..base.plain import plain, read_vaulted, without_vaulted
+from ..base.values import boolean, integer
 from ..kube import exec_plugin
 from ..kube.auth import AUTH_ARGS, stands_alone
 from ..kube.client import Cluster, connect
@@ -55,6 +55,12 @@ if isinstance(sys.stdout, io.TextIOWrapper):
 display = Display()
 exec_plugin.show = display.vvv
 
+_Words = TypeVar("_Words", str, dict[str, Any])
+
+_API_TIMEOUT = 30  # seconds for one answer of an API server
+_API_TIMEOUT_MAX = 3600
+_ATTEMPTS = 3  # for which a task without a wait of its own has time
+_EACH_ALONE = ("free", "host_pinned")
 _NO_DEFAULTS = Defaults({})
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
@@ -110,6 +116,7 @@ class ClusterAction(ActionBase):
         self._noted = False
         objects: Iterable[Mapping[str, Any]] = ()
         try:
+            self._refuse_other_strategies()
             self.params = self._validated()
             self.rendering = self.check and bool(self.variable(rendering.VARIABLE, False))
             self.planning = self.check and boolean(self.variable(planning.KEEP, False))
@@ -127,14 +134,38 @@ class ClusterAction(ActionBase):
             if result.get("changed") and not self._noted:
                 self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
             if result.get("failed"):
-                self._write_note(self.inventory_host, failed=str(result.get("msg", "")))
+                self._write_note(self.inventory_host, failed=self.public(str(result.get("msg", ""))))
         except ClusterError as error:
             result.update(failed=True, msg="; ".join(filter(None, (result.get("msg"), self.named(error)))))
-        return result
+        return self.public(result) if result.get("failed") else result
+
+    def public(self, words: _Words) -> _Words:
+        """What people read of a failure: without values that a vault protects."""
+        for value in self.given():
+            with suppress(AnsibleError):  # its password is missing
+                read_vaulted(value)
+        return without_vaulted(words)
+
+    def given(self) -> Iterator[Any]:
+        """The values of all variables of the task, not templated."""
+        return HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS).raw()
 
     def _leased(self) -> AbstractContextManager[str]:
         """While the task works under the lease of its run; the value says why it must not."""
-        return holding.working(Path(constants.DEFAULT_LOCAL_TMP)) if self.NEEDS_LEASE else nullcontext("")
+        if not self.NEEDS_LEASE:
+            return nullcontext("")
+        changes = not self.check and set(self.variable("ansible_run_tags", ["all"])) != {"preflight"}
+        needed = changes and boolean(self.variable("__lease_needed", False))  # plays after the one that takes it
+        return holding.working(Path(constants.DEFAULT_LOCAL_TMP), needed=needed)
+
+    def _refuse_other_strategies(self) -> None:
+        """Other strategies than linear run a task that is meant once for each host, all at the same time."""
+        strategy = str(self._task.get_play().strategy) if self._task.run_once else ""
+        if strategy.rpartition(".")[2].removeprefix("mitogen_") in _EACH_ALONE:
+            raise ClusterError(
+                f"the strategy {strategy} runs this task once for each host, although it is for all of them: give the play strategy: "
+                "ansible.builtin.linear, which the playbooks of this collection have."
+            )
 
     def _watcher(self) -> watching.Watcher | None:
         """Who watches what is written: while a plan is made, or applied."""
@@ -241,12 +272,34 @@ class ClusterAction(ActionBase):
         """Show what is waited for."""
         display.display(text)
 
-    def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
-        """The cluster of this inventory host, or of another one."""
+    def connect(self, host: str | None = None, *, timeout: float = 0) -> Cluster:
+        """The cluster of this inventory host, or of another one.
+
+        C(timeout): seconds for a request that is not worth more attempts; C(flower_api_timeout) wins. Without it, attempts fill the wait of the task.
+        """
         self._site = host or self.inventory_host
-        cluster = connect(self.auth_of(host), timeout=timeout)
+        seconds = self.api_timeout(host) or timeout or _API_TIMEOUT
+        patience = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
+        cluster = connect(self.auth_of(host), timeout=seconds, patience=patience)
         cluster.host = host or self.inventory_host
         return cluster
+
+    def api_timeout(self, host: str | None = None) -> float:
+        """Seconds for one answer of the API server of a host, by its variable; 0 where it has none.
+
+        Raises:
+            ClusterError: it is not a number of seconds.
+        """
+        given = self._variable_of(self.variables_of(host), "flower_api_timeout")
+        if given in (None, ""):
+            return 0
+        try:
+            seconds = 0 if isinstance(given, bool) else integer(given) or 0
+        except (TypeError, ValueError):
+            seconds = 0
+        if not 1 <= seconds <= _API_TIMEOUT_MAX:
+            raise ClusterError(f"flower_api_timeout: {given!r} is not a number of seconds from 1 to {_API_TIMEOUT_MAX}.")
+        return seconds
 
     def auth_of(self, host: str | None = None) -> dict[str, Any]:
         """Auth options for the cluster of an inventory host (default: this one).

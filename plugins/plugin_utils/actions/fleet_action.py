@@ -12,7 +12,7 @@ threads. The result of each site is in the result; M(federated.flower.site_resul
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ except ImportError:  # ansible-core before 2.19 trusts all strings
 display = Display()
 
 ROLE = "supernode"
+#: Roles that run for the hosts of other roles as well: their variables are checked with the first task of a host.
+BESIDE = ("ocm_addon", "skupper_site", "skupper_link", "skupper_listener", "cert_rotation")
 _ROLES = Path(__file__).resolve().parents[3] / "roles"
 # Facts of the play that are not in a host's own variables.
 _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
@@ -81,6 +83,16 @@ def role_options(role: str) -> dict[str, dict[str, Any]]:
     specs = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     options: dict[str, dict[str, Any]] = specs["argument_specs"]["main"]["options"]
     return options
+
+
+def type_faults(variables: Mapping[str, Any], roles: Iterable[str]) -> list[str]:
+    """What the argument specifications of some roles say of those of their variables that a host has; one sentence for each.
+
+    Raises:
+        AnsibleError: a template cannot be evaluated.
+    """
+    options = {name: option for role in roles for name, option in role_options(role).items() if name in variables}
+    return list(ArgumentSpecValidator(options).validate({name: variables[name] for name in options}).error_messages)
 
 
 class FleetAction(ClusterAction):
@@ -130,7 +142,8 @@ class FleetAction(ClusterAction):
         failed = [name for name, outcome in outcomes.sites.items() if outcome.failed]
         count = f"{len(outcomes.sites)} sites" + (f", failed: {', '.join(failed)}" if failed else "")
         # Each host reports its own result: what is changed or failed here would be counted for this host.
-        return {"changed": False, "msg": count, **more, "sites": outcomes.as_dict()}
+        result = {"changed": False, "msg": count, **more, "sites": outcomes.as_dict()}
+        return self.public(result) if failed else result
 
     # ---- what a delivery needs of a run -----------------------------------------------------------------------------
 
@@ -143,11 +156,17 @@ class FleetAction(ClusterAction):
 
     def failed(self, site: str, message: str) -> None:
         """Record in the audit trail that a site failed."""
-        self._write_note(site, failed=message)
+        self._write_note(site, failed=self.public(message))
 
     def say_details(self, text: str) -> None:
         """Show a text with C(-vvv)."""
         display.vvv(text)
+
+    def given(self) -> Iterator[Any]:
+        """See C(ClusterAction): the variables of all hosts."""
+        yield from super().given()
+        for variables in list(getattr(self, "_variables", {}).values()):  # there are none of a task that was refused
+            yield from variables.raw()
 
     # ---- variables --------------------------------------------------------------------------------------------------
 
@@ -185,6 +204,7 @@ class FleetAction(ClusterAction):
         name = host or self.inventory_host
         if name not in self._auth:
             self._auth[name] = super().auth_of(host)
+            self.api_timeout(host)  # evaluated with it
         return self._auth[name]
 
     def _evaluated(self, name: str) -> tuple[dict[str, Any], Any]:
@@ -211,18 +231,19 @@ class FleetAction(ClusterAction):
             variables = self.variables_of(name)
             way = way_of(variables)
             given = {option: variables[option] for option in options if option in variables}
+            beside = type_faults(variables, BESIDE)
         except AnsibleError as error:
             raise ClusterError(self._unevaluated(name, error)) from error
         outcome = ArgumentSpecValidator(options).validate(given)
-        if outcome.error_messages:
-            raise ClusterError(with_origins("; ".join(outcome.error_messages) + ".", self._evaluated(name)[0]))
+        if wrong := [*outcome.error_messages, *beside]:
+            raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
         seconds = int(outcome.validated_parameters["supernode_wait_timeout"])
         return site_of(name, given, way, seconds=seconds)
 
     def _unevaluated(self, name: str, error: AnsibleError) -> str:
         """Which of the role's variables cannot be evaluated."""
         variables = self.variables_of(name)
-        for option in role_options(ROLE):
+        for option in (option for role in (ROLE, *BESIDE) for option in role_options(role)):
             try:
                 variables.get(option)
             except AnsibleError as fault:

@@ -15,6 +15,7 @@ from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
+from .fleet_action import BESIDE, role_options, type_faults
 
 variables.known()  # read once, in the parent of all forks
 
@@ -58,8 +59,10 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     """
     own = action.variable(variables.OWN, [])
     found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
+    if not platform:  # that is known with a second look
+        found += _faults_of_variables(action)
     if spec is None:
-        spec = _assembled(action, SUPERLINK, found)
+        spec = {} if found else action.variable(f"__{SUPERLINK}_spec", {})
         if not found:
             names = [name for pair in hub_place.VARIABLES.values() for name in pair]
             found += hub_place.faults(action.inventory_host, {name: action.variable(name, None) for name in names})
@@ -72,17 +75,12 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     return HubSpec.parse(spec)
 
 
-def _assembled(action: ClusterAction, part: str, found: list[str]) -> dict[str, Any]:
-    """What the role assembles; adds to C(found) the variables whose templates cannot be evaluated."""
-    try:
-        return action.variable(f"__{part}_spec", {})
-    except ClusterError as error:
-        before = len(found)
-        for name in sorted(name for name in action.task_vars if name.startswith(f"{part}_")):
-            try:
-                action.variable(name, None)
-            except ClusterError as fault:
-                found.append(f"{action.inventory_host}: {fault.message}")
-        if len(found) == before:
-            found.append(f"{action.inventory_host}: {error.message}")
-        return {}
+def _faults_of_variables(action: ClusterAction) -> list[str]:
+    """Variables of roles whose templates cannot be evaluated, or that are of another type."""
+    host, given, found = action.inventory_host, {}, []
+    for name in (name for role in (SUPERLINK, *BESIDE) for name in role_options(role) if name in action.task_vars):
+        try:
+            given[name] = action.variable(name, None)
+        except ClusterError as fault:
+            found.append(f"{host}: {fault.message}")
+    return found + [f"{host}: {fault}" for fault in type_faults(given, (SUPERLINK, *BESIDE))]

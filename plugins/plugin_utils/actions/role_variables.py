@@ -26,6 +26,8 @@ Templater = Callable[[Any], Any]
 # What depends on more than the values of variables.
 _IMPURE = frozenset(["lookup", "query", "q", "now", "vars", "undef", "omit"])
 # The same for all hosts of an inventory, as long as a task runs.
+# Each value in them is templated when it is read.
+_OF_ALL = frozenset(["hostvars", "vars"])
 _CONSTANT = frozenset(["groups", "hostvars"])
 _MARKS = ("{{", "{%", "{#")
 _MISSING = ["undefined"]
@@ -117,6 +119,10 @@ class HostVariables(Mapping[str, Any]):
             return plain(self._template(value))
         inputs = {one: [self[one]] if one in self else _MISSING for one in named}
         return self._defaults.shared(name, inputs, lambda: plain(self._template(value)))
+
+    def raw(self) -> Iterator[Any]:
+        """The values of this host, not templated; without the variables that contain those of all hosts."""
+        return (value for name, value in self._raw.items() if name not in _OF_ALL)
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._defaults.values, **self._raw})

@@ -42,7 +42,7 @@ class StandbyAction(ClusterAction):
         return self._end(self.inventory_host, cluster, given_spec(self, params["spec"]), params["ca_namespace"])
 
     @contextmanager
-    def other(self, host: str, described: Mapping[str, Any], *, timeout: float = 30) -> Iterator[End]:
+    def other(self, host: str, described: Mapping[str, Any], *, timeout: float = 0) -> Iterator[End]:
         """The end of another host, as that one described it.
 
         Raises:

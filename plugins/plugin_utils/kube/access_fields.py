@@ -8,42 +8,68 @@ and no message shows a value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
 from .api_errors import AuthError
 
 PROXY_SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 
-_TEXT, _LIST, _MAPPING, _BOOL = "text", "a list", "a mapping", "true or false"
-_TYPES: dict[str, Any] = {_TEXT: str, _LIST: list, _MAPPING: Mapping, _BOOL: bool}
+_TEXT, _TEXTS, _LIST, _MAPPING, _BOOL = "text", "a list of text", "a list", "a mapping", "true or false"
+_LISTS = "a mapping of lists of text"
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    _TEXT: lambda value: isinstance(value, str),
+    _LIST: lambda value: isinstance(value, list),
+    _TEXTS: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    _MAPPING: lambda value: isinstance(value, Mapping),
+    _LISTS: lambda value: isinstance(value, Mapping) and all(_TYPES[_TEXTS](one) for one in value.values()),
+    _BOOL: lambda value: isinstance(value, bool),
+}
 
-# Fields of kubeconfig entries that are read here or by the `kubernetes` package (client-go, tools/clientcmd/api/v1/types.go).
-_FIELDS: dict[str, dict[str, str]] = {
-    "context": {"cluster": _TEXT, "user": _TEXT, "namespace": _TEXT},
+
+class Field(NamedTuple):
+    """A field of a kubeconfig: its type, and why it has no effect here; empty if it is used."""
+
+    kind: str
+    unused: str = ""
+
+
+def _used(kind: str, names: str) -> dict[str, Field]:
+    return {name: Field(kind) for name in names.split()}
+
+
+_EXTENSIONS = Field(_LIST, "they are for other programs")
+
+#: All fields of the entries of a kubeconfig (client-go, tools/clientcmd/api/v1/types.go). They are read here or by the `kubernetes` package.
+FIELDS: dict[str, dict[str, Field]] = {
+    "context": {
+        **_used(_TEXT, "cluster user"),
+        "namespace": Field(_TEXT, "variables of the roles name the namespaces"),
+        "extensions": _EXTENSIONS,
+    },
     "cluster": {
-        "server": _TEXT,
-        "certificate-authority": _TEXT,
-        "certificate-authority-data": _TEXT,
-        "insecure-skip-tls-verify": _BOOL,
-        "proxy-url": _TEXT,
-        "tls-server-name": _TEXT,
+        **_used(_TEXT, "server certificate-authority certificate-authority-data proxy-url tls-server-name"),
+        **_used(_BOOL, "insecure-skip-tls-verify"),
+        **_used(_LIST, "extensions"),  # for plugins
+        "disable-compression": Field(_BOOL, "compressed answers are never asked for"),
     },
     "user": {
-        "token": _TEXT,
-        "tokenFile": _TEXT,
-        "username": _TEXT,
-        "password": _TEXT,
-        "client-certificate": _TEXT,
-        "client-certificate-data": _TEXT,
-        "client-key": _TEXT,
-        "client-key-data": _TEXT,
-        "exec": _MAPPING,
-        "auth-provider": _MAPPING,
+        **_used(_TEXT, "token tokenFile username password client-certificate client-certificate-data client-key client-key-data as as-uid"),
+        **_used(_TEXTS, "as-groups"),
+        **_used(_LISTS, "as-user-extra"),
+        **_used(_MAPPING, "exec auth-provider"),
+        "extensions": _EXTENSIONS,
+    },
+    "exec": {
+        **_used(_TEXT, "command apiVersion interactiveMode installHint"),
+        **_used(_LIST, "args env"),
+        **_used(_BOOL, "provideClusterInfo"),
     },
 }
-_EXEC = {"command": _TEXT, "apiVersion": _TEXT, "args": _LIST, "env": _LIST}
+_TOKEN = "!#$&'*+-.^_`|~"  # characters of a header's name beside letters and digits (RFC 9110, section 5.6.2), without %
+_PROVIDERS = ("oidc", "gcp")  # auth providers of the `kubernetes` package
 
 
 def token(value: str, what: str) -> str:
@@ -148,13 +174,71 @@ def check_entry(section: str, name: Any, entry: Any) -> None:
         return
     if not isinstance(body, Mapping):
         raise AuthError(f"the {section} '{name}' of the kubeconfig is not a mapping.")
-    _check_fields(f"{section} '{name}'", body, _FIELDS[section])
+    _check_fields(f"{section} '{name}'", body, FIELDS[section])
     if isinstance(body.get("exec"), Mapping):
-        _check_fields(f"exec of {section} '{name}'", body["exec"], _EXEC)
+        _check_fields(f"exec of {section} '{name}'", body["exec"], FIELDS["exec"])
 
 
-def _check_fields(where: str, body: Mapping[str, Any], fields: Mapping[str, str]) -> None:
-    for field, kind in fields.items():
-        value = body.get(field)
-        if value is not None and not isinstance(value, _TYPES[kind]):
-            raise AuthError(f"'{field}' in {where} of the kubeconfig is not {kind}; quote it if it is a number.")
+def _check_fields(where: str, body: Mapping[str, Any], fields: Mapping[str, Field]) -> None:
+    for name, field in fields.items():
+        value = body.get(name)
+        if value is not None and not _TYPES[field.kind](value):
+            raise AuthError(f"'{name}' in {where} of the kubeconfig is not {field.kind}; quote it if it is a number.")
+
+
+def usable(name: Any, user: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a user that have a value, as kubectl takes them: a tokenFile wins over a token, and an empty password is one.
+
+    Raises:
+        AuthError: kubectl refuses this user, or nothing here can do what a field asks for; names the user and the field.
+    """
+    found = with_value(user)
+    where = f"user '{name}' of the kubeconfig has"
+    plugin, provider = found.get("exec") or {}, found.get("auth-provider")
+    login = "username" in found or "password" in found
+    if login and "token" in found:
+        raise AuthError(f"{where} a 'token' and a 'username' or 'password': kubectl takes one of them only. Remove the other one.")
+    if plugin and provider:
+        raise AuthError(f"{where} 'exec' and 'auth-provider': kubectl takes one of them only. Remove the other one.")
+    if provider and provider.get("name") not in _PROVIDERS:
+        raise AuthError(f"{where} the 'auth-provider' {provider.get('name')!r}, which is none of {', '.join(_PROVIDERS)}: use an exec plugin instead.")
+    if plugin.get("interactiveMode") == "Always":
+        raise AuthError(f"{where} an exec plugin with 'interactiveMode' Always: its questions cannot be answered in a playbook. Use a token, or IfAvailable.")
+    if "tokenFile" in found:
+        found.pop("token", None)
+    return {"username": "", "password": "", **found} if login else found
+
+
+def with_value(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an entry that are neither null nor empty text, which is the same to kubectl."""
+    return {name: value for name, value in entry.items() if value not in (None, "")}
+
+
+def basic(pair: str, what: str) -> str:
+    """The value of an Authorization header for "user:password".
+
+    Raises:
+        AuthError: it contains a control character.
+    """
+    header("".join(character for character in pair if character <= "\xff"), what)
+    return "Basic " + base64.b64encode(pair.encode()).decode()
+
+
+def impersonation(user: Mapping[str, Any], options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The headers by which a request is made with the rights of another user.
+
+    C(options) that are set win over fields of the user.
+
+    Raises:
+        AuthError: a group, uid or extra field without a user, or a value that a header cannot carry.
+    """
+    fields = {"impersonate_user": "as", "impersonate_uid": "as-uid", "impersonate_groups": "as-groups", "impersonate_extra": "as-user-extra"}
+    name, uid, groups, extra = (options.get(option) or user.get(field) for option, field in fields.items())
+    if not name:
+        if uid or groups or extra:
+            raise AuthError("as-groups, as-uid, as-user-extra or impersonate_groups is set without a user to impersonate (as, impersonate_user).")
+        return []
+    found = [("Impersonate-User", name), ("Impersonate-Uid", uid), *(("Impersonate-Group", group) for group in groups or [])]
+    # client-go, transport/round_trippers.go: what a header's name cannot have is escaped
+    found += [(f"Impersonate-Extra-{quote(key, safe=_TOKEN)}", value) for key, values in (extra or {}).items() for value in values]
+    return [(key, header(value, "impersonate_user, impersonate_groups or as… of the kubeconfig")) for key, value in found if value]

@@ -41,7 +41,7 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
 from . import access_fields, exec_plugin
 from .api_errors import AuthError
 from .explain import one_line
-from .kubeconfig import pick_context
+from .kubeconfig import pick_context, without_empty
 
 try:
     import urllib3
@@ -196,8 +196,8 @@ def _resolve(options: dict[str, Any], key_dir: str, *, bare: bool) -> Access:
         if explicit or os.path.exists(os.path.expanduser(kubeconfig)):
             name, loader = _load_kubeconfig(kubeconfig, options, key_dir)
             loader.load_and_set(settings)
-            settings.renewable = loader.renewable
-            settings.token_source = loader.token_source
+            settings.renewable, settings.basic = loader.renewable, loader.basic
+            settings.token_source, settings.user = loader.token_source, loader.user
             settings.complete(loader.cluster_entry)
             source = "the kubeconfig" if isinstance(kubeconfig, dict) else f"kubeconfig {kubeconfig}"
             if bare and (settings.host or "").rstrip("/") != str(options["host"]).strip().rstrip("/"):
@@ -262,6 +262,7 @@ class _Settings:
         self.proxy: str | None = None
         self.refresh_api_key_hook: Callable[[Any], None] | None = None
         self.basic: str | None = None
+        self.user: Mapping[str, Any] = {}
         self.renewable = False
         self.token_source = "the token"
 
@@ -284,6 +285,7 @@ class _Settings:
             self.key_file = os.path.expanduser(options["client_key"])
         if "api_key" in options:
             self.api_key = {"BearerToken": f"Bearer {options['api_key']}"}
+            self.basic = None
             self.token_source = "the token of the option api_key"
             self.renewable = False
         elif "username" in options and "password" in options:
@@ -300,14 +302,8 @@ def _headers(settings: _Settings, options: Mapping[str, Any]) -> list[tuple[str,
             headers.append(("Authorization", f"Bearer {access_fields.token(token, settings.token_source)}"))
             break
     if settings.basic:
-        pair = access_fields.header(settings.basic, "username or password")
-        headers.append(("Authorization", urllib3.util.make_headers(basic_auth=pair)["authorization"]))
-    if "impersonate_user" in options:
-        user = access_fields.header(options["impersonate_user"], "the option impersonate_user")
-        headers.append(("Impersonate-User", user))
-    for group in options.get("impersonate_groups", []):
-        headers.append(("Impersonate-Group", access_fields.header(group, "the option impersonate_groups")))
-    return headers
+        headers.append(("Authorization", access_fields.basic(settings.basic, "username or password")))
+    return headers + access_fields.impersonation(settings.user, options)
 
 
 def _must_be_readable(path: str, what: str) -> None:
@@ -352,10 +348,12 @@ def _tls_context(settings: _Settings) -> ssl.SSLContext:
 
 
 def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) -> None:
-    """Proxy of the option or the kubeconfig, else of the environment (HTTPS_PROXY, NO_PROXY), as kubectl does it."""
+    """Proxy of the option or the kubeconfig, else of the environment (HTTPS_PROXY, NO_PROXY; never for loopback), as kubectl does it."""
     target = urlsplit(access.server)
     proxy, no_proxy = settings.proxy, options.get("no_proxy")
     if not proxy:
+        if _is_loopback(target.hostname or ""):
+            return
         environment = urllib.request.getproxies_environment()
         proxy = environment.get(target.scheme)
         no_proxy = no_proxy or environment.get("no")
@@ -372,6 +370,13 @@ def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) 
         user, _colon, password = access.proxy_credentials.partition(":")
         pair = access_fields.header(unquote(f"{user}:{password}"), what)
         access.proxy_headers.update(urllib3.util.make_headers(proxy_basic_auth=pair))
+
+
+def _is_loopback(host: str) -> bool:
+    with contextlib.suppress(ValueError):
+        address = ipaddress.ip_address(host)
+        return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+    return host == "localhost"
 
 
 def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
@@ -407,15 +412,14 @@ def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) 
     if not isinstance(kubeconfig, (str, Mapping)):
         raise AuthError("the option kubeconfig is neither a path nor the content of a kubeconfig.")
     if isinstance(kubeconfig, Mapping):
-        for section in ("context", "cluster", "user"):
-            for entry in kubeconfig.get(f"{section}s") or []:
-                access_fields.check_entry(section, entry.get("name"), entry)
+        _check_entries(kubeconfig)
         name = context or kubeconfig.get("current-context") or ""
         return name, _loader()(dict(kubeconfig), active_context=context, config_base_path=None, temp_file_path=key_dir)
     if options.get("persist_config"):
-        merger = kube_config.KubeConfigMerger(kubeconfig)
+        merger = kube_config.KubeConfigMerger(without_empty(kubeconfig))
         if merger.config is None:
             raise AuthError(f"No kubeconfig found at {kubeconfig}.")
+        _check_entries(merger.config.value)
         name = context or merger.config.safe_get("current-context") or ""
         loader = _loader()(
             merger.config,
@@ -429,12 +433,30 @@ def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) 
     return merged["current-context"], _loader()(merged, config_base_path=None, temp_file_path=key_dir)
 
 
+def _check_entries(config: Mapping[str, Any]) -> None:
+    for section in ("context", "cluster", "user"):
+        for entry in config.get(f"{section}s") or []:
+            entry = getattr(entry, "value", entry)
+            access_fields.check_entry(section, entry.get("name"), entry)
+
+
 def _loader() -> type:
     """The package's loader, which reports failures of exec plugins instead of logging them only."""
 
     class Loader(kube_config.KubeConfigLoader):
         renewable = False
         token_source = "the token"
+        basic = ""
+
+        def load_and_set(self, client_configuration: Any) -> None:
+            self._cluster.value = access_fields.with_value(self._cluster.value)
+            if self._user:
+                self._user.value = access_fields.usable(self._user_name(), self.user)
+            super().load_and_set(client_configuration)
+
+        @property
+        def user(self) -> Mapping[str, Any]:
+            return self._user.value if self._user else {}
 
         @property
         def cluster_entry(self) -> dict[str, Any]:
@@ -452,6 +474,10 @@ def _loader() -> type:
         def _user_name(self) -> Any:
             return self._current_context["context"].safe_get("user")
 
+        def _load_user_pass_token(self) -> None:
+            if "username" in self.user:
+                self.basic = f"{self.user['username']}:{self.user['password']}"
+
         def _load_from_exec_plugin(self) -> Any:
             if "exec" not in self._user:
                 return None
@@ -461,8 +487,9 @@ def _loader() -> type:
                 with _others_continue():
                     status = exec_plugin.run(_exec_provider(self._user["exec"], base, self._cluster))
             except (ConfigException, AuthError, OSError) as error:
+                hint = self._user["exec"].safe_get("installHint") if isinstance(error, FileNotFoundError) else ""
                 raise AuthError(
-                    f"The exec plugin '{command}' of user '{self._user_name()}' returned no credentials: {one_line(error)}"
+                    f"The exec plugin '{command}' of user '{self._user_name()}' returned no credentials: {one_line(error)}{' ' + hint if hint else ''}"
                 ) from error
             if status.get("token"):
                 self.token = f"Bearer {status['token']}"

@@ -59,6 +59,7 @@ _Lost = TypeVar("_Lost", Unreachable, Unavailable)
 
 _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
+_EXEC_TIMEOUT = 60.0  # seconds for a command, or as long as for one answer
 _LEAST = 0.1  # seconds that an attempt has at least
 _IDLE = 60.0  # seconds; firewalls and load balancers forget a connection that was idle for longer, some without closing it
 _ATTEMPTS = 3  # at an API server that has not answered yet
@@ -102,24 +103,24 @@ def encoded(body: Any) -> bytes:
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
 
 
-def connect(auth: Mapping[str, Any], *, timeout: float = 30) -> Cluster:
+def connect(auth: Mapping[str, Any], *, timeout: float = 30, patience: float = 0) -> Cluster:
     """Resolve C(auth) (option names of kubernetes.core) and return a C(Cluster).
 
-    No request is sent yet. C(timeout): seconds for one request, and for all its retries together.
+    No request is sent yet. C(timeout): seconds for one answer. C(patience): seconds for all attempts of a request together, where more than that.
     Raises C(AuthError) when the options lead nowhere.
     """
-    return Cluster(resolve(auth), auth, timeout=timeout)
+    return Cluster(resolve(auth), auth, timeout=timeout, patience=patience)
 
 
 class Cluster:
     """One API server over one kept-alive connection. Not for use by several threads."""
 
-    def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30) -> None:
+    def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30, patience: float = 0) -> None:
         self.name = access.name
         #: Inventory host whose cluster it is, and the site for whose sake it is used; empty where the caller names none.
         self.host = self.serves = ""
         self.server = access.server
-        self.timeout = timeout
+        self.timeout, self.patience = timeout, max(timeout, patience)
         #: HTTP requests sent so far.
         self.requests = 0
         #: What the API server warned of (deprecated versions, Pod Security …), each once.
@@ -183,7 +184,7 @@ class Cluster:
         """Send one request; return the JSON answer.
 
         Connection errors, 429, 502, 503 and 504 are retried for GET and for server-side apply, which may be repeated without
-        harm, and 500 for GET. Any method is retried while nothing has been sent (the connection could not be made). An API
+        harm, and 500 for GET; each attempt has C(timeout) seconds. Any method is retried while nothing has been sent (no connection). An API
         server that has answered before is tried again as long as there is time, since it may restart; any other one three
         times. A 401 renews the credentials once if they come from an exec plugin, a token file or an auth provider.
 
@@ -194,7 +195,7 @@ class Cluster:
             url += "?" + urlencode(query, doseq=True)
         data = None if body is None else encoded(body)
         repeatable = method == "GET" or (method == "PATCH" and content_type == APPLY_PATCH)
-        deadline = time.monotonic() + self.timeout
+        deadline = time.monotonic() + self.patience
         renewed = not self._access.renewable
         attempt = 0
         while True:
@@ -207,7 +208,7 @@ class Cluster:
             if now - self._used > _IDLE:
                 self.close()
             self._used = now
-            left = max(deadline - now, _LEAST)
+            left = min(self.timeout, max(deadline - now, _LEAST))
             self.requests += 1
             sent = time.time()
             try:
@@ -524,14 +525,14 @@ class Cluster:
         command: Sequence[str],
         *,
         stdin: bytes | None = None,
-        timeout: float = 60,
+        timeout: float = 0,
         on_stdout: Callable[[bytes], None] | None = None,
         silence: float | None = None,
     ) -> ExecResult:
         """Run C(command) (no shell) in a container; return its output and exit code.
 
         C(stdin) is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
-        detect the end of its input itself. C(timeout): seconds for the whole command. C(on_stdout) receives the output
+        detect the end of its input itself. C(timeout): seconds for the whole command, by default a minute. C(on_stdout) receives the output
         as it arrives, and the result then has none. C(silence): seconds without output after which the connection is considered lost.
         Needs the right to C(get) and C(create) C(pods/exec).
 
@@ -546,6 +547,7 @@ class Cluster:
             query.append(("stdin", "true"))
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
         what = f"exec {command[0] if command else ''} in {namespace}/{pod}" + (f" ({container})" if container else "")
+        timeout = timeout or max(_EXEC_TIMEOUT, self.timeout)
         deadline = time.monotonic() + timeout
         channel = self._open_websocket(f"{path}?{urlencode(query)}", what)
         try:
@@ -560,7 +562,7 @@ class Cluster:
     def _open_websocket(self, path: str, what: str, *, may_renew: bool = True) -> websocket.WebSocket:
         """Connect; a 401 renews the credentials once, as in C(request)."""
         access = self._access
-        options: dict[str, Any] = {"timeout": min(_CONNECT_TIMEOUT, self.timeout), "enable_multithread": False}
+        options: dict[str, Any] = {"timeout": self.timeout, "enable_multithread": False}
         tls: dict[str, Any] = {}
         if access.tls is not None:
             # websocket-client sets these two on the context that it receives

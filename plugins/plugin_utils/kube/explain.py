@@ -77,8 +77,12 @@ def explain(error: BaseException, where: str, through: str, host: str, timeout: 
         return f"{where}{through} refuses connections. Is it running, and are address and port right?"
     timed_out = isinstance(error, (ConnectTimeoutError, ReadTimeoutError)) or isinstance(cause, TimeoutError)
     if timed_out and not (isinstance(error, NewConnectionError) and not isinstance(cause, TimeoutError)):
-        when = "no connection" if isinstance(error, ConnectTimeoutError) else f"no answer within {timeout:g} s"
-        return f"{when} from {where}{through}: time-out. Is there a route to it, and no firewall in between?"
+        if isinstance(error, ReadTimeoutError) or type(error).__name__ == "WebSocketTimeoutException":
+            return (
+                f"{where}{through} accepted the connection and did not answer within {timeout:g} s. It, or what is before it, is slow or overloaded: run "
+                "again, or wait longer for each answer (flower_api_timeout, in seconds)."
+            )
+        return f"no connection from {where}{through}: time-out. Is there a route to it, and no firewall in between?"
     if isinstance(error, ProtocolError) or isinstance(cause, ConnectionError):
         return (
             f"{where}{through} closed the connection: {one_line(cause)}. Was the request done? Run again: it is safe."

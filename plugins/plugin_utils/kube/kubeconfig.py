@@ -61,6 +61,12 @@ def pick_context(paths: str, context: str | None) -> dict[str, Any]:
     }
 
 
+def without_empty(paths: str) -> str:
+    """Those of several files that have entries; the package's own reader ends at another one."""
+    files = [path for path in paths.split(os.pathsep) if path]
+    return os.pathsep.join(path for path in files if not os.path.exists(name := os.path.expanduser(path)) or KubeconfigFile(name)._parse())
+
+
 def _known(files: list[KubeconfigFile]) -> str:
     names = sorted({str(name) for file in files for name in file.names("contexts")})
     if not names:
@@ -96,6 +102,7 @@ class KubeconfigFile:
     def _parse(self) -> dict[str, Any]:
         if self._parsed is None:
             loaded = _parse(self._data)
+            loaded = {} if loaded is None else loaded  # an empty file has no entries
             if not isinstance(loaded, dict):
                 raise AuthError(f"{self.path} is not a kubeconfig.")
             self._parsed = loaded

@@ -5,7 +5,7 @@
 """What the tasks of a run, and the process that keeps the lease for it, tell each other: a file in Ansible's own temporary folder.
 
 Ansible creates that folder for every run, for the user alone, and removes it at the end. The file has a line of JSON for each state, and the
-last one counts: C(held), then C(returned) or C(lost). Lines are only added, so it can be read without the lock.
+last one counts: C(held), then C(returned) or C(lost); C(absent) in a hub that is new or lost. Lines are only added, so it can be read without the lock.
 
 A second file is locked by every task that works under the lease. Forks of a playbook that was killed are still there for a while (see C(parent)):
 the lease is kept for as long as one of them has the lock (see C(keeper)), and none of them begins a task.
@@ -26,7 +26,11 @@ from . import parent
 
 FILE = "federated.flower.lease.jsonl"
 WORKING = "federated.flower.lease.lock"
-HELD, RETURNED, LOST = "held", "returned", "lost"
+HELD, RETURNED, LOST, ABSENT = "held", "returned", "lost", "absent"
+SKIPPED = (
+    "this run has not asked for the lease of the fleet, so nothing is changed: --start-at-task, --skip-tags or --limit left out the play that does, and "
+    "checks with it. Run the whole playbook: what is done already costs little. --tags and a --limit to sites choose parts of it"
+)
 _LOOK = 0.2  # seconds between two looks at the lock
 _LIMIT = 1 << 16  # bytes; there are a few hundred
 
@@ -87,11 +91,14 @@ class Holding:
 
 
 @contextlib.contextmanager
-def working(folder: Path) -> Iterator[str]:
-    """While a task works. The value says why this run must not change anything more; empty if it may."""
+def working(folder: Path, *, needed: bool = False) -> Iterator[str]:
+    """While a task works. The value says why this run must not change anything more; empty if it may.
+
+    C(needed): whether the playbook is one that asks for the lease first.
+    """
     found = Holding.open(folder)
     if found is None:
-        yield ""
+        yield SKIPPED if needed else ""
         return
     with found:
         last = found.last()

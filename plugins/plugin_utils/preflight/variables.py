@@ -35,7 +35,7 @@ FORMER = {
 # Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
 SHARED = frozenset((
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_hub_labels", "flower_acm_policies", "flower_acm_remediation", "flower_acm_state",
-    "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
+    "flower_annotations", "flower_api_timeout", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
     "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep", "flower_backup_outputs",
     "flower_backup_recipients", "flower_bundle_directory", "flower_bundle_fingerprint", "flower_bundle_reply",
     "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",

@@ -123,3 +123,32 @@ def test_a_task_that_names_no_hub_means_its_own_host_unless_the_hub_is_always_me
     assert action._validated()["namespace"] == "other"
     action.HUB_BY_GROUP = True
     assert action._validated()["namespace"] == "flower-hub"
+
+
+@pytest.mark.parametrize(
+    ("variables", "asked", "wait", "timeout", "patience"),
+    [
+        ({}, 0, None, 30, 90),
+        ({}, 0, 600, 30, 600),
+        ({}, 10, 600, 10, 10),
+        ({"flower_api_timeout": 120}, 0, 300, 120, 360),
+        ({"flower_api_timeout": "120"}, 10, None, 120, 120),
+        ({"flower_api_timeout": ""}, 0, None, 30, 90),
+    ],
+)
+def test_how_long_an_answer_of_an_api_server_is_waited_for(
+    variables: dict[str, Any], asked: float, wait: int | None, timeout: float, patience: float
+) -> None:
+    action = Action({}, {**variables, "flower_auth": {"host": "https://site", "api_key": "t"}})
+    action.params = {"wait_timeout": wait}
+    for host in (None, "other"):
+        cluster = action.connect(host, timeout=asked)
+        assert (cluster.timeout, cluster.patience) == (timeout, patience)
+
+
+@pytest.mark.parametrize("value", ["30s", 0, -5, 3601, True, [30], "nan", "1e9", "inf"])
+def test_a_time_for_an_answer_that_is_none_is_refused(value: Any) -> None:
+    action = Action({}, {"flower_api_timeout": value, "flower_auth": {"host": "https://site", "api_key": "t"}})
+    action.params = {}
+    with pytest.raises(ClusterError, match="flower_api_timeout: .* is not a number of seconds from 1 to 3600"):
+        action.connect()

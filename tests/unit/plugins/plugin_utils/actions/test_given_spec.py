@@ -58,3 +58,23 @@ def test_an_error_names_the_variable_that_people_gave(superlink_spec: Any) -> No
     with pytest.raises(ClusterError) as error:
         given_spec(Action(superlink_spec(namespace="Bad"), flower_namespace="Bad"), None)
     assert "has the value of" not in error.value.message, "the hub's own variable says it"
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"superlink_gateway_source_rate": "10/s"}, ["hub: argument 'superlink_gateway_source_rate' is of type"]),
+        ({"superlink_resources": ["x"], "cert_rotation_grace": "1h"}, ["superlink_resources", "cert_rotation_grace"]),
+        ({"skupper_site_wait_timeout": "5m", "ocm_addon_wait_timeout": [5]}, ["skupper_site_wait_timeout", "ocm_addon_wait_timeout"]),
+        ({"superlink_exposure": "magic", "superlink_outputs": "maybe"}, ["superlink_exposure", "magic", "superlink_outputs"]),
+        ({"superlink_metrics": "{{ nowhere }}"}, ["hub: superlink_metrics: ", "'nowhere'"]),
+        ({"superlink_labels": {"a": {"b": "{{ none_such }}"}}}, ["hub: superlink_labels", "none_such"]),
+        ({"skupper_link_wait_timeout": "{{ nowhere }}"}, ["hub: skupper_link_wait_timeout: ", "'nowhere'"]),
+    ],
+)
+def test_variables_that_cannot_be_read_are_named_with_their_host(superlink_spec: Any, variables: dict[str, Any], words: list[str]) -> None:
+    for spec in (None, superlink_spec()):
+        with pytest.raises(ClusterError) as error:
+            given_spec(Action(superlink_spec(), **trusted(variables)), spec)
+        assert all(word in error.value.message for word in words), error.value.message
+        assert all(line.startswith("hub: ") for line in error.value.message.splitlines())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -276,9 +277,57 @@ def test_an_answer_that_does_not_come_is_not_waited_for_longer_than_the_limit() 
     over = Event()
     with serving(lambda _handler: over.wait(60)) as url:
         cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)}, timeout=0.5)
-        with pytest.raises(Unreachable, match="c: "):
+        with pytest.raises(Unreachable, match=r"c: the API server .* accepted the connection and did not answer within 0.5 s\..*flower_api_timeout"):
             cluster.request("GET", "/version")
         over.set()
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "slow", "answered"),
+    [
+        ("GET", "", 1, True),
+        ("GET", "", 2, True),
+        ("PATCH", client.APPLY_PATCH, 2, True),
+        ("PATCH", "application/merge-patch+json", 1, False),
+        ("POST", "", 1, False),
+    ],
+)
+def test_a_read_or_apply_whose_answer_does_not_come_is_tried_again_with_fresh_time(
+    method: str, kind: str, slow: int, answered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the first one of a connection: a task begins with one."""
+    monkeypatch.setattr(client, "_BACKOFF", (0.01,))
+    left, over = iter([True] * slow + [False] * 9), Event()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        if next(left):
+            over.wait(20)
+        sending(200, "application/json", b"{}")(handler)
+
+    with serving(answer) as url:
+        cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)}, timeout=0.4, patience=30)
+        with contextlib.nullcontext() if answered else pytest.raises(Unreachable, match="did not answer within 0.4 s"):
+            cluster.request(method, "/version", body=None if method == "GET" else {}, content_type=kind or "application/json")
+        assert cluster.requests == (slow + 1 if answered else 1)
+        over.set()
+
+
+def test_a_connection_that_is_not_made_is_no_slow_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_BACKOFF", (0.01,))
+    with socket.socket() as full:  # nothing accepts, and nothing more is queued
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        address = full.getsockname()
+        with contextlib.ExitStack() as stack:
+            for _ in range(4):
+                one = stack.enter_context(socket.socket())
+                one.setblocking(False)
+                one.connect_ex(address)
+            cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, f"http://127.0.0.1:{address[1]}")}, timeout=0.5)
+            with pytest.raises(Unreachable) as told:
+                cluster.request("GET", "/version")
+    assert "no connection" in str(told.value) and "Is there a route to it" in str(told.value) and "flower_api_timeout" not in str(told.value)
 
 
 @pytest.mark.parametrize(("header", "pause"), [(None, 2.0), ("0", 2.0), ("nan", 2.0), ("1", 2.0), ("5", 5.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 2.0)])

@@ -94,3 +94,12 @@ def test_one_at_a_time(tmp_path):
         thread.join(10)
     assert order == ["first", "second"]
     assert os.listdir(tmp_path) == [holding.FILE]
+
+
+def test_a_playbook_that_asks_for_the_lease_first_changes_nothing_without(tmp_path):
+    with holding.working(tmp_path, needed=True) as words:
+        assert words == holding.SKIPPED
+    with Holding.begin(tmp_path) as mine:
+        mine.note(holding.ABSENT)  # of a hub that is new: it was asked for
+    with holding.working(tmp_path, needed=True) as words:
+        assert words == ""
