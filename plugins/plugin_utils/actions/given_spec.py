@@ -16,6 +16,7 @@ from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
 
+_CHECKED = ("client_certificate_days", "wait_timeout")  # variables of the run, which are no part of a specification
 variables.known()  # read once, in the parent of all forks
 
 
@@ -66,7 +67,7 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     if platform:
         spec = {**spec, "platform": platform}
     if not found:
-        found += superlink_faults(spec)
+        found += superlink_faults({**{name: action.variable(f"superlink_{name}", None) for name in _CHECKED}, **spec})
     if found:
         raise ClusterError(variables.with_origins("\n".join(found), action.task_vars))
     return HubSpec.parse(spec)

@@ -12,7 +12,7 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
-from . import patches
+from . import kept, patches
 from .objects import labels
 
 UPSTREAM_IMAGES = {
@@ -221,6 +221,8 @@ def pod_template(
         return template
     try:
         merged = patches.apply_one(template, {"patch": pods.pod_template})
+        if lost := list(kept.template_losses(template, merged)):
+            raise patches.PatchError("; ".join(lost))
         _refuse_unknown(merged.get("spec") or {}, template["spec"])
     except patches.PatchError as error:
         raise patches.PatchError(f"pod_template of the pods {name}: {error}") from None

@@ -39,9 +39,9 @@ SUPERLINK = [
     ({"superlink_address": "hub:70000"}, 'is not "host:port"'),
     ({"superlink_address": "2001:db8::1:9092"}, 'is not "host:port"'),
     ({"ca_bundle": "x"}, "superlink_ca_bundle: 'x' is not a PEM certificate"),
-    ({"ca_bundle": "-----BEGIN CERTIFICATE-----ü"}, "not ASCII"),
-    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\nMIIB\n"}, "has a certificate that is not complete"),
-    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n"}, "has a certificate that is not complete"),
+    ({"ca_bundle": "-----BEGIN CERTIFICATE-----ü"}, "is not a PEM certificate"),
+    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\nMIIB\n"}, "it needs complete blocks"),
+    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n"}, "it needs complete blocks"),
     ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"}, "contains a private key"),
     (
         {"certificates_source": "vault"},
