@@ -74,10 +74,9 @@ class ActionModule(ClusterAction):
                 taken = lease.take(params["wait"], self.say)
             except (Unreachable, Unavailable) as error:
                 if not params["claim"]:
-                    raise ClusterError(
-                        f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. If the hub is lost: "
-                        "-e flower_claim_sites=true removes sites without it."
-                    ) from error
+                    removes = "teardown" in facts["playbook"]
+                    lost = "If the hub is lost: -e flower_claim_sites=true removes sites without it." if removes else "Run again when the hub answers."
+                    raise ClusterError(f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. {lost}") from error
                 text = f"the hub is taken for lost (flower_claim_sites), so its lease is not taken: {error.message}"
                 return _same(text, missing=False, warnings=[text])
             if taken is None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
 from ..base.errors import ClusterError
 from ..preflight import hub_place, inventory, variables
 from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
+from .fleet_action import role_options
 
 _CHECKED = ("client_certificate_days", "wait_timeout")  # variables of the run, which are no part of a specification
 variables.known()  # read once, in the parent of all forks
@@ -58,7 +61,8 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
         ClusterError: names every fault.
     """
     own = action.variable(variables.OWN, [])
-    found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
+    found = [] if spec is not None else _type_faults(action)
+    found += inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
     if spec is None:
         spec = _assembled(action, SUPERLINK, found)
         if not found:
@@ -71,6 +75,16 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     if found:
         raise ClusterError(variables.with_origins("\n".join(found), action.task_vars))
     return HubSpec.parse(spec)
+
+
+def _type_faults(action: ClusterAction) -> list[str]:
+    """Variables that do not comply with the role's argument specification. Ansible's own check shows all of it."""
+    options = role_options(SUPERLINK)
+    try:
+        given = {name: action.variable(name, None) for name in options if name in action.task_vars}
+    except ClusterError:
+        return []  # _assembled names each variable whose template cannot be evaluated
+    return [f"{action.inventory_host}: {message}" for message in ArgumentSpecValidator(options).validate(given).error_messages]
 
 
 def _assembled(action: ClusterAction, part: str, found: list[str]) -> dict[str, Any]:

@@ -64,6 +64,7 @@ _OWN_LABELS = re.compile(
 # Kubernetes uses int32 for almost all numbers.
 MAX_NUMBER = 2**31 - 1
 MAX_SECONDS = 7 * 24 * 3600  # that a step may be waited for
+MAX_ANNOTATIONS = 256 * 1024
 MAX_DAYS = 36500  # of a certificate
 # The limit of Linux for an argument or NAME=value with its closing zero byte (MAX_ARG_STRLEN).
 MAX_TEXT_BYTES = 131072 - 1
@@ -245,6 +246,9 @@ class Faults:
         """Labels (C(values)) or annotations, none of them the collection's own unless C(own) is true."""
         if not self.mapping(variable, value):
             return
+        size = sum(len((text(key) + text(entry)).encode("utf-8", "replace")) for key, entry in (value or {}).items())
+        if size > MAX_ANNOTATIONS:
+            self.add(variable, Shape(value), f"has {size} bytes; Kubernetes takes {MAX_ANNOTATIONS} of all annotations together")
         for key, entry in (value or {}).items():
             head, slash, name = text(key).rpartition("/")
             if len(name) > 63 or not _NAME.fullmatch(name) or (slash and not SUBDOMAIN.fullmatch(head)):
@@ -391,6 +395,9 @@ class Faults:
         """A "host:port"; "not set" is right."""
         if not value:
             return True
+        if "@" in text(value):
+            self.add(variable, Shape(value), 'contains credentials or another @; Flower takes "host:port"')
+            return False
         if "://" in text(value):
             self.add(variable, value, 'is a URL; Flower takes "host:port"')
             return False
