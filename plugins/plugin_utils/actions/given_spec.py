@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-
 from ..base.errors import ClusterError
 from ..preflight import hub_place, inventory, variables
 from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
-from .fleet_action import role_options
+from .fleet_action import role_options, type_faults
 
 _CHECKED = ("client_certificate_days", "wait_timeout")  # variables of the run, which are no part of a specification
 variables.known()  # read once, in the parent of all forks
@@ -84,7 +82,7 @@ def _type_faults(action: ClusterAction) -> list[str]:
         given = {name: action.variable(name, None) for name in options if name in action.task_vars}
     except ClusterError:
         return []  # _assembled names each variable whose template cannot be evaluated
-    return [f"{action.inventory_host}: {message}" for message in ArgumentSpecValidator(options).validate(given).error_messages]
+    return [f"{action.inventory_host}: {message}" for message in type_faults(options, given)]
 
 
 def _assembled(action: ClusterAction, part: str, found: list[str]) -> dict[str, Any]:

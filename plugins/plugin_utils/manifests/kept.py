@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 RESERVED_ENV = ("FLOWER_INDEX", "FLOWER_NODE_NAME")
@@ -14,7 +14,7 @@ _METADATA = ("name", "namespace", "labels", "annotations")
 _MARK = re.compile(
     r"app\.kubernetes\.io/(?:name|instance|component|part-of|managed-by|version)|(?:[a-z]+\.)?federated\.flower/.*|applyset\.kubernetes\.io/.*"
 )
-_WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
+_PARTS = ("metadata", "spec", "data", "rules", "roleRef", "subjects")
 _COUNTED = ("replicas", "selector", "serviceName", "ordinals")
 
 
@@ -25,52 +25,42 @@ def losses(before: Mapping[str, Any], after: Any) -> Iterator[str]:
         before: the rendered object.
         after: the patched one.
     """
-    found = list(_misshapen(before, after, ""))
-    found += [f"removes {key}" for key, value in before.items() if _is_nested(value) and key != "imagePullSecrets" and key not in (after or {})]
+    found = [*_misshapen(before, after, ""), *_removed(before, after, [key for key in before if key in _PARTS], "")]
     if found:
         yield from found  # all else reads what these have broken
         return
     yield from _metadata_losses(before["metadata"], after["metadata"], "metadata")
-    yield from (f"removes data.{key}" for key in before.get("data") or {} if key not in after["data"])
-    if before["kind"] in _WORKLOADS:
-        for key in _COUNTED:
-            if before["spec"].get(key) != after["spec"].get(key):
-                yield f"changes spec.{key}, which the variables of the role decide"
-        if "template" not in after["spec"]:
-            yield "removes spec.template"
-        else:
-            yield from template_losses(before["spec"]["template"], after["spec"]["template"], "spec.template.")
+    yield from _removed(before.get("data"), after.get("data"), before.get("data") or (), "data.")
+    if "template" in before.get("spec", {}):
+        yield from (f"changes spec.{key}, which the variables of the role decide" for key in _COUNTED if before["spec"].get(key) != after["spec"].get(key))
+        yield from _removed(before["spec"], after["spec"], ["template"], "spec.") or template_losses(
+            before["spec"]["template"], after["spec"]["template"], "spec.template."
+        )
 
 
-def template_losses(before: Mapping[str, Any], after: Any, at: str = "") -> Iterator[str]:
+def template_losses(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -> Iterator[str]:
     """The same of a pod template; C(at): the path before it."""
-    found = list(_misshapen(before, after, at))
-    lost = [f"removes {at}{key}" for key in ("metadata", "spec") if key not in (after or {})]
-    lost += [] if found or lost else [f"removes {at}spec.{key}" for key in ("containers", "volumes") if key in before["spec"] and key not in after["spec"]]
-    if found or lost:
-        yield from (*found, *lost)
+    found = [*_misshapen(before, after, at), *_removed(before, after, ["metadata", "spec"], at)]
+    if found := found or _removed(before["spec"], after["spec"], ["containers", "volumes"], f"{at}spec."):
+        yield from found
         return
     yield from _metadata_losses(before["metadata"], after["metadata"], f"{at}metadata")
     if before["spec"].get("restartPolicy") != after["spec"].get("restartPolicy"):
         yield f"changes {at}spec.restartPolicy: Flower's programs end when they are to be started again"
     for part in ("containers", "initContainers"):
+        rendered = {one["name"]: one for one in before["spec"].get(part) or []}
         there = {one.get("name"): one for one in after["spec"].get(part) or []}
-        for container in before["spec"].get(part) or []:
-            name = container["name"]
-            if name not in there:
-                yield f"removes the container {name}"
-                continue
-            if not isinstance(there[name].get("image"), str):
-                yield f"removes the image of the container {name}"
-            for variable in RESERVED_ENV:
-                if _variable(container, variable) != _variable(there[name], variable):
+        yield from (f"removes the container {name}" for name in rendered if name not in there)
+        for name, container in there.items():
+            if not isinstance(container.get("image"), str):
+                yield f"{part} has {name!r}, which has no image, and is not one of: {', '.join(rendered) or 'none'}"
+            for variable in RESERVED_ENV if name in rendered else ():
+                if _variable(rendered[name], variable) != _variable(container, variable):
                     yield f"changes {variable} of the container {name}: a SuperNode finds its key by it"
 
 
 def _metadata_losses(before: Mapping[str, Any], after: Mapping[str, Any], at: str) -> Iterator[str]:
-    for key in after:
-        if key not in _METADATA:
-            yield f"sets {at}.{key}, which only Kubernetes and controllers set"
+    yield from (f"sets {at}.{key}, which only Kubernetes and controllers set" for key in after if key not in _METADATA)
     for part in ("labels", "annotations"):
         had, has = before.get(part) or {}, after.get(part) or {}
         # An annotation of the collection may be added: it has some for users.
@@ -79,12 +69,13 @@ def _metadata_losses(before: Mapping[str, Any], after: Mapping[str, Any], at: st
                 yield f"changes {at}.{part}[{key}], by which this collection finds its objects"
 
 
+def _removed(before: Any, after: Any, keys: Any, at: str) -> list[str]:
+    """Which of some parts are no longer there."""
+    return [f"removes {at}{key}" for key in keys if key in (before or {}) and key not in (after or {})]
+
+
 def _variable(container: Mapping[str, Any], name: str) -> list[Any]:
     return [one for one in container.get("env") or [] if one.get("name") == name]
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, (Mapping, list))
 
 
 def _form(value: Any) -> str:
@@ -92,24 +83,15 @@ def _form(value: Any) -> str:
 
 
 def _misshapen(before: Any, after: Any, at: str) -> Iterator[str]:
-    """Parts that are of another form than they were."""
+    """Parts that are of another form than they were, entries of lists by their name."""
     if _form(before) != _form(after):
-        if before is not None:
-            yield f"makes {at.rstrip('.') or 'the whole'} {_form(after)}, which is {_form(before)}"
+        yield f"makes {at.rstrip('.') or 'the whole'} {_form(after)}, which is {_form(before)}"
     elif isinstance(before, Mapping):
-        for key, value in before.items():
+        for key in before:
             if key in after:
-                yield from _misshapen(value, after[key], f"{at}{key}.")
+                yield from _misshapen(before[key], after[key], f"{at}{key}.")
     elif isinstance(before, list) and any(isinstance(one, Mapping) for one in before):
+        named = {one["name"]: one for one in before if "name" in one}
         for number, one in enumerate(after):
-            if not isinstance(one, Mapping):
-                yield f"makes {at.rstrip('.')}[{number}] {_form(one)}, which is a mapping"
-        yield from _entries(before, [one for one in after if isinstance(one, Mapping)], at)
-
-
-def _entries(before: Iterable[Any], after: Iterable[Mapping[str, Any]], at: str) -> Iterator[str]:
-    """The same of entries that have the same name."""
-    named = {one["name"]: one for one in after if isinstance(one.get("name"), str)}
-    for one in before:
-        if one.get("name") in named:
-            yield from _misshapen(one, named[one["name"]], f"{at.rstrip('.')}[{one['name']}].")
+            name = one.get("name") if isinstance(one, Mapping) else None
+            yield from _misshapen(named.get(name, {}) if isinstance(name, (str, type(None))) else {}, one, f"{at.rstrip('.')}[{number}].")

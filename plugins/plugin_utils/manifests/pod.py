@@ -223,23 +223,9 @@ def pod_template(
         merged = patches.apply_one(template, {"patch": pods.pod_template})
         if lost := list(kept.template_losses(template, merged)):
             raise patches.PatchError("; ".join(lost))
-        _refuse_unknown(merged.get("spec") or {}, template["spec"])
     except patches.PatchError as error:
         raise patches.PatchError(f"pod_template of the pods {name}: {error}") from None
     return merged
-
-
-def _refuse_unknown(merged: Mapping[str, Any], rendered: Mapping[str, Any]) -> None:
-    """Refuse an entry that no container has the name of, and that is none itself.
-
-    Raises:
-        PatchError: with the name, and those that there are.
-    """
-    for part in ("containers", "initContainers"):
-        for container in merged.get(part) or []:
-            if isinstance(container, Mapping) and not container.get("image"):
-                names = ", ".join(one["name"] for one in rendered.get(part) or []) or "none"
-                raise patches.PatchError(f"{part} has {container.get('name')!r}, which has no image, and is not one of: {names}")
 
 
 def _hardened(container: Mapping[str, object]) -> Object:

@@ -37,10 +37,9 @@ MAX_AMOUNT = 2**63 - 1
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[A-Fa-f0-9:]+\])(?::[0-9]+)?"
 _IMAGE = re.compile(
-    rf"(?![a-f0-9]{{64}}(?![^:@]))(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?"
+    rf"(?![a-f0-9]{{64}}(?![^:@]))(?![^@]*?[^:@]{{256}})(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?"
     r"(?:@(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?"
 )
-_IMAGE_LENGTH = 255 + 128  # of name and tag
 _OCTAL = re.compile(r"[+-]?0[0-9]+")
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})([-.a-zA-Z0-9]*)")
 
@@ -105,7 +104,8 @@ class Faults:
 
     def __init__(self, spec: Spec, prefix: str) -> None:
         self.cluster = text(spec.get("cluster"))
-        self.version = text(spec.get("version"))
+        version = _VERSION.fullmatch(text(spec.get("version")))
+        self.release = (int(version[1]), int(version[2])) if version else (0, 0)
         self.prefix = prefix
         self.found: list[str] = []
 
@@ -195,13 +195,9 @@ class Faults:
 
     def image(self, variable: str, value: Any) -> None:
         """A reference of an image, as container runtimes read it; "not set" is right."""
-        if value and not (isinstance(value, str) and _IMAGE.fullmatch(value) and len(value.partition("@")[0]) <= _IMAGE_LENGTH):
-            self.add(
-                variable,
-                value,
-                'is not a reference of an image like "images.example.com/flwr/supernode:1.42.0": [host[:port]/]path[:tag][@sha256:digest], the path '
-                "in lower case, without https:// and blanks",
-            )
+        if value and not (isinstance(value, str) and _IMAGE.fullmatch(value)):
+            problem = "is not a reference of an image: [host[:port]/]path[:tag][@sha256:digest], the path in lower case, without https:// and blanks"
+            self.add(variable, value, problem)
 
     def resources(self, variable: str, value: Any) -> None:
         """A ResourceRequirements: requests and limits with quantities."""
@@ -294,13 +290,12 @@ class Faults:
         """Extra arguments that a program takes, none of them an option that the role sets itself."""
         if not self.sequence(variable, value, hidden=True):
             return
-        wrong = [number for number, argument in enumerate(value or []) if isinstance(argument, (Mapping, list))]
-        for number in wrong:
-            self.add(f"{variable}[{number}]", Shape(value[number]), "is not a string")
-        for number, argument in enumerate([] if wrong else value or []):
+        for number, argument in enumerate(value or []):
+            if isinstance(argument, (Mapping, list)):
+                self.add(f"{variable}[{number}]", Shape(argument), "is not a string")
+                return
             self.argument_text(f"{variable}[{number}]", argument)
-        release = _VERSION.fullmatch(self.version)
-        for number, option, reason in argument_faults([] if wrong else value or [], program, (int(release[1]), int(release[2])) if release else (0, 0)):
+        for number, option, reason in argument_faults(value or [], program, self.release):
             self.add(f"{variable}[{number}]", option or Shape(value[number]), reason)
 
     def volumes(
@@ -393,7 +388,7 @@ class Faults:
 
     def address(self, variable: str, value: Any) -> bool:
         """A "host:port"; "not set" is right."""
-        if not value:
+        if not text(value):
             return True
         if "@" in text(value):
             self.add(variable, Shape(value), 'contains credentials or another @; Flower takes "host:port"')
