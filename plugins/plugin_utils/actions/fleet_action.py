@@ -99,7 +99,7 @@ def _unexpected(options: Mapping[str, Any], given: Mapping[str, Any], at: str = 
     yield from (f"{at}{key}: a key is a text, and this is none" for key in given if not isinstance(key, str))
     for name, option in options.items():
         value, kind = given.get(name), option.get("type", "str")
-        if value in (None, "") or kind not in _FORMS:
+        if value is None or kind not in _FORMS or (value == "" and "dict" not in (kind, option.get("elements"))):
             continue
         if (isinstance(value, Mapping), isinstance(value, list)) != (kind == "dict", kind == "list"):
             yield f"{at}{name}: {Shape(value)!r} is not {_FORMS[kind]}"

@@ -40,7 +40,8 @@ def losses(before: Mapping[str, Any], after: Any) -> Iterator[str]:
 
 def template_losses(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -> Iterator[str]:
     """The same of a pod template; C(at): the path before it."""
-    found = [*_misshapen(before, after, at), *_removed(before, after, ["metadata", "spec"], at)]
+    shape = {**before, "spec": {"initContainers": [], **before["spec"]}}
+    found = [*_misshapen(shape, after, at), *_removed(before, after, ["metadata", "spec"], at)]
     if found := found or _removed(before["spec"], after["spec"], ["containers", "volumes"], f"{at}spec."):
         yield from found
         return
@@ -55,7 +56,7 @@ def template_losses(before: Mapping[str, Any], after: Mapping[str, Any], at: str
             if not isinstance(container.get("image"), str):
                 yield f"{part} has {name!r}, which has no image, and is not one of: {', '.join(rendered) or 'none'}"
             for variable in RESERVED_ENV if name in rendered else ():
-                if _variable(rendered[name], variable) != _variable(container, variable):
+                if (had := _variable(rendered[name], variable)) and had != _variable(container, variable):
                     yield f"changes {variable} of the container {name}: a SuperNode finds its key by it"
 
 
@@ -90,7 +91,7 @@ def _misshapen(before: Any, after: Any, at: str) -> Iterator[str]:
         for key in before:
             if key in after:
                 yield from _misshapen(before[key], after[key], f"{at}{key}.")
-    elif isinstance(before, list) and any(isinstance(one, Mapping) for one in before):
+    elif isinstance(before, list) and all(isinstance(one, Mapping) for one in before):
         named = {one["name"]: one for one in before if "name" in one}
         for number, one in enumerate(after):
             name = one.get("name") if isinstance(one, Mapping) else None

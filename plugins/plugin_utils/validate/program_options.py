@@ -24,7 +24,7 @@ _APPIO = " ".join(f"--{old}ssl-{file}" for old in ("", "appio-") for file in ("c
 
 def _table(*rows: tuple[str, str]) -> dict[str, str]:
     """Option -> why it is refused; of rows with a reason and the options that have it."""
-    common = ((_ENDS, "--help --version"), ("the secret is created by the role", "--superexec-auth-secret-file"), ("the probes use it", "--health-server-address"))
+    common = ((_ENDS, "--help --version"), ("the role creates it", "--superexec-auth-secret-file"), ("the probes use it", "--health-server-address"))
     return {option: reason for reason, options in (*common, *rows) for option in options.split()}
 
 

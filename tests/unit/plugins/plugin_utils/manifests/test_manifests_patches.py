@@ -145,7 +145,9 @@ RENDERED = {
             "spec": {
                 "restartPolicy": "Always", "volumes": [{"name": "keys", "secret": {"secretName": "k"}}],
                 "initContainers": [{"name": "sidecar", "image": "h:1"}],
-                "containers": [{"name": "supernode", "image": "s:1", "args": ["a"], "env": [{"name": "FLOWER_INDEX", "value": "0"}, {"name": "A", "value": "1"}]}],
+                "containers": [
+                    {"name": "supernode", "image": "s:1", "args": ["a"], "env": [{"name": "FLOWER_INDEX", "value": "0"}, {"name": "A", "value": "1"}]}
+                ],
             },
         },
     },

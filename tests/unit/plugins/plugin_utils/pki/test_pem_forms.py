@@ -15,7 +15,10 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base import secret_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.builtin import handed_in
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.existing import ExistingSecret, ExistingValues
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.existing import (
+    ExistingSecret,
+    ExistingValues,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
@@ -76,7 +79,8 @@ def wanted() -> Wanted:
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_written_here_is_read_by_openssl(form: str, tmp_path: Path, wanted: Wanted) -> None:
     change = FORMS[form]
-    plan = ExistingValues(change(LEAF.certificate), change(LEAF.key), change(CA.certificate)).plan(wanted, Observed({secret_ref("flower", "superlink-gateway-tls"): None}))
+    seen = Observed({secret_ref("flower", "superlink-gateway-tls"): None})
+    plan = ExistingValues(change(LEAF.certificate), change(LEAF.key), change(CA.certificate)).plan(wanted, seen)
     assert plan.faults == []
     written = entries(plan.secrets[0])
     assert written == {"tls.crt": LEAF.certificate, "tls.key": LEAF.key, "ca.crt": CA.certificate}

@@ -61,10 +61,10 @@ def cases(role: str) -> Iterator[tuple[str, Any]]:
     chance = random.Random(20261127)
     for name in variables(role):
         yield from ((name, anything(chance)) for _ in range(3))
-    kind, named, deep = ("StatefulSet", "superlink", "superlink_pod_template") if role == "superlink" else ("StatefulSet", "supernode-default", "supernode_pools")
+    named, deep = ("superlink", "superlink_pod_template") if role == "superlink" else ("supernode-default", "supernode_pools")
     for _ in range(20):
         body = {chance.choice(("spec", "metadata")): {chance.choice(("template", "replicas", "labels", "spec")): anything(chance)}}
-        yield f"{role}_patches", [{"target": {"kind": kind, "name": named}, "patch": chance.choice((body, anything(chance)))}]
+        yield f"{role}_patches", [{"target": {"kind": "StatefulSet", "name": named}, "patch": chance.choice((body, anything(chance)))}]
         part = {chance.choice(("containers", "initContainers", "volumes", "restartPolicy")): anything(chance)}
         pool = {"name": "default", chance.choice(("env", "gpu", "resources", "volumes", "node_config", "extra_args", "image")): anything(chance)}
         yield deep, {"spec": part} if role == "superlink" else [pool]
