@@ -32,6 +32,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.running_gateway import Gateway
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
 
@@ -71,6 +72,7 @@ class ActionModule(SkupperAction):
                     result["upgrade"] = unfinished.words(unfinished.Store(hub, params["namespace"], params["federation"]).read())
                     self._read_ledger(hub, params, result)
                     self._ask_flower(hub, params, result)
+                    result["trouble"] = result["trouble"] or Gateway(hub, params["namespace"]).refusal()
                     self._read_curves(hub, params, result)
                     noted = Ledger(hub, params["namespace"], params["federation"]).read_backup()
                     result["backup"] = {name: noted[name] for name in ("at", "archive", "bytes") if name in noted}

@@ -42,8 +42,9 @@ options:
     description:
       - Values that override the app's C([tool.flwr.app.config]). Nested dictionaries are joined with dots.
       - A key that the app does not define is an error.
-      - Types are kept, with one exception. If the app's own value is a number or a boolean, a string is converted to that type if possible,
-        because variables from the command line, a survey or a template are strings.
+      - Types are kept, with one exception. If the app's own value is a number or a boolean, a string is converted to that type, because
+        variables from the command line, a survey or a template are strings. One that cannot be converted is an error. Booleans are V(true), V(yes),
+        V(on), V(false), V(no) and V(off).
     type: dict
     default: {}
   datasets:

@@ -18,6 +18,31 @@ from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernod
     supernode_faults,
 )
 
+#: A CA, valid until 2099, for variables that take one.
+CA = """\
+-----BEGIN CERTIFICATE-----
+MIIBIzCByqADAgECAgEBMAoGCCqGSM49BAMCMBAxDjAMBgNVBAMMBXRlc3RzMCAX
+DTIwMDEwMTAwMDAwMFoYDzIwOTkwMTAxMDAwMDAwWjAQMQ4wDAYDVQQDDAV0ZXN0
+czBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABIrgGP8VerUak0+hx0m3H7xMNs8L
+jDXEezlDbvW5uZSZM9lv6MGm5GvH+bv+1BEcA3Q63Yk+hkVlGCVGyyxLA7WjEzAR
+MA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIgLSf7hVFV3j5l4Yxa
+/HERIRL4vJRZzjImB660JbQvzaQCIQDEBmeNms/JyCKmIcerdnuH/XLvgykXBxyR
+C4hOB0VJ2A==
+-----END CERTIFICATE-----
+"""
+#: Another one.
+OTHER_CA = """\
+-----BEGIN CERTIFICATE-----
+MIIBIzCByqADAgECAgECMAoGCCqGSM49BAMCMBAxDjAMBgNVBAMMBW90aGVyMCAX
+DTIwMDEwMTAwMDAwMFoYDzIwOTkwMTAxMDAwMDAwWjAQMQ4wDAYDVQQDDAVvdGhl
+cjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABCHO0N6O902Scub4jYUUGQO1P1Yy
+q1VtUxueNClOU9mt7WfjzXs4svjiMa6qHi49KR7kq4EnG/hI0QoKmmQgxpejEzAR
+MA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIhAJu9rhORxCRysN8j
+mgVEL9fd0w174mT/W0qb3tHt39ciAiAJAJ5Aeii6bXQxQgJK/FLvVpw509wus7ig
+l4VME3+aew==
+-----END CERTIFICATE-----
+"""
+
 
 def site_of(given: Mapping[str, Any] | SiteSpec) -> SiteSpec:
     """A site without faults."""

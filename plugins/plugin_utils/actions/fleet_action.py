@@ -11,6 +11,7 @@ threads. The result of each site is in the result; M(federated.flower.site_resul
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -29,6 +30,7 @@ from ..reach.registry import DELIVERIES
 from ..reach.site import DATA_FAULTS, Reach, Site, site_of, unexpected
 from ..reach.way import way_of
 from ..rollout.outcome import Outcomes
+from ..validate.faults import Shape, shown
 from .cluster_action import ClusterAction, first_line
 from .role_variables import Defaults, HostVariables
 
@@ -52,6 +54,9 @@ _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "
 # A thread costs next to nothing; most of the time of a site is waiting.
 _THREADS = 16
 _FORKS = 5  # Ansible's default
+_LONG = 600  # characters of a message
+_FORMS = {"str": "a text", "int": "an integer", "bool": "true or false", "list": "a list", "dict": "a mapping"}
+_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,19}(\.0*)?\s*")
 
 OPTIONS: dict[str, dict[str, Any]] = {"sites": {"type": "list", "elements": "str"}}
 
@@ -92,7 +97,29 @@ def type_faults(variables: Mapping[str, Any], roles: Iterable[str]) -> list[str]
         AnsibleError: a template cannot be evaluated.
     """
     options = {name: option for role in roles for name, option in role_options(role).items() if name in variables}
-    return list(ArgumentSpecValidator(options).validate({name: variables[name] for name in options}).error_messages)
+    given = {name: variables[name] for name in options}
+    found = list(_unexpected(options, given)) or ArgumentSpecValidator(options).validate(given).error_messages
+    return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found]
+
+
+def _unexpected(options: Mapping[str, Any], given: Mapping[str, Any], at: str = "") -> Iterator[str]:
+    """What Ansible's validator converts, or ends with an exception for, such as C(.inf); of C(1e999999999) it computes all digits."""
+    yield from (f"{at}{key}: a key is a text, and this is none" for key in given if not isinstance(key, str))
+    for name, option in options.items():
+        value, kind = given.get(name), option.get("type", "str")
+        if value is None or kind not in _FORMS or (value == "" and "dict" not in (kind, option.get("elements"))):
+            continue
+        if (isinstance(value, Mapping), isinstance(value, list)) != (kind == "dict", kind == "list"):
+            yield f"{at}{name}: {Shape(value)!r} is not {_FORMS[kind]}"
+        elif kind == "int" and not _NUMBER.fullmatch(str(value)):
+            yield f"{at}{name}: {shown(value)} is not an integer"
+        elif "options" in option:
+            for number, entry in enumerate(value if kind == "list" else [value]):
+                place = f"{at}{name}[{number}]" if kind == "list" else f"{at}{name}"
+                if isinstance(entry, Mapping):
+                    yield from _unexpected(option["options"], entry, f"{place}.")
+                else:
+                    yield f"{place}: {Shape(entry)!r} is not a mapping"
 
 
 class FleetAction(ClusterAction):
@@ -231,13 +258,12 @@ class FleetAction(ClusterAction):
             variables = self.variables_of(name)
             way = way_of(variables)
             given = {option: variables[option] for option in options if option in variables}
-            beside = type_faults(variables, BESIDE)
+            wrong = type_faults(variables, (ROLE, *BESIDE))
         except AnsibleError as error:
             raise ClusterError(self._unevaluated(name, error)) from error
-        outcome = ArgumentSpecValidator(options).validate(given)
-        if wrong := [*outcome.error_messages, *beside]:
+        if wrong:
             raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
-        seconds = int(outcome.validated_parameters["supernode_wait_timeout"])
+        seconds = int(float(given["supernode_wait_timeout"] or 300))  # its bounds are checked with the other values
         return site_of(name, given, way, seconds=seconds)
 
     def _unevaluated(self, name: str, error: AnsibleError) -> str:

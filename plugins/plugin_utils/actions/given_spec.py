@@ -17,6 +17,7 @@ from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
 from .fleet_action import BESIDE, role_options, type_faults
 
+_CHECKED = ("client_certificate_days", "wait_timeout")  # variables of the run, which are no part of a specification
 variables.known()  # read once, in the parent of all forks
 
 
@@ -69,7 +70,7 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     if platform:
         spec = {**spec, "platform": platform}
     if not found:
-        found += superlink_faults(spec)
+        found += superlink_faults({**{name: action.variable(f"superlink_{name}", None) for name in _CHECKED}, **spec})
     if found:
         raise ClusterError(variables.with_origins("\n".join(found), action.task_vars))
     return HubSpec.parse(spec)

@@ -33,7 +33,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, Overflow
 from typing import Any
 
 from ..base.defaults import Path, is_default
@@ -253,7 +253,7 @@ def quantity(text: str) -> Decimal | None:
         return None
     try:
         return Decimal(match[1] + (match[2] or "")) * _SUFFIXES[match[3] or ""]
-    except InvalidOperation:  # several dots
+    except (InvalidOperation, Overflow):  # several dots, or an exponent of many digits
         return None
 
 

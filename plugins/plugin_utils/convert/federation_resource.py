@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.secret_names import is_secret
-from ..validate.superlink_faults import HUB_PATHS, HUB_VOLUMES, SUPERLINK_OPTIONS
-from ..validate.supernode_faults import SITE_PATHS, SITE_VOLUMES, SUPERNODE_OPTIONS
+from ..validate.program_options import SUPERLINK_OPTIONS, SUPERNODE_OPTIONS
+from ..validate.superlink_faults import HUB_PATHS, HUB_VOLUMES
+from ..validate.supernode_faults import SITE_PATHS, SITE_VOLUMES
 from . import pieces
 from .federation_table import ALWAYS, FIELDS, REFUSED, Field
 from .pieces import Refused, shaped

@@ -14,8 +14,7 @@ from typing import Any
 
 from ..base.secret_names import is_secret
 from ..spec.pool_spec import SPREADS
-from ..validate.superlink_faults import SERVERAPP_OPTIONS, SUPERLINK_OPTIONS
-from ..validate.supernode_faults import CLIENTAPP_OPTIONS, SUPERNODE_OPTIONS
+from ..validate.program_options import CLIENTAPP_OPTIONS, SERVERAPP_OPTIONS, SUPERLINK_OPTIONS, SUPERNODE_OPTIONS
 from . import pieces
 from .helm_table import FIXED, NEWER, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
 from .pieces import (

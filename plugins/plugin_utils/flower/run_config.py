@@ -10,7 +10,9 @@ that has no escapes, and silently drops what does not match (see M(federated.flo
 
 from __future__ import annotations
 
+import contextlib
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,15 +24,19 @@ from .cli import FlowerError
 
 Value = bool | int | float | str
 
+_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_NUMBER = re.compile(r"[+-]?[0-9][0-9A-Fa-f_xob.+-]*|[+-]?(inf|nan)")  # what TOML reads as one, and dates
+_SHOWN = 80
+
 
 def check(wanted: Mapping[str, Any], defaults: Mapping[str, Any], app: str) -> dict[str, Value]:
     """Return the values for a run, nested tables flattened.
 
-    A text where the app's own value is a number or a boolean is read as one, if it is one: variables that come from
-    C(-e name=value), a survey or a template are always text.
+    A text where the app's own value is a number or a boolean is read as one: variables that come from C(-e name=value), a survey or a
+    template are always text.
 
     Raises:
-        FlowerError: a name that the app does not have, or a value that a run config cannot have.
+        FlowerError: a name that the app does not have, a value that a run config cannot have, or a text in place of a number or boolean.
     """
     flat = flatten(wanted)
     unknown = sorted(set(flat) - set(defaults))
@@ -39,22 +45,28 @@ def check(wanted: Mapping[str, Any], defaults: Mapping[str, Any], app: str) -> d
             f"the app {app} has no run config {', '.join(map(repr, unknown))}; it has "
             f"{', '.join(sorted(defaults)) or 'none at all'}"
         )
-    return {name: _value(name, fit(value, defaults[name])) for name, value in flat.items()}
+    return {name: _value(name, fit(name, value, defaults[name])) for name, value in flat.items()}
 
 
-def fit(value: Any, default: Any) -> Any:
-    """Read a text as the type of the default, if that is a number or a boolean and the text is one."""
+def fit(name: str, value: Any, default: Any) -> Any:
+    """Read a text as the type of the default, if that is a number or a boolean: for Python, every text is true.
+
+    Raises:
+        FlowerError: the text is none.
+    """
     if not isinstance(value, str) or not isinstance(default, (bool, int, float)):
         return value
-    text = value.strip()
+    given = value.strip()
     if isinstance(default, bool):
-        return {"true": True, "false": False}.get(text.lower(), value)
-    try:
-        number = tomllib.loads(f"number = {text}\n")["number"] if "\n" not in text else None
-    except tomllib.TOMLDecodeError:
-        return value
-    wanted = (int,) if isinstance(default, int) else (int, float)
-    return number if isinstance(number, wanted) and not isinstance(number, bool) else value
+        if given.lower() in _BOOLEANS:
+            return _BOOLEANS[given.lower()]
+    elif _NUMBER.fullmatch(given):
+        with contextlib.suppress(ValueError):  # such as 007, or one of thousands of digits
+            number = tomllib.loads(f"number = {given}")["number"]
+            if isinstance(number, (int, float)):  # no date
+                return number
+    kind = "a boolean (true or false)" if isinstance(default, bool) else "a number like 5, 0.5 or 1e-3"
+    raise FlowerError(f"run_config {name}: {value[:_SHOWN]!r} is not {kind}, and the app's own value, {flower_toml.literal(default)}, is one")
 
 
 def write(config: Mapping[str, Value]) -> str:

@@ -67,8 +67,4 @@ def trust_bundle(current: str, following: str = "", previous: str = "") -> str:
         PEM without anything but certificates (SuperNodes hang with a trust file that is not ASCII), each once. They are in
         the order of time, so the text stays the same when the next CA becomes the current one, and no pod restarts because of it.
     """
-    found: dict[str, str] = {}
-    for part in (previous, current, following):
-        for certificate in certificates.split(part):
-            found.setdefault(certificates.describe(certificate)["fingerprint"], certificate)
-    return "".join(found.values())
+    return "".join(dict.fromkeys(found for part in (previous, current, following) for found in certificates.split(part)))

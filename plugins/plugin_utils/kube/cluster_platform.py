@@ -24,6 +24,11 @@ def find(cluster: Cluster) -> str:
     try:
         groups = cluster.request("GET", "/apis").get("groups") or []
     except ApiError as error:
+        if 300 <= error.status < 400:
+            raise ClusterError(
+                f"{cluster.name}: what answers there is not an API server: it refers to another address (HTTP {error.status}), as portals and login pages "
+                "do. Check the address of the API server (flower_kubeconfig, flower_context)."
+            ) from None
         raise ClusterError(
             f"{cluster.name}: whether it is OpenShift cannot be found out: {error.text}. Set flower_platform to kubernetes or openshift."
         ) from None  # the message has all of it

@@ -25,6 +25,7 @@ from .objects import config_map
 from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
 from .watch import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
 
+NAME = "gateway"  # of the container
 CONFIG = "superlink-gateway"
 CLIENTS = "superlink-clients"  # the ConfigMap, see hub/clients.py
 CLIENTS_DIR = "/clients"
@@ -220,7 +221,7 @@ def gateway_container(spec: HubSpec) -> Object:
         mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
         ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
     return container(
-        "gateway",
+        NAME,
         image(spec, "haproxy", spec.gateway_image),
         pull_policy=spec.image_pull_policy,
         watched=[m["mountPath"] for m in mounts],

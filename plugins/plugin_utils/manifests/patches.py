@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.values import Object
+from . import kept
 
 # patchMergeKey of the kinds that are rendered here (k8s.io/api: core/v1, networking/v1).
 MERGE_KEYS: dict[str, tuple[str, ...]] = {
@@ -78,6 +79,8 @@ def apply(
                 raise PatchError(f"patches[{number}] ({describe(patch)}): {exc}") from None
             if _identity(after) != _identity(before):
                 raise PatchError(f"patches[{number}] ({describe(patch)}) changes apiVersion, kind, name or namespace")
+            if lost := list(kept.losses(before, after)):
+                raise PatchError(f"patches[{number}] ({describe(patch)}) {'; '.join(lost)}")
             patched[i] = after
     return patched
 
@@ -103,7 +106,9 @@ def apply_one(obj: Object, patch: Mapping[str, Any]) -> Object:
 def _identity(obj: Any) -> tuple[Any, ...]:
     if not isinstance(obj, Mapping):
         return ()
-    meta = obj.get("metadata") or {}
+    meta = obj.get("metadata")
+    if not isinstance(meta, Mapping):
+        return ()
     return obj.get("apiVersion"), obj.get("kind"), meta.get("name"), meta.get("namespace")
 
 

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
-from . import patches
+from . import kept, patches
 from .objects import labels
 
 UPSTREAM_IMAGES = {
@@ -221,23 +220,11 @@ def pod_template(
         return template
     try:
         merged = patches.apply_one(template, {"patch": pods.pod_template})
-        _refuse_unknown(merged.get("spec") or {}, template["spec"])
+        if lost := list(kept.template_losses(template, merged)):
+            raise patches.PatchError("; ".join(lost))
     except patches.PatchError as error:
         raise patches.PatchError(f"pod_template of the pods {name}: {error}") from None
     return merged
-
-
-def _refuse_unknown(merged: Mapping[str, Any], rendered: Mapping[str, Any]) -> None:
-    """Refuse an entry that no container has the name of, and that is none itself.
-
-    Raises:
-        PatchError: with the name, and those that there are.
-    """
-    for part in ("containers", "initContainers"):
-        for container in merged.get(part) or []:
-            if isinstance(container, Mapping) and not container.get("image"):
-                names = ", ".join(one["name"] for one in rendered.get(part) or []) or "none"
-                raise patches.PatchError(f"{part} has {container.get('name')!r}, which has no image, and is not one of: {names}")
 
 
 def _hardened(container: Mapping[str, object]) -> Object:

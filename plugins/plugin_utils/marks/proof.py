@@ -160,12 +160,15 @@ def fault(desired: Object, live: Object | None) -> str:
     return f"it exists already and {holder(live)}. {_way_out(desired, live)}"
 
 
+_OWN = " (supernode_namespace or superlink_namespace, where that is set)"
+
+
 def _way_out(desired: Object, live: Object) -> str:
     if desired["kind"] == "Namespace":
         if is_managed(live):
-            return "Two federations need two namespaces: set flower_namespace to another name."
+            return f"Two federations need two namespaces: set flower_namespace to another name{_OWN}."
         return (
-            "Set flower_namespace to another name; or set flower_create_namespace to false to deploy into it as it is: "
+            f"Set flower_namespace to another name{_OWN}; or set flower_create_namespace to false to deploy into it as it is: "
             "it is then not labelled, not isolated by a default-deny policy, and never deleted."
         )
     other = "Delete or rename it, or deploy into another namespace (flower_namespace)"

@@ -186,12 +186,38 @@ def issue(
     return Issued(_cert_pem(certificate) + ca.certificate, private_pem(key))
 
 
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----")
+_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]*)-----END \1-----")
+# A block as OpenSSL, and so HAProxy and Python's ssl module, read it: each boundary on a line of its own.
+_LINES = re.compile(r"^-----BEGIN ([A-Z0-9 ]+)-----[ \t\r]*\n(?:[A-Za-z0-9+/=]+[ \t\r]*\n)*-----END \1-----[ \t\r]*$", re.MULTILINE)
+_COLUMNS = 64  # RFC 7468
+
+
+def blocks(pem: str) -> list[tuple[str, str]]:
+    """Label and text of each block of a PEM text, written anew as RFC 7468 wants it; comments and everything else are omitted.
+
+    YAML turns line ends into blanks (C(>)) or adds blanks before lines. C(cryptography) reads that, OpenSSL does not.
+    """
+    found = []
+    for label, content in _BLOCK.findall(pem):
+        letters = "".join(content.split())
+        lines = [letters[at : at + _COLUMNS] for at in range(0, len(letters), _COLUMNS)]
+        found.append((label, "\n".join([f"-----BEGIN {label}-----", *lines, f"-----END {label}-----", ""])))
+    return found
 
 
 def split(pem: str) -> list[str]:
-    """The certificates of a PEM text one by one, each with a line end; comments and everything else are omitted."""
-    return [found + "\n" for found in _CERTIFICATE.findall(pem)]
+    """The certificates of a PEM text one by one; see C(blocks)."""
+    return [block for label, block in blocks(pem) if label == "CERTIFICATE"]
+
+
+def standard(pem: str) -> str:
+    """All blocks of a PEM text; the text itself where it has none, so that the reader says what is wrong with it. See C(blocks)."""
+    return "".join(block for _label, block in blocks(pem)) or pem
+
+
+def is_readable(pem: str) -> bool:
+    """Whether OpenSSL reads every block of a PEM text as it is."""
+    return len(_LINES.findall(pem)) == len(blocks(pem))
 
 
 def first(pem: str) -> str:

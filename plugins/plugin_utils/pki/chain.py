@@ -12,6 +12,7 @@ one label. C(cryptography)'s own verifier follows the rules of web browsers, whi
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ MAX_DEPTH = 10
 # OpenSSL's security level 2, the default of Debian and of what is built on it.
 MIN_RSA_BITS = 2048
 _WEAK_HASHES = ("md5", "sha1")
+_BEGINNINGS = re.compile(r"-----BEGIN [A-Z0-9 ]*CERTIFICATE-----")  # OpenSSL has other forms of certificates, too
 # The clock of a cluster is read from HTTP's Date, which has whole seconds. Without this, a certificate that an issuer such as cert-manager,
 # which does not date back, has just issued would begin in the future.
 CLOCK_ACCURACY = datetime.timedelta(seconds=2)
@@ -50,7 +52,7 @@ def read(pem: str) -> list[x509.Certificate]:
         raise ChainError("is empty")
     found = []
     parts = certificates.split(pem)
-    if not parts or pem.count("-----BEGIN CERTIFICATE-----") != len(parts):
+    if not parts or len(_BEGINNINGS.findall(pem)) != len(parts):
         raise ChainError("is not a PEM certificate: it needs complete blocks from BEGIN CERTIFICATE to END CERTIFICATE")
     for number, part in enumerate(parts, 1):
         try:
@@ -114,7 +116,7 @@ def unusable(pem: str, key: str) -> str | None:
         check_key(leaf, key)
     except ChainError as error:
         return f"its private key {error}"
-    return None
+    return None if certificates.is_readable(pem + "\n" + key) else "its lines were changed, so that the gateway cannot read it"
 
 
 def _spki(key: Any) -> bytes:

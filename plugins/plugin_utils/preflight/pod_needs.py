@@ -28,6 +28,7 @@ _CLASSES = {
 }
 # Part of an option's variable, where pods of the role have one of their own.
 _PARTS = {"superlink": ("", "serverapp_"), "supernode": ("",)}
+_OF_A_POOL = "gpu.runtime_class"  # SuperLink itself has no devices, and a site's are those of its pools
 # What the admission of quotas and of LimitRanges says of a pod in each namespace in which it is refused (kubernetes, plugin/pkg/admission). Others,
 # such as webhooks, may refuse a pod that no workload owns.
 _UNLIMITED = re.compile("failed quota: .*must specify|(usage|ratio) per (Container|Pod) ")
@@ -67,10 +68,10 @@ def require_classes(cluster: Cluster, objects: Iterable[Mapping[str, Any]], role
     for (field, name), workloads in sorted(named.items()):
         api_version, kind, resource, option = _CLASSES[field]
         if _is_absent(cluster, api_version, kind, resource, name):
-            pools = f"{option} of the pools (supernode_pools), " if role == "supernode" else ""
-            variables = " or ".join(f"{role}_{part}{option}" for part in _PARTS[role])
+            own = [f"{role}_{part}{option}" for part in _PARTS[role] if f"{part}{option}" != _OF_A_POOL]
+            variables = " or ".join([*([f"{option} of the pools (supernode_pools)"] if role == "supernode" else []), *own])
             found.append(
-                f"there is no {kind} {name} in the cluster, which would refuse the pods of {', '.join(workloads)}: correct {pools}{variables}, or have "
+                f"there is no {kind} {name} in the cluster, which would refuse the pods of {', '.join(workloads)}: correct {variables}, or have "
                 "the cluster's administrators create it."
             )
     if found:

@@ -46,9 +46,14 @@ _VARIABLES = {
     "nodeSelector": "node_selector",
     "topologySpreadConstraints": "topology_spread_constraints",
     "image": "image",
-    "runtimeClassName": "gpu.runtime_class",
     "terminationGracePeriodSeconds": "termination_grace_period",
+    "containers": "extra_containers",
+    "initContainers": "init_containers",
+    "lifecycle": "lifecycle",
+    "annotations": "annotations",
+    "labels": "labels",
 }
+_DEVICES = {"superlink": "superlink_serverapp_gpu.runtime_class", "supernode": "gpu.runtime_class of the pools (supernode_pools)"}
 
 
 def rehearse(cluster: Cluster, objects: Sequence[Object], absent: Collection[str], role: str) -> bool:
@@ -154,10 +159,8 @@ def _name(item: Mapping[str, Any]) -> str:
 
 def _sentence(item: Mapping[str, Any], category: str, text: str, role: str) -> str:
     words = text.replace("[", ".").replace(":", ".").replace("]", ".").replace(" ", ".").split(".")
-    variable = next((f"{role}_{_VARIABLES[word]}" for word in words if word in _VARIABLES), "")
-    where = (
-        f"See {variable} (also of the pool) and {role}_patches."
-        if variable
-        else f"See {role}_patches and your last changes."
-    )
-    return f"the API server refuses {_name(item)} ({category}): {text}. {where}"
+    # The last one is the innermost: spec.template.spec.containers[0].lifecycle.
+    variable = next((f"{role}_{_VARIABLES[word]} (also of the pool), " for word in reversed(words) if word in _VARIABLES), "")
+    if "runtimeClassName" in words:
+        variable = f"{_DEVICES[role]}, "
+    return f"the API server refuses {_name(item)} ({category}): {text}. See {variable}{role}_pod_template and {role}_patches."

@@ -127,6 +127,7 @@ def unexpected(error: Exception) -> str:
 
 # Variables of the role supernode that are no part of the specification.
 _PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
+_CHECKED = ("wait_timeout", "partitions")
 
 
 def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300) -> Site:
@@ -144,7 +145,7 @@ def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300
     variables: Facts = {
         variable[len(_PREFIX) :]: value
         for variable, value in given.items()
-        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in APART
+        if variable.startswith(_PREFIX) and (variable[len(_PREFIX) :] not in APART or variable[len(_PREFIX) :] in _CHECKED)
     }
     variables |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
     try:

@@ -15,13 +15,14 @@ from ..base.ports import FLEET_PORT
 from ..flower import in_pod
 from ..flower.cli import CONTAINER
 from ..kube.client import Cluster
-from ..manifests.gateway import NEXT_VOLUME
+from ..manifests.gateway import NAME, NEXT_VOLUME
 from ..manifests.superlink import POD
-from ..manifests.watch import RUN_DIR
+from ..manifests.watch import CONFIG_DIR, RUN_DIR
 from . import gateway_program
 
 CERTIFICATE = "/certs/tls.pem"  # as the configuration names it
 VOLUME = "gw-certs"
+_SHOWN = 600  # characters of what HAProxy says
 _SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute
 
 
@@ -86,6 +87,18 @@ class Gateway:
             f"the gateway on {self.cluster.name} did not accept the certificate at once ({answer['error']}); it loads it when the "
             "kubelet has updated the file"
         ]
+
+    def refusal(self) -> str:
+        """Why HAProxy does not take its files as they are now; empty where it does. It then serves what it loaded before, and does not start again."""
+        command = ["haproxy", "-c", "-f", f"{CONFIG_DIR}/haproxy.cfg"]
+        result = self.cluster.exec(self.namespace, POD, NAME, command, timeout=60)
+        if result.rc == 0:
+            return ""
+        said = " ".join((result.stderr + result.stdout).decode("ascii", "replace").split())
+        return (
+            f"the gateway on {self.cluster.name} does not take its files: it serves what it loaded before, and when its pod is replaced it does not "
+            f"start, so that no site connects. HAProxy: {said[:_SHOWN] or f'code {result.rc}'}. Correct the certificate that it serves, or superlink_patches"
+        )
 
     def _ask(self, steps: list[dict[str, Any]], seconds: float) -> list[Mapping[str, str]]:
         output = in_pod.run(

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from ..base.values import Object, boolean, compact, integer, text
+from ..pki import certificates
 
 Kind = TypeVar("Kind", bound="Parsed")
 
@@ -45,6 +46,7 @@ def _ordered(value: Any) -> list[Any]:
 
 
 Text = Annotated[str, text]
+Certificates = Annotated[str, lambda value: "".join(certificates.split(text(value)))]  # PEM as every program reads it
 Flag = Annotated[bool, boolean]
 Number = Annotated[int, integer]
 MaybeNumber = Annotated[int | None, integer]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ..base.addresses import is_ip, split_address
 from ..base.names import KEY_SOURCES, SITE
 from ..base.platforms import settled, values
-from .fields import Flag, Labels, Listed, MaybeNumber, Parsed, Text, Texts, Unordered
+from .fields import Certificates, Flag, Labels, Listed, MaybeNumber, Parsed, Text, Texts, Unordered
 
 SKUPPER = "skupper"
 PROCESS = "process"
@@ -102,7 +102,7 @@ class FlowerSpec(PartSpec):
     time_zone: Text = ""
     superlink_address: Text = ""
     server_name: Text = ""
-    ca_bundle: Text = ""
+    ca_bundle: Certificates = ""
     patches: Listed = field(default_factory=list)
     key_source: Text = KEY_SOURCES[0]
 

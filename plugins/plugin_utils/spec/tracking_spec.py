@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from .fields import Listed, Parsed, Text
+from .fields import Certificates, Listed, Parsed, Text
 
 PORTS = {"http": 80, "https": 443}
 
@@ -30,7 +30,7 @@ class Tracking(Parsed):
     token_key: Text = ""
     username_key: Text = ""
     password_key: Text = ""
-    ca: Text = ""
+    ca: Certificates = ""
     egress: Listed = field(default_factory=list)
 
     @property

@@ -25,7 +25,7 @@ from ..spec.dataset_spec import (
     merge_datasets,
 )
 from ..spec.pool_spec import pool_of
-from .faults import Faults, Shape, Spec
+from .faults import Faults, Shape, Spec, normal_path
 
 # The volume of a pod is named after it.
 MAX_NAME = 63 - len(datasets.PREFIX)
@@ -211,7 +211,7 @@ def _collisions(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str, re
         if value in volumes:
             report(option, value, "is the name of a dataset's volume; use another name")
     for option, value in _used(spec, pool, "volume_mounts", "mountPath"):
-        path = value.rstrip("/") or "/"
+        path = normal_path(value)
         other = next((own for own in map(datasets.path_of, found) if _overlap(path, own)), "")
         if other:
             report(option, value, f"overlaps {other}, where a dataset is mounted; use a path outside {datasets.ROOT}")

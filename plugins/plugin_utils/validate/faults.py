@@ -10,15 +10,19 @@ value. An empty list means that the spec can be rendered.
 from __future__ import annotations
 
 import ipaddress
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..apply.compare import quantity
 from ..base.addresses import SUBDOMAIN, is_host, split_address
 from ..base.platforms import PLATFORMS
 from ..base.values import boolean, integer, text
+from ..manifests.kept import RESERVED_ENV
 from ..manifests.patches import TYPES, PatchError
-from ..pki import certificates
+from ..pki import chain, library
+from .program_options import Program, argument_faults
 
 Spec = Mapping[str, Any]
 
@@ -27,6 +31,16 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _QUANTITY = re.compile(r"[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
+_DIGITS = 30  # beyond which Decimal rounds, and the API server computes for minutes
+MAX_AMOUNT = 2**63 - 1
+# github.com/distribution/reference: reference.go, «Grammar»; digests as github.com/opencontainers/go-digest knows them.
+_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[A-Fa-f0-9:]+\])(?::[0-9]+)?"
+_IMAGE = re.compile(
+    rf"(?![a-f0-9]{{64}}(?![^:@]))(?![^@]*?[^:@]{{256}})(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?"
+    r"(?:@(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?"
+)
+_OCTAL = re.compile(r"[+-]?0[0-9]+")
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})([-.a-zA-Z0-9]*)")
 
 # Names of the tz database: parts of letters, digits and a few signs (its file C(theory.html), «Names of timezones»).
@@ -40,7 +54,7 @@ POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
 # Containers of the pods that the roles make.
 OWN_CONTAINERS = frozenset(("superlink", "gateway", "superexec", "supernode", "sidecar", "wait-key", "packages", "flower-outputs", "outputs"))
 
-RESERVED_ENV = ("FLOWER_INDEX", "FLOWER_NODE_NAME")
+IMAGES = ("image", "superexec_image", "sidecar_image", "tunnel_image", "gateway_image", "serverapp_image")
 _OWN_LABELS = re.compile(
     r"app\.kubernetes\.io/(name|instance|component|part-of|managed-by|version)|federated\.flower/.*"
 )
@@ -48,9 +62,17 @@ _OWN_LABELS = re.compile(
 
 # Kubernetes uses int32 for almost all numbers.
 MAX_NUMBER = 2**31 - 1
+MAX_SECONDS = 7 * 24 * 3600  # that a step may be waited for
+MAX_ANNOTATIONS = 256 * 1024
+MAX_DAYS = 36500  # of a certificate
 # The limit of Linux for an argument or NAME=value with its closing zero byte (MAX_ARG_STRLEN).
 MAX_TEXT_BYTES = 131072 - 1
 _SHOWN = 200  # characters of a value that a message shows
+
+
+def normal_path(path: str) -> str:
+    """A path as the kubelet reads it: absolute, without C(.), C(..) and doubled slashes."""
+    return posixpath.normpath("/" + path.lstrip("/"))
 
 
 class Shape:
@@ -82,6 +104,8 @@ class Faults:
 
     def __init__(self, spec: Spec, prefix: str) -> None:
         self.cluster = text(spec.get("cluster"))
+        version = _VERSION.fullmatch(text(spec.get("version")))
+        self.release = (int(version[1]), int(version[2])) if version else (0, 0)
         self.prefix = prefix
         self.found: list[str] = []
 
@@ -138,6 +162,9 @@ class Faults:
         if not good:
             self.add(variable, value, "is not an integer")
             return False
+        if isinstance(value, str) and _OCTAL.fullmatch(value.strip()):
+            self.add(variable, value, "begins with 0: octal for some programs, decimal for others. Write the decimal number")
+            return False
         if number is not None and (number < low or (high is not None and number > high)):
             self.add(variable, value, f"is not between {low} and {high}" if high is not None else f"is below {low}")
             return False
@@ -156,12 +183,21 @@ class Faults:
 
     def quantity(self, variable: str, value: Any) -> bool:
         """A Kubernetes quantity that is not negative, as "500m" or "2Gi"."""
-        good = (
-            not isinstance(value, bool) and bool(_QUANTITY.fullmatch(text(value))) and not text(value).startswith("-")
-        )
-        if not good:
+        given = text(value)
+        if isinstance(value, bool) or not _QUANTITY.fullmatch(given) or given.startswith("-"):
             self.add(variable, value, 'is not a quantity like "500m", "2" or "4Gi"')
-        return good
+            return False
+        amount = quantity(given)
+        if amount is None or not -_DIGITS < amount.adjusted() < _DIGITS or amount > MAX_AMOUNT:
+            self.add(variable, value, "is beyond what Kubernetes can count: up to 2^63-1, in steps of 10^-9")
+            return False
+        return True
+
+    def image(self, variable: str, value: Any) -> None:
+        """A reference of an image, as container runtimes read it; "not set" is right."""
+        if value and not (isinstance(value, str) and _IMAGE.fullmatch(value)):
+            problem = "is not a reference of an image: [host[:port]/]path[:tag][@sha256:digest], the path in lower case, without https:// and blanks"
+            self.add(variable, value, problem)
 
     def resources(self, variable: str, value: Any) -> None:
         """A ResourceRequirements: requests and limits with quantities."""
@@ -206,6 +242,9 @@ class Faults:
         """Labels (C(values)) or annotations, none of them the collection's own unless C(own) is true."""
         if not self.mapping(variable, value):
             return
+        size = sum(len((text(key) + text(entry)).encode("utf-8", "replace")) for key, entry in (value or {}).items())
+        if size > MAX_ANNOTATIONS:
+            self.add(variable, Shape(value), f"has {size} bytes; Kubernetes takes {MAX_ANNOTATIONS} of all annotations together")
         for key, entry in (value or {}).items():
             head, slash, name = text(key).rpartition("/")
             if len(name) > 63 or not _NAME.fullmatch(name) or (slash and not SUBDOMAIN.fullmatch(head)):
@@ -247,22 +286,17 @@ class Faults:
             else:
                 self.argument_text(f"{at}.value", entry.get("value"), name)
 
-    def arguments(self, variable: str, value: Any, owned: Mapping[str, str]) -> None:
-        """Extra arguments, none of them an option that the role sets itself.
-
-        Args:
-            owned: option -> what to use instead.
-        """
+    def arguments(self, variable: str, value: Any, program: Program) -> None:
+        """Extra arguments that a program takes, none of them an option that the role sets itself."""
         if not self.sequence(variable, value, hidden=True):
             return
         for number, argument in enumerate(value or []):
             if isinstance(argument, (Mapping, list)):
                 self.add(f"{variable}[{number}]", Shape(argument), "is not a string")
-                continue
+                return
             self.argument_text(f"{variable}[{number}]", argument)
-            option = text(argument).split("=", 1)[0]
-            if option in owned:
-                self.add(f"{variable}[{number}]", option, f"contradicts what the role sets: {owned[option]}")
+        for number, option, reason in argument_faults(value or [], program, self.release):
+            self.add(f"{variable}[{number}]", option or Shape(value[number]), reason)
 
     def volumes(
         self, variable: str, volumes: Any, mounts_variable: str, mounts: Any, own_names: set[str], own_paths: set[str]
@@ -289,8 +323,10 @@ class Faults:
                 continue
             if mount["name"] not in names:
                 self.add(f"{at}.name", mount["name"], f"is not one of the volumes in {self.prefix}{variable}")
-            path = text(mount["mountPath"]).rstrip("/") or "/"
-            if path in own_paths or path in paths:
+            path = normal_path(text(mount["mountPath"]))
+            if path == "/" or ":" in path:
+                self.add(f"{at}.mountPath", mount["mountPath"], "is no path at which a volume can be mounted")
+            elif path in own_paths or path in paths:
                 self.add(f"{at}.mountPath", mount["mountPath"], "is mounted already")
             paths.add(path)
 
@@ -311,6 +347,7 @@ class Faults:
             names.add(name)
             if not container.get("image"):
                 self.add(at, Shape(container), f"has no image (name {name!r})")
+            self.image(f"{at}.image", container.get("image"))
 
     def gpu(self, variable: str, value: Any, limits: Any) -> None:
         """A C(gpu) mapping, and no second amount of the same device among the resources."""
@@ -351,8 +388,11 @@ class Faults:
 
     def address(self, variable: str, value: Any) -> bool:
         """A "host:port"; "not set" is right."""
-        if not value:
+        if not text(value):
             return True
+        if "@" in text(value):
+            self.add(variable, Shape(value), 'contains credentials or another @; Flower takes "host:port"')
+            return False
         if "://" in text(value):
             self.add(variable, value, 'is a URL; Flower takes "host:port"')
             return False
@@ -380,17 +420,11 @@ class Faults:
         """PEM certificates and nothing else; "not set" is right."""
         if not value:
             return
-        shown = text(value).strip()[:40]
-        if "PRIVATE KEY" in text(value):
-            self.add(variable, "...", "contains a private key; only certificates are allowed")
-        elif "-----BEGIN CERTIFICATE-----" not in text(value):
-            self.add(variable, shown, "is not a PEM certificate")
-        elif not text(value).isascii():
-            # Read by Python's ssl module as ASCII: anything else leaves a SuperNode hanging.
-            self.add(variable, shown, "contains characters that are not ASCII, which makes SuperNodes hang")
-        elif text(value).count("-----BEGIN CERTIFICATE-----") != len(certificates.split(text(value))):
-            # HAProxy and Python's ssl module refuse the whole file.
-            self.add(variable, shown, "has a certificate that is not complete: with such a file, no SuperNode connects")
+        library.require()
+        try:
+            chain.read(text(value))
+        except chain.ChainError as error:
+            self.add(variable, Shape(value) if "PRIVATE KEY" in text(value) else text(value).strip()[:40], str(error))
 
 
 def generation_fault(version: Any) -> str | None:
@@ -430,7 +464,7 @@ def common_faults(spec: Spec, faults: Faults) -> None:
     if spec.get("pod_security"):
         faults.choice("pod_security", spec["pod_security"], POD_SECURITY_LEVELS)
     registry = spec.get("image_registry")
-    if registry and ("://" in text(registry) or any(c.isspace() for c in text(registry))):
+    if registry and not (isinstance(registry, str) and _IMAGE.fullmatch(f"{registry.rstrip('/')}/a")):
         faults.add("image_registry", registry, 'is not a registry: use "host[:port][/path]", without https://')
     if faults.sequence("image_pull_secrets", spec.get("image_pull_secrets")):
         for number, name in enumerate(spec.get("image_pull_secrets") or []):
@@ -441,6 +475,8 @@ def common_faults(spec: Spec, faults: Faults) -> None:
     for key in ("run_as_user", "run_as_group", "fs_group"):
         # Pod Security "restricted" refuses user 0; group 0 is what OpenShift uses.
         faults.number(key, spec.get(key), 1 if key == "run_as_user" else 0, 2**31 - 1)
+    for key in IMAGES:
+        faults.image(key, spec.get(key))
     faults.labels("labels", spec.get("labels"))
     faults.labels("annotations", spec.get("annotations"), values=False)
     faults.address("superlink_address", spec.get("superlink_address"))

@@ -17,7 +17,8 @@ from ..manifests import outputs, tracking
 from ..manifests import superlink as manifests
 from ..manifests.exposures.exposure_registry import EXPOSURES
 from ..spec.hub_spec import HubSpec, serverapp_of
-from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
+from . import program_options
+from .faults import MAX_DAYS, MAX_SECONDS, Faults, Spec, common_faults, patch_faults, placement_faults
 from .metrics_faults import metrics_faults
 from .policy_faults import peer_faults, policy_faults
 from .tracking_faults import tracking_faults
@@ -27,29 +28,6 @@ _CERT_MANAGER_RENEWS = datetime.timedelta(minutes=5)
 CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
 
-SUPERLINK_OPTIONS = {
-    "--host": "SuperLink listens on 127.0.0.1, the gateway is the way in",
-    "--port": "SuperLink listens on 127.0.0.1:8000, the gateway is the way in",
-    "--insecure": "use flower_insecure",
-    "--ssl-ca-certfile": "SuperLink has an internal certificate, the public one is the gateway's",
-    "--ssl-certfile": "SuperLink has an internal certificate, the public one is the gateway's",
-    "--ssl-keyfile": "SuperLink has an internal certificate, the public one is the gateway's",
-    "--isolation": "use superlink_isolation",
-    "--database": "the database is stored on the volume of superlink_storage_size",
-    "--enable-supernode-auth": "it is on unless flower_insecure is true",
-    "--superexec-auth-secret-file": "the secret is created by the role",
-    "--health-server-address": "the probes use it",
-    "--disable-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
-    "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
-}
-SERVERAPP_OPTIONS = {
-    "--runtime-api-address": "the ServerApp reaches SuperLink through the gateway",
-    "--insecure": "the gateway's port for the ServerApp uses TLS",
-    "--root-certificates": "the internal CA is mounted by the role",
-    "--superexec-auth-secret-file": "the secret is created by the role",
-    "--health-server-address": "the probes use it",
-    "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
-}
 _SUPERLINK_VOLUMES = {
     "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-next", "gw-clients", "rt-certs",
     "superexec", "metrics-control",
@@ -72,7 +50,8 @@ def superlink_faults(spec: Spec) -> list[str]:
     peer_faults("allowed_sources", spec.get("allowed_sources"), faults, ports=False)
     peer_faults("serverapp_egress", spec.get("serverapp_egress"), faults)
 
-    faults.quantity("storage_size", spec.get("storage_size"))
+    if faults.quantity("storage_size", spec.get("storage_size")) and not quantity(text(spec.get("storage_size"))):
+        faults.add("storage_size", spec.get("storage_size"), "leaves no room for the database")
     if spec.get("storage_class"):
         faults.subdomain("storage_class", spec["storage_class"])
     if spec.get("storage_access_mode"):
@@ -80,7 +59,7 @@ def superlink_faults(spec: Spec) -> list[str]:
 
     faults.resources("resources", spec.get("resources"))
     faults.env("env", spec.get("env"))
-    faults.arguments("extra_args", spec.get("extra_args"), SUPERLINK_OPTIONS)
+    faults.arguments("extra_args", spec.get("extra_args"), program_options.SUPERLINK)
     app_names, app_paths = _app_volumes(spec)
     beside = spec.get("isolation") == "subprocess"
     faults.volumes(
@@ -100,6 +79,8 @@ def superlink_faults(spec: Spec) -> list[str]:
     faults.number("gateway_max_connections", spec.get("gateway_max_connections"), 1, 100000)
     # The largest request of a SuperNode is a 5 MiB chunk with its envelope.
     faults.number("gateway_max_body_bytes", spec.get("gateway_max_body_bytes"), 6 * 2**20, 2**31 - 1)
+    faults.number("wait_timeout", spec.get("wait_timeout"), 1, MAX_SECONDS)
+    faults.number("client_certificate_days", spec.get("client_certificate_days"), 1, MAX_DAYS)
     faults.number("gateway_source_rate", spec.get("gateway_source_rate"), 0)
     faults.networks("gateway_denied_sources", spec.get("gateway_denied_sources"))
     asked = spec.get("client_certificates")
@@ -114,7 +95,7 @@ def superlink_faults(spec: Spec) -> list[str]:
     faults.resources("serverapp_resources", own.get("resources"))
     faults.gpu("serverapp_gpu", own.get("gpu"), own.get("resources"))
     faults.env("serverapp_env", own.get("env"))
-    faults.arguments("serverapp_extra_args", own.get("extra_args"), SERVERAPP_OPTIONS)
+    faults.arguments("serverapp_extra_args", own.get("extra_args"), program_options.SERVERAPP)
     faults.volumes(
         "serverapp_volumes",
         own.get("volumes"),
@@ -212,7 +193,7 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
         for key in ("name", "group"):
             if given.get(key):
                 faults.subdomain(f"issuer.{key}", given[key])
-    if not faults.number("certificate_days", spec.get("certificate_days"), 1, 36500):
+    if not faults.number("certificate_days", spec.get("certificate_days"), 1, MAX_DAYS):
         return
     try:
         before = duration(spec.get("renew_before"))

@@ -17,10 +17,10 @@ from ..manifests import clientapp, tunnel
 from ..manifests import supernode as manifests
 from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, SPREADS, STATEFUL_SET, pool_of
 from ..spec.site_spec import SiteSpec
-from . import dataset_faults
+from . import dataset_faults, program_options
 from .bundle_faults import bundle_faults
 from .clientapp_faults import clientapp_faults
-from .faults import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults, shown
+from .faults import ISOLATIONS, MAX_SECONDS, Faults, Spec, common_faults, patch_faults, placement_faults, shown
 from .ocm_faults import delivery_faults
 from .policy_faults import peer_faults, policy_faults
 from .proxy_faults import proxy_faults
@@ -38,28 +38,6 @@ POOL_KEYS = (*OWN, *SHARED)
 _AT_ONCE = re.compile(r"[1-9][0-9]{0,3}|([1-9][0-9]?|100)%")
 _FIXED = "each SuperNode has a registered key and a number, so their count is fixed; set replicas"
 
-SUPERNODE_OPTIONS = {
-    "--superlink": "use superlink_address",
-    "--insecure": "use flower_insecure",
-    "--root-certificates": "the certificate authority comes from the hub or supernode_ca_bundle",
-    "--auth-supernode-private-key": "keys are created and registered by the role",
-    "--auth-supernode-public-key": "keys are created and registered by the role",
-    "--node-config": "use node_config of the pool",
-    "--isolation": "use supernode_isolation",
-    "--host": "the Runtime API stays on the loopback of the pod",
-    "--port": "the Runtime API stays on the loopback of the pod",
-    "--superexec-auth-secret-file": "the secret is created by the role",
-    "--health-server-address": "the probes use it",
-    "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
-}
-CLIENTAPP_OPTIONS = {
-    "--runtime-api-address": "SuperExec serves one SuperNode, that of its pod or of its number",
-    "--insecure": "the role sets it where the connection stays in the pod",
-    "--root-certificates": "the role sets it where the connection leaves the pod",
-    "--superexec-auth-secret-file": "the secret is created by the role",
-    "--health-server-address": "the probes use it",
-    "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
-}
 _VOLUMES = {
     "trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm", clientapp.TRUST_VOLUME,
     *tunnel.VOLUMES,
@@ -88,6 +66,8 @@ def supernode_faults(spec: Spec) -> list[str]:
     peer_faults("egress", spec.get("egress"), faults)
     peer_faults("api_server", spec.get("api_server"), faults)
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
+    faults.number("wait_timeout", spec.get("wait_timeout"), 1, MAX_SECONDS)
+    faults.number("partitions", spec.get("partitions"), 0)
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
     _mtls_faults(spec, faults)
     proxy_faults(spec, faults)
@@ -191,6 +171,8 @@ def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -
         good = faults.number(f"{at}replicas", pool.get("replicas"), 0, MAX_SUPERNODES) and good
     effective = {key: spec.get(key) for key in SHARED}
     effective.update({key: value for key, value in pool.items() if value is not None})
+    for key in ("image", "superexec_image"):
+        faults.image(f"{at}{key}", pool.get(key))
     if pool.get("isolation"):
         faults.choice(f"{at}isolation", pool["isolation"], ISOLATIONS)
     process = effective.get("isolation") == "process"
@@ -219,8 +201,8 @@ def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faul
     for key in ("resources", "superexec_resources"):
         faults.resources(f"{at}{key}", keys.get(key))
     faults.env(f"{at}env", keys.get("env"))
-    faults.arguments(f"{at}extra_args", keys.get("extra_args"), SUPERNODE_OPTIONS)
-    faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), CLIENTAPP_OPTIONS)
+    faults.arguments(f"{at}extra_args", keys.get("extra_args"), program_options.SUPERNODE)
+    faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), program_options.CLIENTAPP)
     if keys.get("volumes") or keys.get("volume_mounts") or keys.get("shm_size"):
         paths = _PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
         volumes, mounts = effective.get("volumes"), effective.get("volume_mounts")

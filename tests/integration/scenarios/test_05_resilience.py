@@ -66,7 +66,7 @@ def test_a_superlink_that_cannot_start_is_corrected(fed):
     """Its StatefulSet leaves a pod as it is that is not ready, also when the template is right again: one run of site.yml corrects it."""
     keys, known = {site: fed.keys(site) for site in ("site-a", "site-b")}, set(fed.nodes())
     wrong, right = fed.base(), fed.base()
-    wrong["hub"]["superlink_extra_args"] = ["--no-such-argument"]
+    wrong["hub"]["superlink_extra_args"] = ["--log-file", "/proc/superlink.log"]
     for site in keys:
         wrong[site]["supernode_wait_timeout"] = 20
     fed.settled = False

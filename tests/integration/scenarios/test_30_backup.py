@@ -149,7 +149,7 @@ def test_a_lost_hub_comes_back(backup, tmp_path):
         assert fed.gone("hub", NAMESPACE, CA_NAMESPACE)
 
     # Interrupted: the pod that gets the database has no time to start. A hub on what is there would begin with an empty database.
-    fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive} superlink_wait_timeout=0", "-e", private, rc=2)
+    fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive} superlink_wait_timeout=1", "-e", private, rc=2)
     mark = restore_mark.read(fed.hub, NAMESPACE)
     assert mark is not None and mark.archive == archive.name
     said = fed.play("site", "--limit", "hub", rc=2).messages("hub", failed=True)

@@ -124,10 +124,11 @@ def handed_in(certificate: str, key: str) -> certificates.Issued:
         own = chain.read(certificate)
         chain.check_times(own[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)})
         variable = "superlink_ca_key"
+        key = certificates.standard(key)
         chain.check_key(own[0], key)
     except chain.ChainError as error:
         raise chain.ChainError(f"{variable} {error}: set the certificate of the CA and the private key that belongs to it") from error
-    return certificates.Issued("".join(certificates.split(certificate)), key.strip() + "\n")
+    return certificates.Issued("".join(certificates.split(certificate)), key)
 
 
 def _roots(pem: str) -> str:

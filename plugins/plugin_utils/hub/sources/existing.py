@@ -54,7 +54,13 @@ class ExistingSecret:
         if not trust.strip():
             plan.faults.append(_no_trust(f"{place} has no ca.crt"))
             return plan
-        plan.certificate, plan.key, plan.trust = there["tls.crt"], there["tls.key"], trust_bundle(trust)
+        spoilt = [name for name in ("tls.crt", "tls.key") if not certificates.is_readable(there[name])]
+        if spoilt:
+            plan.faults.append(
+                f"superlink_certificate_secret: {' and '.join(spoilt)} of {place} cannot be read by the gateway, which reads it as it is: each "
+                "line from BEGIN to END must be a line of its own, without blanks before it; write it anew"
+            )
+        plan.certificate, plan.key, plan.trust = there["tls.crt"], there["tls.key"], trust_bundle(trust) or trust
         return plan
 
 
@@ -77,12 +83,8 @@ class ExistingValues:
         if not self._bundle:
             plan.faults.append(_no_trust("superlink_ca_bundle is empty"))
             return plan
-        plan.certificate, plan.key, plan.trust = self._certificate, self._key, trust_bundle(self._bundle)
-        data = {
-            "tls.crt": "".join(certificates.split(self._certificate)),
-            "tls.key": self._key.strip() + "\n",
-            "ca.crt": plan.trust,
-        }
+        plan.certificate, plan.key, plan.trust = map(certificates.standard, (self._certificate, self._key, trust_bundle(self._bundle)))
+        data = {"tls.crt": "".join(certificates.split(plan.certificate)), "tls.key": plan.key, "ca.crt": plan.trust}
         there = seen.entries(wanted.namespace, SECRET)
         if any(there.get(name) != value for name, value in data.items()) and all(map(str.isascii, data.values())):
             made = SecretPlan(wanted, seen)

@@ -30,9 +30,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit import goldens as goldens_on_disk
 from ansible_collections.federated.flower.tests.unit.read import role_options, schemas_of
+from ansible_collections.federated.flower.tests.unit.specs import CA
 
 ROOT = Path(__file__).resolve().parents[4]
-CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
 def role_defaults(role: str) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def test_an_error_names_the_variable_that_people_gave(superlink_spec: Any) -> No
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"superlink_gateway_source_rate": "10/s"}, ["hub: argument 'superlink_gateway_source_rate' is of type"]),
+        ({"superlink_gateway_source_rate": "10/s"}, ["hub: superlink_gateway_source_rate: '10/s' is not an integer"]),
         ({"superlink_resources": ["x"], "cert_rotation_grace": "1h"}, ["superlink_resources", "cert_rotation_grace"]),
         ({"skupper_site_wait_timeout": "5m", "ocm_addon_wait_timeout": [5]}, ["skupper_site_wait_timeout", "ocm_addon_wait_timeout"]),
         ({"superlink_exposure": "magic", "superlink_outputs": "maybe"}, ["superlink_exposure", "magic", "superlink_outputs"]),

@@ -51,7 +51,8 @@ VALUES: dict[str, Any] = {
     "superexecResources": {"limits": {"probe.example.com/x": "1"}},
     "supernodeResources": {"limits": {"probe.example.com/x": "1"}},
     "env": [{"name": "PROBE", "value": "probe"}],
-    "extraArgs": ["--probe"],
+    "extraArgs": ["--max-retries=7"],
+    "superlink.extraArgs": ["--log-file=/probe"],
     "type": "NodePort",
     "grpc": 19443,
     "volumes": [VOLUME],
@@ -113,7 +114,7 @@ def with_field(name: str, value: Any) -> dict[str, Any]:
 
 
 def value_of(row: Field) -> Any:
-    return VALUES.get(row.name.rpartition(".")[2], {"example.com/probe": "probe"})
+    return VALUES.get(row.name) or VALUES.get(row.name.rpartition(".")[2], {"example.com/probe": "probe"})
 
 
 Render = Callable[[list[dict[str, Any]]], str]

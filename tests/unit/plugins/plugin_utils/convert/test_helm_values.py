@@ -57,6 +57,8 @@ EXAMPLES: dict[str, Any] = {
     "supernode.updateStrategy.rollingUpdate": {"maxSurge": 0, "maxUnavailable": "25%"},
     "supernode.superlink.address": "probe.example.com",
     "supernode.superlink.port": 17777,
+    "superlink.extraArgs": ["--log-file=/probe"],
+    "superexec.extraArgs": ["--executor-config=/probe"],
 }
 ENDS: dict[str, Any] = {
     "isolationMode": "process", "superexec.enabled": True, "pullPolicy": "Never", "image.tag": "1.42.0", "image.digest": "sha256:" + "7" * 64,

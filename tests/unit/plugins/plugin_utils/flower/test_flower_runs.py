@@ -62,23 +62,41 @@ def test_names_with_dots_and_nested_tables_are_the_same() -> None:
     [
         ("5", 3, 5),
         (" 5 ", 3, 5),
-        ("5.5", 3, "5.5"),
-        ("auto", 3, "auto"),
+        ("5.5", 3, 5.5),
+        ("0.5", 1, 0.5),
+        ("1e-1", 1, 0.1),
+        ("5.0", 2, 5.0),
+        ("0x10", 3, 16),
+        ("-7", 3, -7),
         ("1e-3", 0.1, 0.001),
         ("2", 0.1, 2),
         ("true", False, True),
         ("False", True, False),
-        ("yes", True, "yes"),
-        ("1", True, "1"),
+        ("yes", True, True),
+        ("no", False, False),
+        ("Off", True, False),
+        (" on ", False, True),
         ("5", "", "5"),
-        ("true", 3, "true"),
-        ("5\nx = 1", 3, "5\nx = 1"),
+        ("no", "text", "no"),
         (5, "", 5),
     ],
 )
 def test_a_text_becomes_what_the_app_has(text: Any, default: Any, value: Any) -> None:
-    found = run_config.fit(text, default)
+    found = run_config.check({"rate": text}, {"rate": default}, "me/app")["rate"]
     assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "default"),
+    [
+        ("auto", 3), ("true", 3), ("5\nx = 1", 3), ("0,5", 0.1), ("5 # five", 3), ("", 3), ("2026-01-01", 3), ("007", 3), ("5 000", 3),
+        ("9" * 5000, 3), ("\u0663", 3), ("1e", 0.5), ("[1]", 3), ("inf", 0.5), ("9" * 30, 1), ("maybe", True), ("1", True), ("", False),
+    ],
+)  # fmt: skip
+def test_a_text_in_place_of_a_number_or_boolean_is_refused(text: str, default: Any) -> None:
+    """For Python every text is true, and none can be multiplied."""
+    with pytest.raises(FlowerError, match="run_config rate: "):
+        run_config.check({"rate": text}, {"rate": default}, "me/app")
 
 
 @pytest.mark.parametrize(

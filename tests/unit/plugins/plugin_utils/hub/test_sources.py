@@ -214,7 +214,7 @@ def test_a_secret_as_it_is(parsed_hub):
         ({}, "has no tls.crt and no tls.key"),
         ({"tls_crt": LEAF.certificate}, "has no tls.key"),
         ({"tls_crt": LEAF.certificate, "tls_key": LEAF.key}, "has no ca.crt"),
-        ({"tls_crt": LEAF.certificate, "tls_key": LEAF.key, "ca_crt": "x"}, "ca.crt of Secret flower/mine is empty"),
+        ({"tls_crt": LEAF.certificate, "tls_key": LEAF.key, "ca_crt": "x"}, "ca.crt of Secret flower/mine is not a PEM certificate"),
         (
             {"tls_crt": LEAF.certificate, "tls_key": CA.key, "ca_crt": CA.certificate},
             "tls.key of Secret flower/mine belongs to another certificate than CN=hub",

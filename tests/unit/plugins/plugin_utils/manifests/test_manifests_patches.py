@@ -132,3 +132,90 @@ def test_patch_without_target():
     with pytest.raises(patches.PatchError, match="which is not one of: Pod/x"):
         patches.apply([OBJ], [patch])
     assert patches.apply([OBJ], [patch], partial=True) == [OBJ]
+
+
+RENDERED = {
+    "apiVersion": "apps/v1",
+    "kind": "StatefulSet",
+    "metadata": {"name": "s", "namespace": "n", "labels": {"app.kubernetes.io/managed-by": "federated.flower", "own": "1"}},
+    "spec": {
+        "replicas": 1, "serviceName": "s", "selector": {"matchLabels": {"a": "b"}},
+        "template": {
+            "metadata": {"labels": {"federated.flower/pool": "cpu"}},
+            "spec": {
+                "restartPolicy": "Always", "volumes": [{"name": "keys", "secret": {"secretName": "k"}}],
+                "initContainers": [{"name": "sidecar", "image": "h:1"}],
+                "containers": [
+                    {"name": "supernode", "image": "s:1", "args": ["a"], "env": [{"name": "FLOWER_INDEX", "value": "0"}, {"name": "A", "value": "1"}]}
+                ],
+            },
+        },
+    },
+}  # fmt: skip
+
+
+def pod(**spec):
+    return {"spec": {"template": {"spec": spec}}}
+
+
+@pytest.mark.parametrize(
+    ("patch", "words"),
+    [
+        ({"spec": None}, "removes spec"),
+        ({"spec": []}, "makes spec a list, which is a mapping"),
+        ({"spec": 5}, "makes spec a single value"),
+        ({"metadata": "x"}, "changes apiVersion, kind, name or namespace"),
+        ({"metadata": None}, "changes apiVersion, kind, name or namespace"),
+        ({"metadata": {"labels": None}}, "changes metadata.labels[app.kubernetes.io/managed-by], by which"),
+        ({"metadata": {"labels": []}}, "makes metadata.labels a list"),
+        ({"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}}, "changes metadata.labels[app.kubernetes.io/managed-by]"),
+        ({"metadata": {"labels": {"federated.flower/pool": "x"}}}, "changes metadata.labels[federated.flower/pool]"),
+        ({"metadata": {"ownerReferences": [{"uid": "1"}]}}, "sets metadata.ownerReferences, which only Kubernetes"),
+        ({"metadata": {"finalizers": ["a/b"]}}, "sets metadata.finalizers"),
+        ({"metadata": {"resourceVersion": "5"}}, "sets metadata.resourceVersion"),
+        ({"spec": {"replicas": 5}}, "changes spec.replicas"),
+        ({"spec": {"replicas": None}}, "changes spec.replicas"),
+        ({"spec": {"selector": {"matchLabels": {"a": "c"}}}}, "changes spec.selector"),
+        ({"spec": {"template": None}}, "removes spec.template"),
+        ({"spec": {"template": {"metadata": {"labels": {"federated.flower/pool": "x"}}}}}, "changes spec.template.metadata.labels[federated.flower/pool]"),
+        (pod(containers=None), "removes spec.template.spec.containers"),
+        (pod(containers=[{"name": "supernode", "$patch": "delete"}]), "removes the container supernode"),
+        (pod(containers=[{"name": "supernode", "image": None}]), "containers has 'supernode', which has no image"),
+        (pod(containers=[{"name": "supernode", "env": [{"name": "FLOWER_INDEX", "$patch": "delete"}]}]), "changes FLOWER_INDEX of the container supernode"),
+        (pod(containers=[{"name": "supernode", "env": [{"name": "FLOWER_INDEX", "value": "7"}]}]), "changes FLOWER_INDEX of the container supernode"),
+        (pod(containers=[{"name": "supernode", "env": True}]), "makes spec.template.spec.containers[0].env a single value"),
+        (pod(containers=[{"name": "supernode", "args": {"a": 1}}]), "makes spec.template.spec.containers[0].args a mapping"),
+        (pod(initContainers=True), "makes spec.template.spec.initContainers a single value"),
+        (pod(initContainers=None), "removes the container sidecar"),
+        (pod(volumes=None), "removes spec.template.spec.volumes"),
+        (pod(restartPolicy="Never"), "changes spec.template.spec.restartPolicy"),
+        ([{"op": "replace", "path": "/spec", "value": None}], "makes spec null"),
+        ([{"op": "replace", "path": "/spec/template/spec/containers/0", "value": None}], "makes spec.template.spec.containers[0] null"),
+        ([{"op": "add", "path": "", "value": []}], "changes apiVersion, kind, name or namespace"),
+    ],
+)  # fmt: skip
+def test_what_ownership_and_the_roles_rest_on_stays(patch, words):
+    with pytest.raises(patches.PatchError, match=r"patches\[0\] \(StatefulSet/s\)") as error:
+        patches.apply([RENDERED], [{"target": {"kind": "StatefulSet", "name": "s"}, "patch": patch}])
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"metadata": {"labels": {"own": None, "new": "2"}, "annotations": {"federated.flower/adopt": "true"}}},
+        {"spec": {"podManagementPolicy": "Parallel"}},
+        pod(containers=[{"name": "supernode", "image": "s:2", "args": ["b"], "env": [{"name": "A", "$patch": "delete"}]}, {"name": "more", "image": "m"}]),
+        pod(hostAliases=[{"ip": "192.0.2.1", "hostnames": ["a"]}], initContainers=[{"name": "wait", "image": "w"}], volumes=[{"name": "v", "emptyDir": {}}]),
+    ],
+)  # fmt: skip
+def test_other_patches_are_applied(patch):
+    (after,) = patches.apply([RENDERED], [{"target": {"kind": "StatefulSet", "name": "s"}, "patch": patch}])
+    assert after != RENDERED
+
+
+def test_a_file_of_a_config_map_stays():
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"haproxy.cfg": "x", "b": "y"}}
+    for patch in ({"data": None}, {"data": {"haproxy.cfg": None}}, {"data": {"haproxy.cfg": ["x"]}}):
+        with pytest.raises(patches.PatchError, match="data"):
+            patches.apply([config], [{"target": {"kind": "ConfigMap", "name": "c"}, "patch": patch}])

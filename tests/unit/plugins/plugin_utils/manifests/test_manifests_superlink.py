@@ -54,7 +54,7 @@ CASES = {
             "secret": "mlflow",
             "username_key": "user",
             "password_key": "pass",
-            "ca": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+            "ca": specs.CA,
         },
     },
     "tracking-subprocess": {

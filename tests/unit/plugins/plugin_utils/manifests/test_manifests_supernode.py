@@ -253,7 +253,7 @@ def test_probes_are_for_the_pod_itself(parsed_site):
         assert f"sni str({name}) verifyhost {name} crt /client/tls.pem" in backend and "no-ssl-reuse" in backend
 
 
-CASES_CA = "-----BEGIN CERTIFICATE-----\nother\n-----END CERTIFICATE-----\n"
+CASES_CA = specs.OTHER_CA
 
 
 @pytest.mark.parametrize(("isolation", "name"), [("process", "superexec"), ("subprocess", "supernode")])

@@ -9,9 +9,9 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+from ansible_collections.federated.flower.tests.unit.specs import CA
 
 URI = "https://mlflow.example.com"
-CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
 def container(objects, kind, name, which):

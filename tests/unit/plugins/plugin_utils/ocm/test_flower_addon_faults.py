@@ -80,7 +80,7 @@ def test_04_certificates_need_no_other_tool_and_pods_follow_them(parsed_ocm_site
 
 
 def before_ca():
-    return "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+    return specs.CA
 
 
 def tasks():

@@ -14,7 +14,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_
 from ansible_collections.federated.flower.tests.unit import specs
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
-OTHER = "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n"
 HOSTILE = {
     "quotes": "a \"quoted\" 'text' with \\ backslashes \\n",
     "lines": "first\nsecond\r\n\tthird",
@@ -107,5 +106,5 @@ def test_numbers_of_a_site_keep_their_type(parsed_ocm_site):
 
 def test_what_a_rotation_changes_is_in_no_template(parsed_ocm_site):
     before = template.split(specs.supernode_objects(parsed_ocm_site()))[0]
-    after = template.split(specs.supernode_objects(parsed_ocm_site(ca_bundle=OTHER, client_certificate=OTHER)))[0]
+    after = template.split(specs.supernode_objects(parsed_ocm_site(ca_bundle=specs.OTHER_CA, client_certificate=specs.OTHER_CA)))[0]
     assert before == after

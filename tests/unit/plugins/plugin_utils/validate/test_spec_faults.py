@@ -39,9 +39,9 @@ SUPERLINK = [
     ({"superlink_address": "hub:70000"}, 'is not "host:port"'),
     ({"superlink_address": "2001:db8::1:9092"}, 'is not "host:port"'),
     ({"ca_bundle": "x"}, "superlink_ca_bundle: 'x' is not a PEM certificate"),
-    ({"ca_bundle": "-----BEGIN CERTIFICATE-----ü"}, "not ASCII"),
-    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\nMIIB\n"}, "has a certificate that is not complete"),
-    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n"}, "has a certificate that is not complete"),
+    ({"ca_bundle": "-----BEGIN CERTIFICATE-----ü"}, "is not a PEM certificate"),
+    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\nMIIB\n"}, "it needs complete blocks"),
+    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n"}, "it needs complete blocks"),
     ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"}, "contains a private key"),
     (
         {"certificates_source": "vault"},
@@ -79,6 +79,26 @@ SUPERLINK = [
     ({"port": "many"}, "superlink_port: 'many' is not an integer"),
     ({"port": True}, "superlink_port: True is not an integer"),
     ({"load_balancer_source_ranges": ["10.0.0.1/8"]}, "is not a network"),
+    ({"client_certificate_days": 0}, "superlink_client_certificate_days: 0 is not between 1 and 36500"),
+    ({"client_certificate_days": -1}, "superlink_client_certificate_days: -1 is not between"),
+    ({"client_certificate_days": 10**9}, "superlink_client_certificate_days: 1000000000 is not between"),
+    ({"wait_timeout": -1}, "superlink_wait_timeout: -1 is not between 1 and 604800"),
+    ({"wait_timeout": 10**12}, "superlink_wait_timeout: 1000000000000 is not between"),
+    ({"run_as_user": "0777"}, "superlink_run_as_user: '0777' begins with 0"),
+    ({"fs_group": "-01"}, "superlink_fs_group: '-01' begins with 0"),
+    ({"outputs_size": "1e9999999"}, "superlink_outputs_size: '1e9999999' is beyond what Kubernetes can count"),
+    ({"outputs_min_free": "1e-9999999"}, "superlink_outputs_min_free: '1e-9999999' is beyond"),
+    ({"outputs_size": "9223372036854775808"}, "superlink_outputs_size: '9223372036854775808' is beyond"),
+    ({"storage_size": "9Ei"}, "superlink_storage_size: '9Ei' is beyond"),
+    ({"storage_size": "9" * 5000}, "is beyond what Kubernetes can count"),
+    ({"storage_size": "0Gi"}, "superlink_storage_size: '0Gi' leaves no room"),
+    ({"image": "https://images.example.com/fl/superlink:1"}, "superlink_image: 'https://images.example.com/fl/superlink:1' is not a reference"),
+    ({"gateway_image": "haproxy:"}, "superlink_gateway_image: 'haproxy:' is not a reference"),
+    ({"serverapp_image": "a b"}, "superlink_serverapp_image: 'a b' is not a reference"),
+    ({"image_registry": "Team/x y"}, "superlink_image_registry: 'Team/x y' is not a registry"),
+    ({"image_registry": "/mirror"}, "superlink_image_registry: '/mirror' is not a registry"),
+    ({"annotations": {"a": "x" * 300000}}, "superlink_annotations: an entry with the keys a has 300001 bytes"),
+    ({"superlink_address": "user:SECRET@host:1"}, "superlink_address: a value of the type str (not shown) contains credentials"),
     ({"storage_size": "10 GB"}, "superlink_storage_size: '10 GB' is not a quantity"),
     ({"storage_size": None}, "superlink_storage_size: None is not a quantity"),
     ({"resources": {"requests": {"cpu": "-1"}}}, "superlink_resources.requests[cpu]: '-1' is not a quantity"),
@@ -97,6 +117,18 @@ SUPERLINK = [
     (
         {"volumes": [{"name": "x", "emptyDir": {}}], "volume_mounts": [{"name": "x", "mountPath": "/data/"}]},
         "superlink_volume_mounts[0].mountPath: '/data/' is mounted already",
+    ),
+    (
+        {"volumes": [{"name": "x", "emptyDir": {}}], "volume_mounts": [{"name": "x", "mountPath": "//data/../data/."}]},
+        "superlink_volume_mounts[0].mountPath: '//data/../data/.' is mounted already",
+    ),
+    (
+        {"volumes": [{"name": "x", "emptyDir": {}}], "volume_mounts": [{"name": "x", "mountPath": "data"}]},
+        "superlink_volume_mounts[0].mountPath: 'data' is mounted already",
+    ),
+    (
+        {"volumes": [{"name": "x", "emptyDir": {}}], "volume_mounts": [{"name": "x", "mountPath": "/a/.."}]},
+        "superlink_volume_mounts[0].mountPath: '/a/..' is no path",
     ),
     ({"gateway_max_body_bytes": 1000}, "superlink_gateway_max_body_bytes: 1000 is not between"),
     ({"client_certificates": "maybe"}, "superlink_client_certificates: 'maybe' is not one of required, optional, none"),
@@ -228,6 +260,18 @@ SUPERNODE = [
     ({"extra_args": ["x" * 2**20]}, "supernode_extra_args[0]: a value of the type str (not shown) has 1048576 bytes"),
     ({"superlink_cidrs": ["hub.example.com"]}, "supernode_superlink_cidrs[0]: 'hub.example.com' is not a network"),
     ({"egress": [{"cidr": "store"}]}, "supernode_egress[0].cidr: 'store' is not a network"),
+    ({"wait_timeout": 0}, "supernode_wait_timeout: 0 is not between 1 and 604800"),
+    ({"wait_timeout": 10**12}, "supernode_wait_timeout: 1000000000000 is not between"),
+    ({"partitions": -3}, "supernode_partitions: -3 is below 0"),
+    ({"resources": {"requests": {"memory": "1e999999999"}}}, "supernode_resources.requests[memory]: '1e999999999' is beyond"),
+    ({"shm_size": "1e999999999"}, "supernode_shm_size: '1e999999999' is beyond"),
+    (pools({"name": "a", "image": "acme/supernode:1.41.0 "}), "supernode_pools[0].image: 'acme/supernode:1.41.0 ' is not a reference"),
+    ({"extra_containers": [{"name": "a", "image": "Acme/Proxy"}]}, "supernode_extra_containers[0].image: 'Acme/Proxy' is not a reference"),
+    (
+        {"datasets": [{"name": "ct", "claim": "ct"}], "volumes": [{"name": "v", "emptyDir": {}}],
+         "volume_mounts": [{"name": "v", "mountPath": "/data//./ct/"}]},
+        "supernode_volume_mounts: '/data//./ct/' overlaps",
+    ),
     ({"sidecar_max_connections": 1}, "supernode_sidecar_max_connections: 1 is not between"),
     ({"http_proxy": "proxy:3128"}, "supernode_http_proxy: 'proxy:3128' is not a mapping"),
     ({"http_proxy": {"secret": "a"}}, "supernode_http_proxy.address: None is not set"),
@@ -296,6 +340,32 @@ SUPERNODE = [
         "supernode_patches[0] has target StatefulSet/supernode-x, which is not one of",
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "acme/supernode:1.41.0", "images.example.com:5000/fl/supernode:1.41.0-torch2.8", "IMAGES.example.com/fl/supernode:1", "a",
+        "acme/supernode@sha256:" + "0123456789abcdef" * 4, "acme/supernode:1.41.0@sha256:" + "0123456789abcdef" * 4, "localhost/a__b/c-d.e:T_1",
+        "[2001:db8::1]:5000/fl/supernode", "a" * 255, "a:" + "t" * 128,
+    ],
+)  # fmt: skip
+def test_references_of_images(image, supernode_spec):
+    assert supernode_faults(supernode_spec(image=image)) == []
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "/images.example.com/fl/supernode:1.41.0", "images.example.com/Team/supernode:latest", "acme/supernode:1.41.0 ", "acme/supernode:",
+        "https://images.example.com/fl/supernode:1", "acme/supernode@sha256:abc", "acme/super node:1", "acme//supernode", "acme/supernode/",
+        "acme/supernode:1\n", "acme/supernode:-1", "acme/supernode@md5:" + "0" * 32, "acme/supernode@sha256:" + "A" * 64, "sup\u00e9rnode:1",
+        "0123456789abcdef" * 4, "acme/supernode:1:2", "a:" + "t" * 129, "a" * 256, 1.41, True, ["a"],
+    ],
+)  # fmt: skip
+def test_what_a_kubelet_answers_with_invalid_image_name(image, supernode_spec):
+    (fault,) = supernode_faults(supernode_spec(image=image))
+    assert fault.startswith("site-a: supernode_image: ") and "is not a reference of an image" in fault
 
 
 def test_defaults_have_no_faults(superlink_spec, supernode_spec):
