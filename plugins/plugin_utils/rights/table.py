@@ -30,13 +30,13 @@ from operator import attrgetter
 from ..lease import lease_object as lease
 from ..ledger.store import BACKUP as LAST_BACKUP
 from ..ledger.store import DATASETS, PACKAGES
-from ..manifests import exposure, key_job, supernode
+from ..manifests import exposure, key_job, skupper, supernode
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import CLAIM, POD
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..spec.site_spec import SiteSpec
-from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need, Spec
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need, Spec
 
 # What is deployed in a cluster.
 SUPERLINK = "superlink"
@@ -139,6 +139,10 @@ _SKUPPER_OF_ALL = (
     Need(FEDERATION, "services", "get", "say whether Skupper's Services have what they need", when=_skupper),
     Need(FEDERATION, "deployments.apps", "get", "wait until the router of a former Site is gone", when=_skupper),
     Need(FEDERATION, "sites.skupper.io", "get list delete", "remove the deployment", work=TEARDOWN, when=_skupper),
+    *(
+        Need(FEDERATION, f"leases.{lease.API.partition('/')[0]}", "get delete", "remove what routers leave", names=skupper.ROUTER_LEASE, work=work, when=_skupper)
+        for work in (DEPLOY, TEARDOWN)
+    ),
 )
 
 
