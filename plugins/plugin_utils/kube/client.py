@@ -183,7 +183,8 @@ class Cluster:
         """Send one request; return the JSON answer.
 
         Connection errors, 429, 502, 503 and 504 are retried for GET and for server-side apply, which may be repeated without
-        harm, and 500 for GET. Any method is retried while nothing has been sent (the connection could not be made). An API
+        harm, and 500 for GET. These are also sent once more, with as much time again, to an API server that has answered before and did
+        not within the time. Any method is retried while nothing has been sent (the connection could not be made). An API
         server that has answered before is tried again as long as there is time, since it may restart; any other one three
         times. A 401 renews the credentials once if they come from an exec plugin, a token file or an auth provider.
 
@@ -196,7 +197,7 @@ class Cluster:
         repeatable = method == "GET" or (method == "PATCH" and content_type == APPLY_PATCH)
         deadline = time.monotonic() + self.timeout
         renewed = not self._access.renewable
-        attempt = 0
+        attempt, slow = 0, True
         while True:
             attempt += 1
             headers = self._headers
@@ -222,6 +223,9 @@ class Cluster:
                 )
             except (HTTPError, OSError) as error:
                 if worth_repeating(error) and (repeatable or nothing_sent(error)) and self._pauses(attempt, deadline):
+                    continue
+                if slow and repeatable and self._answered and time.monotonic() >= deadline:
+                    slow, deadline = False, time.monotonic() + self.timeout
                     continue
                 raise self._lost(self._unreachable(error), repeatable) from error
             status = response.status

@@ -13,7 +13,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -209,7 +209,7 @@ def serving(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
         def do_GET(self) -> None:
             answer(self)
 
-        do_PATCH = do_POST = do_GET
+        do_PATCH = do_POST = do_DELETE = do_GET
 
         def log_message(self, *_words: Any) -> None:
             """Nothing."""
@@ -343,3 +343,37 @@ def test_one_that_answered_before_is_tried_as_long_as_there_is_time(
                 cluster.request("GET", "/version")
             cluster.request(method, "/version", body=None if method == "GET" else {}, content_type=client.APPLY_PATCH)
         assert cluster.requests == requests
+
+
+@pytest.mark.parametrize(
+    ("method", "slow", "answered", "requests"),
+    [
+        ("GET", 1, True, 2),
+        ("PATCH", 1, True, 2),  # server-side apply
+        ("GET", 2, True, None),
+        ("POST", 1, True, None),  # it may have been done
+        ("DELETE", 1, True, None),
+        ("GET", 1, False, None),  # it has never answered
+    ],
+)
+def test_one_slow_answer_does_not_end_what_may_be_repeated(method: str, slow: int, answered: bool, requests: int | None) -> None:
+    over, left = Event(), [slow]
+
+    def late(handler: BaseHTTPRequestHandler) -> None:
+        left[0] -= 1
+        if left[0] >= 0:
+            over.wait(20)
+        else:
+            sending(200, "application/json", b"{}")(handler)
+
+    with serving(late) as url, ExitStack() as last:
+        last.callback(over.set)
+        cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)}, timeout=0.3)
+        cluster._answered = answered
+        if requests:
+            assert cluster.request(method, "/version", content_type=client.APPLY_PATCH) == {}
+            assert cluster.requests == requests
+        else:
+            with pytest.raises(Unreachable, match=r"no answer within 0\.3 s"):
+                cluster.request(method, "/version")
+            assert cluster.requests == slow
