@@ -24,9 +24,9 @@ from ..base.plain import plain
 Templater = Callable[[Any], Any]
 
 # What depends on more than the values of variables.
-_IMPURE = frozenset(["lookup", "query", "q", "now", "vars", "undef", "omit"])
-# The same for all hosts of an inventory, as long as a task runs.
-_CONSTANT = frozenset(["groups", "hostvars"])
+_IMPURE = frozenset(["lookup", "query", "q", "now", "vars", "omit"])
+# The same for all hosts of an inventory, as long as a task runs; undef only fails, with a message of its own.
+_CONSTANT = frozenset(["groups", "hostvars", "undef"])
 _MARKS = ("{{", "{%", "{#")
 _MISSING = ["undefined"]
 
