@@ -9,7 +9,6 @@ Where the operator's behaviour is a defect, the result does what was meant: see 
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -212,8 +211,7 @@ def _unknown(name: str, value: Any) -> str:
         return f"has a {type(value).__name__}, not a mapping"
     if pieces.AUTOSCALING.search(name):
         return pieces.NO_AUTOSCALING
-    nearest = difflib.get_close_matches(name, _ROWS, n=1, cutoff=0.8)
-    return "the resource has no such field" + (f"; did you mean {nearest[0]}?" if nearest else "")
+    return f"the resource has no such field{pieces.guess(name, _ROWS)}"
 
 
 # Conversions: (draft, part, row, where, value) -> what the report says besides

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -144,8 +143,7 @@ def _unknown(name: str, rows: Mapping[str, Row], value: Any) -> str:
         return pieces.NO_AUTOSCALING
     if name in NEWER:
         return NEWER[name]
-    nearest = difflib.get_close_matches(name, rows, n=1, cutoff=0.7)
-    return "the chart has no such parameter" + (f"; did you mean {nearest[0]}?" if nearest else "")
+    return f"the chart has no such parameter{pieces.guess(name, rows)}"
 
 
 def _always(draft: Draft) -> None:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...module_utils.node_config_values import BRACES
@@ -109,6 +110,16 @@ def arguments(value: Any, options: Mapping[str, str]) -> tuple[list[str], list[s
             kept.append(word)
             waiting = False
     return kept, values, "; ".join(f"{name} is set by the collection: {reason}" for name, reason in own.items())
+
+
+def guess(name: str, known: Collection[str]) -> str:
+    """A question for what a name was probably meant to be: a similar one of the same parent, or almost the same name; empty if none is."""
+    parent = name.rpartition(".")[0]
+    beside = [one for one in known if one.rpartition(".")[0] == parent]
+    near = difflib.get_close_matches(name.rpartition(".")[2], [one.rpartition(".")[2] for one in beside], n=1, cutoff=0.75)
+    same = difflib.get_close_matches(name, known, n=1, cutoff=0.9)
+    found = f"{parent}.{near[0]}".lstrip(".") if near else same[0] if same else ""
+    return f"; did you mean {found}?" if found else ""
 
 
 def without_own(kept: list[str], why: str) -> str:

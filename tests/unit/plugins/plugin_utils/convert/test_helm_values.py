@@ -13,6 +13,7 @@ from typing import Any, Callable
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.convert import pieces
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_table import (
     FIXED,
     PATCH,
@@ -453,3 +454,21 @@ def test_secrets_in_the_environment_are_refused_by_name_and_by_url(name: str, va
 def test_an_environment_without_secrets_is_converted() -> None:
     env = [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}, {"name": "PWD", "value": "/app"}, {"name": "BYPASS", "value": "1"}]
     assert convert("superlink", {"superlink": {"env": env}})["variables"]["superlink_env"] == env
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("supernode.replica", "supernode.replicas"),
+        ("supernode.imagePullSecret", "supernode.imagePullSecrets"),
+        ("supernode.superlink.adress", "supernode.superlink.address"),
+        # Names of other files and charts are no misspellings.
+        ("services.superlink.image", ""),
+        ("spec.replicas", ""),
+        ("supernode.service.port", ""),
+        ("supernode.ingress", ""),
+    ],
+)
+def test_only_what_is_almost_a_parameter_is_guessed(name: str, meant: str) -> None:
+    known = ["supernode.replicas", "supernode.superlink.address", "supernode.superlink.port", "supernode.imagePullSecrets", "supernode.image.tag"]
+    assert pieces.guess(name, known) == (f"; did you mean {meant}?" if meant else "")

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import client, exec_plugin
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import client, explain, exec_plugin
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
     AuthError,
@@ -377,3 +377,13 @@ def test_one_slow_answer_does_not_end_what_may_be_repeated(method: str, slow: in
             with pytest.raises(Unreachable, match=r"no answer within 0\.3 s"):
                 cluster.request(method, "/version")
             assert cluster.requests == slow
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(113, "No route to host"), (101, "Network is unreachable"), (99, "Cannot assign requested address")],
+)
+def test_a_network_without_a_route_is_explained(number: int, words: str) -> None:
+    said = explain.explain(OSError(number, words), "the API server https://h:1", "", "h", 30)
+    assert said.startswith(f"the API server https://h:1 cannot be reached: {words}. Is there a route") and "flower_kubeconfig" in said
+    assert "Errno" not in said
