@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import client, explain, exec_plugin
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import client, exec_plugin, explain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
     AuthError,
