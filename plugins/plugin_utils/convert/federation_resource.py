@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..base.secret_names import is_secret
 from ..validate.superlink_faults import HUB_PATHS, HUB_VOLUMES, SUPERLINK_OPTIONS
 from ..validate.supernode_faults import SITE_PATHS, SITE_VOLUMES, SUPERNODE_OPTIONS
 from . import pieces
@@ -268,11 +267,11 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
         part.put(where, row.variables[0], text)
 
 
-def _arguments(options: Mapping[str, str]) -> Any:
+def _arguments(options: Mapping[str, str], free: tuple[str, ...]) -> Any:
     """Arguments without those that the collection sets itself, and without their values."""
 
     def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
-        kept, values, why = pieces.arguments(value, options)
+        kept, values, why = pieces.arguments(value, options, free)
         part.replaced = [one for one in values if one.startswith("/")]
         told = pieces.without_own(kept, why)
         part.put(where, row.variables[0], kept)
@@ -438,26 +437,27 @@ def _runtime_class(draft: Draft, part: Part, row: Field, where: str, value: Any)
         draft.template(part, where, ("runtimeClassName",), shaped(value, str))
 
 
-def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     """The operator's placeholders have the same names here, and text that is a number or a boolean becomes one, as there."""
-    config: dict[str, Any] = {}
-    for key, text in shaped(value, dict).items():
+
+    def fault(_key: str, text: Any) -> str:
         rest = str(text)
         for known in _KNOWN:
             rest = rest.replace(known, "")
         if pieces.PLACEHOLDER.search(rest):
-            raise Refused(f"the value of {key} has braces around a name that the operator does not replace; write it into supernode_pools")
-        if draft.daemon and ("{index}" in str(text) or "{replicas}" in str(text)):
-            raise Refused(f"the value of {key} counts pods, which a DaemonSet does not do; use {{node}} or {{partition}}")
-        if is_secret(str(key), text):
-            raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
-        config[str(key)] = text
-    part.variables["node_config"] = config
+            return "has braces around a name that the operator does not replace; write it into supernode_pools"
+        counts = draft.daemon and ("{index}" in str(text) or "{replicas}" in str(text))
+        return "counts pods, which a DaemonSet does not do; use {node} or {partition}" if counts else ""
+
+    config, told = pieces.public_config(shaped(value, dict), fault)
+    part.variables["node_config"] = {str(key): text for key, text in config.items()}
+    return told
 
 
 _CONVERSIONS = {
     "later": _later, "copy": _copy, "process": _process, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
-    "superlink_args": _arguments(SUPERLINK_OPTIONS), "supernode_args": _arguments(SUPERNODE_OPTIONS), "pull_secrets": _pull_secrets,
+    "superlink_args": _arguments(SUPERLINK_OPTIONS, pieces.SUPERLINK_FREE), "supernode_args": _arguments(SUPERNODE_OPTIONS, pieces.SUPERNODE_FREE),
+    "pull_secrets": _pull_secrets,
     "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,
     "mount_all": _mount_all,
     "runtime_class": _runtime_class, "node_config": _node_config,

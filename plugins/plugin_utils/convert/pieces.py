@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ...module_utils.node_config_values import BRACES
@@ -24,6 +24,13 @@ NO_AUTOSCALING = "autoscaling is not possible: each SuperNode has a registered k
 #: What node_config would read as a placeholder.
 PLACEHOLDER = BRACES
 
+#: Options of Flower's programs, 1.40 to 1.42, that the collection does not set.
+SUPERLINK_FREE = ("--log-file", "--log-rotation-interval-hours", "--log-rotation-backup-count")
+SUPERNODE_FREE = ("--max-retries", "--max-wait-time", "--trusted-entities")
+SUPEREXEC_FREE = ("--executor", "--executor-config", "--plugin-type")
+#: Text that is a number or a boolean, and so no secret.
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?|true|false", re.IGNORECASE)
+_REFUSED = "is refused by Flower 1.40 and later"
 _KEY = re.compile(r"PRIVATE KEY-----")
 
 
@@ -64,6 +71,28 @@ def shaped(value: Any, kind: type) -> Any:
     return value
 
 
+def public_config(given: Mapping[str, Any], fault: Callable[[str, Any], str]) -> tuple[dict[str, Any], str]:
+    """The entries of a node config that can be taken over, and why the others cannot: every app can read them.
+
+    Args:
+        given: it.
+        fault: what else is wrong with a key and its value; empty if nothing is.
+
+    Raises:
+        Refused: nothing is left.
+    """
+    wrong = {}
+    for key, value in given.items():
+        counted = isinstance(value, (bool, int, float)) or _NUMBER.fullmatch(str(value))
+        secret = "looks like a secret; every app can read a node config" if not counted and is_secret(str(key), value) else ""
+        why = fault(str(key), value) or secret
+        if why:
+            wrong[key] = f"the value of {key} {why}"
+    if wrong and len(wrong) == len(given):
+        raise Refused("; ".join(wrong.values()))
+    return {key: value for key, value in given.items() if key not in wrong}, "; ".join(f"without {key}: {why}" for key, why in wrong.items())
+
+
 def env(value: Any) -> list[dict[str, Any]]:
     """A list of EnvVar objects.
 
@@ -82,12 +111,13 @@ def env(value: Any) -> list[dict[str, Any]]:
     return kept
 
 
-def arguments(value: Any, options: Mapping[str, str]) -> tuple[list[str], list[str], str]:
-    """Arguments without those that the collection sets itself, and without their values.
+def arguments(value: Any, options: Mapping[str, str], free: Collection[str]) -> tuple[list[str], list[str], str]:
+    """Arguments without those that the collection sets itself or Flower refuses, and without their values.
 
     Args:
         value: the list.
         options: option -> why it is set by the collection, or what to use instead.
+        free: options of the program that users may set; it takes an unambiguous beginning of one as well. It refuses all others.
 
     Returns:
         What is left, the values of what is not, and why it is not.
@@ -101,15 +131,15 @@ def arguments(value: Any, options: Mapping[str, str]) -> tuple[list[str], list[s
     waiting = False  # for the value of an option that is left out
     for word in map(str, shaped(value, list)):
         name, _equals, text = word.partition("=")
-        if name in options:
-            own[name], waiting = options[name], not text
+        if name in options or (name.startswith("--") and not any(one.startswith(name) for one in free)):
+            own[name], waiting = f"is set by the collection: {options[name]}" if name in options else _REFUSED, not text
             values.append(text)
         elif waiting and not word.startswith("-"):
             values[-1], waiting = word, False
         else:
             kept.append(word)
             waiting = False
-    return kept, values, "; ".join(f"{name} is set by the collection: {reason}" for name, reason in own.items())
+    return kept, values, "; ".join(f"{name} {reason}" for name, reason in own.items())
 
 
 def guess(name: str, known: Collection[str]) -> str:
@@ -130,7 +160,7 @@ def without_own(kept: list[str], why: str) -> str:
     """
     if why and not kept:
         raise Refused(why)
-    return f"without what the collection sets: {why}" if why else ""
+    return f"without what the collection sets{' or Flower refuses' if _REFUSED in why else ''}: {why}" if why else ""
 
 
 def too_old(version: str) -> str:
