@@ -33,4 +33,4 @@ class ActionModule(ClusterAction):
         wanted = removing.Wanted(applyset=SUPERLINK, seconds=seconds, **params)
         with self.connect() as cluster:
             done = removing.remove(cluster, wanted, check=self.check)
-        return {"changed": done.changed, "objects": done.objects, "msg": done.msg}
+        return {"changed": done.changed, "objects": done.objects, "warnings": done.warnings, "msg": done.msg}

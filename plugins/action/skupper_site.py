@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.lease_object import API as LEASES
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import security, sites, state
@@ -133,6 +134,9 @@ class ActionModule(SkupperAction):
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in ours], seconds)
+        if ours and not theirs:  # no Site owns it, so it would stay, and with it the namespace
+            lease = {"name": skupper.ROUTER_LEASE, "namespace": namespace}
+            self.remove(cluster, [{"apiVersion": LEASES, "kind": "Lease", "metadata": lease}], seconds)
         kept = f"; {', '.join(map(state.named, theirs))}, created by someone else, stays" if theirs else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'} in {namespace}{kept}", site={})

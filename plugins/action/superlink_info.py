@@ -60,7 +60,7 @@ class ActionModule(SkupperAction):
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
             "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
             "unknown_nodes": [], "network": {}, "outputs": {}, "lease": {},
-            "upgrade": "", "insecure": False, "backup": {},
+            "upgrade": "", "insecure": False, "backup": {}, "federation": params["federation"],
         }  # fmt: skip
         try:
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:

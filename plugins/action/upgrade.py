@@ -284,7 +284,7 @@ class ActionModule(ClusterAction):
         deadline = time.monotonic() + params["wait_timeout"]
         images = what_runs.by_name(want)
         ours = proof.pods_query(params["federation"], NAME, serverapp.NAME)
-        since = 0.0
+        since, shown = 0.0, ""
         while True:
             items = [{"kind": kind, **one} for kind in _KINDS for one in cluster.list("apps/v1", kind, self.where, labels=ours)]
             pods = cluster.list("v1", "Pod", self.where, labels=ours)
@@ -292,6 +292,9 @@ class ActionModule(ClusterAction):
             waiting += [f"{name} is not there" for name in images if name not in {item["metadata"]["name"] for item in items}]
             if not waiting:
                 return "", False
+            if waiting[0] != shown:
+                shown = waiting[0]
+                self.say(f"{cluster.name}: waiting for {shown}, up to {max(deadline - time.monotonic(), 0):.0f} s more")
             current = [pod for pod in pods if self._is_current(pod, images)]
             unpulled = next(filter(None, map(pod_health.unpulled, current)), "")
             now = time.monotonic()
@@ -333,6 +336,7 @@ class ActionModule(ClusterAction):
         """Wait until SuperNodes are online; returns those that are not."""
         if not nodes:
             return []
+        self.say(f"{self.cli.cluster.name}: waiting until {len(nodes)} SuperNodes are online again, up to {seconds} s")
         found = self.cli.nodes(nodes, seconds)
         return [node for node in nodes if found.get(node, {}).get("status") not in ("online", "unregistered")]
 

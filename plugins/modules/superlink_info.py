@@ -154,6 +154,10 @@ backup:
   description: When the last backup of the hub was started (C(at)), and C(archive) and C(bytes). Empty if none is noted on the hub.
   returned: always
   type: dict
+federation:
+  description: The federation's name.
+  returned: always
+  type: str
 upgrade:
   description: How far an upgrade is that is not complete. Empty if there is none.
   returned: always

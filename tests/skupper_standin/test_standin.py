@@ -403,8 +403,8 @@ def test_what_goes_wrong_is_said_and_nothing_else_happens(net: Net) -> None:
     b.says("AccessToken", "no-address", "500 (Internal Server Error) No valid endpoints found for site")
     b.says("AccessToken", "taken", 'could not create received secret: secrets "taken" already exists')
     b.says("Listener", "foreign", "Service mine already exists in namespace")
-    b.says("Listener", "twice", "in use")
-    b.says("Connector", "nobody", "No pods match selector")
+    b.says("Listener", "twice", "Listener twice with host flower-superlink and port 9092 already exists in namespace")
+    b.says("Connector", "nobody", "No matches for selector")
     for name in ("invalid", "too-big"):
         b.true("Listener", name, "Configured")
     assert not b.there("Service", "too-big")

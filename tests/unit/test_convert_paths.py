@@ -9,6 +9,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 
 def convert(folder: Path, *variables: str) -> subprocess.CompletedProcess[str]:
     """Run the playbook in a folder."""
@@ -36,3 +38,18 @@ def test_a_file_with_two_federations_is_refused(tmp_path: Path) -> None:
     done = convert(tmp_path, "flower_convert_federation=two.yaml", "flower_convert_directory=fleet")
     assert done.returncode == 2 and "two.yaml has 2 resources: put each Federation into a file of its own" in " ".join(done.stdout.split())
     assert [path.name for path in tmp_path.iterdir()] == ["two.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{kind: Deployment, apiVersion: apps/v1}", "it is not a Federation of flwr.exalsius.ai/v1, but 'Deployment'"),
+        ("{kind: Federation, apiVersion: flwr.exalsius.ai/v1}", "the Federation has no spec"),
+        ("{kind: Federation, apiVersion: flwr.exalsius.ai/v1, spec: {mode: Deployment}}", "spec.mode of the Federation is 'Deployment'"),
+    ],
+)
+def test_what_is_wrong_with_a_federation_is_shown(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "federation.yaml").write_text(text)
+    done = convert(tmp_path, "flower_convert_federation=federation.yaml", "flower_convert_directory=fleet")
+    assert done.returncode == 2 and message in " ".join(done.stdout.replace("''", "'").split()), done.stdout
+    assert "concatenate" not in done.stdout and [path.name for path in tmp_path.iterdir()] == ["federation.yaml"]

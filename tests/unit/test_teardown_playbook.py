@@ -68,3 +68,10 @@ def test_it_is_looked_again_under_the_lease_before_anything_of_the_hub_goes() ->
     for others in ([], ["site-b"]):
         given = {**keep["vars"], "__teardown_known": {"others": others}}
         assert evaluated(play, f"{{{{ {keep[ASSERT]['that']} }}}}", **trusted(given)) is not bool(others)
+
+
+@pytest.mark.parametrize(("hosts", "asked"), [(["hub", "site-a"], True), (["hub"], True), (["site-a"], False), (["site-a", "site-b"], False)])
+def test_volumes_of_the_hub_are_offered_with_the_hub_only(hosts: list[str], asked: bool) -> None:
+    text = tasks("Ask for confirmation")["Check that the teardown is confirmed"][ASSERT]["fail_msg"]
+    words = evaluated("Ask for confirmation", text, ansible_play_hosts_all=hosts)
+    assert ("flower_delete_volumes=true" in words) is asked and ("The hub and its volumes stay." in words) is not asked

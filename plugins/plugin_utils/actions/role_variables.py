@@ -24,11 +24,12 @@ from ..base.plain import plain
 Templater = Callable[[Any], Any]
 
 # What depends on more than the values of variables.
-_IMPURE = frozenset(["lookup", "query", "q", "now", "vars", "undef", "omit"])
+_IMPURE = frozenset(["lookup", "query", "q", "now", "vars", "omit"])
 # The same for all hosts of an inventory, as long as a task runs.
 # Each value in them is templated when it is read.
 _OF_ALL = frozenset(["hostvars", "vars"])
-_CONSTANT = frozenset(["groups", "hostvars"])
+# undef only fails, with a message of its own.
+_CONSTANT = frozenset(["groups", "hostvars", "undef"])
 _MARKS = ("{{", "{%", "{#")
 _MISSING = ["undefined"]
 

@@ -9,14 +9,12 @@ Where the operator's behaviour is a defect, the result does what was meant: see 
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..base.secret_names import is_secret
-from ..validate.program_options import SUPERLINK_OPTIONS, SUPERNODE_OPTIONS
+from ..validate import program_options
 from ..validate.superlink_faults import HUB_PATHS, HUB_VOLUMES
 from ..validate.supernode_faults import SITE_PATHS, SITE_VOLUMES
 from . import pieces
@@ -213,8 +211,7 @@ def _unknown(name: str, value: Any) -> str:
         return f"has a {type(value).__name__}, not a mapping"
     if pieces.AUTOSCALING.search(name):
         return pieces.NO_AUTOSCALING
-    nearest = difflib.get_close_matches(name, _ROWS, n=1, cutoff=0.8)
-    return "the resource has no such field" + (f"; did you mean {nearest[0]}?" if nearest else "")
+    return f"the resource has no such field{pieces.guess(name, _ROWS)}"
 
 
 # Conversions: (draft, part, row, where, value) -> what the report says besides
@@ -271,11 +268,11 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
         part.put(where, row.variables[0], text)
 
 
-def _arguments(options: Mapping[str, str]) -> Any:
+def _arguments(program: program_options.Program) -> Any:
     """Arguments without those that the collection sets itself, and without their values."""
 
     def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
-        kept, values, why = pieces.arguments(value, options)
+        kept, values, why = pieces.arguments(value, program)
         part.replaced = [one for one in values if one.startswith("/")]
         told = pieces.without_own(kept, why)
         part.put(where, row.variables[0], kept)
@@ -441,26 +438,27 @@ def _runtime_class(draft: Draft, part: Part, row: Field, where: str, value: Any)
         draft.template(part, where, ("runtimeClassName",), shaped(value, str))
 
 
-def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     """The operator's placeholders have the same names here, and text that is a number or a boolean becomes one, as there."""
-    config: dict[str, Any] = {}
-    for key, text in shaped(value, dict).items():
+
+    def fault(_key: str, text: Any) -> str:
         rest = str(text)
         for known in _KNOWN:
             rest = rest.replace(known, "")
         if pieces.PLACEHOLDER.search(rest):
-            raise Refused(f"the value of {key} has braces around a name that the operator does not replace; write it into supernode_pools")
-        if draft.daemon and ("{index}" in str(text) or "{replicas}" in str(text)):
-            raise Refused(f"the value of {key} counts pods, which a DaemonSet does not do; use {{node}} or {{partition}}")
-        if is_secret(str(key), text):
-            raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
-        config[str(key)] = text
-    part.variables["node_config"] = config
+            return "has braces around a name that the operator does not replace; write it into supernode_pools"
+        counts = draft.daemon and ("{index}" in str(text) or "{replicas}" in str(text))
+        return "counts pods, which a DaemonSet does not do; use {node} or {partition}" if counts else ""
+
+    config, told = pieces.public_config(shaped(value, dict), fault)
+    part.variables["node_config"] = {str(key): text for key, text in config.items()}
+    return told
 
 
 _CONVERSIONS = {
     "later": _later, "copy": _copy, "process": _process, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
-    "superlink_args": _arguments(SUPERLINK_OPTIONS), "supernode_args": _arguments(SUPERNODE_OPTIONS), "pull_secrets": _pull_secrets,
+    "superlink_args": _arguments(program_options.SUPERLINK), "supernode_args": _arguments(program_options.SUPERNODE),
+    "pull_secrets": _pull_secrets,
     "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,
     "mount_all": _mount_all,
     "runtime_class": _runtime_class, "node_config": _node_config,

@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..base.secret_names import is_secret
 from ..spec.pool_spec import SPREADS
-from ..validate.program_options import CLIENTAPP_OPTIONS, SERVERAPP_OPTIONS, SUPERLINK_OPTIONS, SUPERNODE_OPTIONS
+from ..validate import program_options
 from . import pieces
 from .helm_table import FIXED, NEWER, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
 from .pieces import (
@@ -93,7 +91,7 @@ def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
         that was given) and C(group), the inventory group.
 
     Raises:
-        ValueError: it is not a mapping.
+        ValueError: it is not a mapping, or has no parameter of the chart.
     """
     return convert(SUPERLINK, values)
 
@@ -110,11 +108,13 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
     rows = {row.name: row for row in TABLE[chart]}
     given: dict[str, Any] = {}
     report: list[dict[str, Any]] = []
-    for name, value in _leaves(values, rows, ""):
+    for name, value in _leaves(_without_nulls(values), rows, ""):
         if name in rows:
             given[name] = value
         else:
             report.append(entry(name, NOT, why=_unknown(name, rows, value)))
+    if values and not {str(key) for key in values} & {name.partition(".")[0] for name in rows}:
+        raise ValueError(f"the file has no parameter of the {chart} chart: {_kind_of(chart, values)}.")
     draft = Draft(chart, given)
     _always(draft)
     for row in TABLE[chart]:
@@ -125,6 +125,26 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
     order = {name: number for number, name in enumerate(rows)}
     report.sort(key=lambda one: (order.get(one["parameter"], -1), one["parameter"]))
     return {"group": GROUPS[chart], "variables": draft.variables, "sources": draft.sources, "report": report}
+
+
+def _without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without keys whose value is null, at every depth of maps: in Helm, null takes a key away."""
+    return {key: _without_nulls(one) if isinstance(one, Mapping) else one for key, one in values.items() if one is not None}
+
+
+def _kind_of(chart: str, values: Mapping[str, Any]) -> str:
+    """What a file is that has no parameter of a chart."""
+    other = SUPERNODE if chart == SUPERLINK else SUPERLINK
+    if values.get("kind") and values.get("apiVersion"):
+        return f"it is a Kubernetes object ({values['kind']}), not a values file"
+    if isinstance(values.get("services"), Mapping):
+        return "it is a compose file, not a values file"
+    inside = [str(key) for key, one in values.items() if isinstance(one, Mapping) and chart in one]
+    if inside:
+        return f"it is of a chart that has this one as {inside[0]}: give the part below {inside[0]}"
+    if other in values:
+        return f"it has values of the {other} chart, for flower_convert_{other}"
+    return f"it has {', '.join(sorted(map(str, values))[:5])}"
 
 
 def _leaves(values: Mapping[str, Any], rows: Mapping[str, Row], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -143,8 +163,7 @@ def _unknown(name: str, rows: Mapping[str, Row], value: Any) -> str:
         return pieces.NO_AUTOSCALING
     if name in NEWER:
         return NEWER[name]
-    nearest = difflib.get_close_matches(name, rows, n=1, cutoff=0.7)
-    return "the chart has no such parameter" + (f"; did you mean {nearest[0]}?" if nearest else "")
+    return f"the chart has no such parameter{pieces.guess(name, rows)}"
 
 
 def _always(draft: Draft) -> None:
@@ -223,9 +242,9 @@ PASSTHROUGH = {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS", "nginx.i
 _NEEDS_EXPOSURE = {
     "superlink_node_port": "node_port", "superlink_ingress_class": "ingress", "superlink_ingress_annotations": "ingress", "superlink_host": "ingress",
 }  # fmt: skip
-_OPTIONS = {
-    "superlink_extra_args": SUPERLINK_OPTIONS, "superlink_serverapp_extra_args": SERVERAPP_OPTIONS,
-    "supernode_extra_args": SUPERNODE_OPTIONS, "supernode_superexec_extra_args": CLIENTAPP_OPTIONS,
+_PROGRAMS = {
+    "superlink_extra_args": program_options.SUPERLINK, "superlink_serverapp_extra_args": program_options.SERVERAPP,
+    "supernode_extra_args": program_options.SUPERNODE, "supernode_superexec_extra_args": program_options.CLIENTAPP,
 }  # fmt: skip
 _SUPERNODE_MOUNTS = ("spec", "template", "spec", "containers", "name=supernode", "volumeMounts")
 
@@ -244,7 +263,7 @@ def _names(draft: Draft, row: Row, value: Any) -> None:
 
 
 def _arguments(draft: Draft, row: Row, value: Any) -> str:
-    kept, _values, why = arguments(value, _OPTIONS[row.variables[0]])
+    kept, _values, why = arguments(value, _PROGRAMS[row.variables[0]])
     told = pieces.without_own(kept, why)
     draft.put(row, row.variables[0], kept)
     return told
@@ -293,11 +312,19 @@ def _node_affinity(draft: Draft, row: Row, value: Any) -> None:
         draft.put(row, variable, {"nodeAffinity": wish})
 
 
+#: Tags of Flower's own images: a release, and its Python and distribution.
+_RELEASED = re.compile(r"\d+\.\d+\.\d+(-py\d+(\.\d+)*)?(-(ubuntu|alpine|debian|ubi)[\d.]*)?")
+
+
 def _image(draft: Draft, row: Row, value: Any) -> None:
     prefix, _dot, part = row.name.rpartition(".")
     tag, digest = draft.value(f"{prefix}.tag"), draft.value(f"{prefix}.digest")
     own_repository = f"{prefix}.repository" in draft.given and draft.value(f"{prefix}.repository") != _DEFAULTS[draft.chart][f"{prefix}.repository"]
-    registry = str(draft.value(f"{prefix}.registry"))
+    registry = str(draft.value(f"{prefix}.registry") or "")
+    own_build = VERSION.match(str(tag)) and not _RELEASED.fullmatch(str(tag))  # marked by more than Flower's own tags have
+    if own_build and not own_repository and f"{prefix}.registry" not in draft.given:
+        raise Refused(f"of the tag {tag} only the version can be kept: give the registry or the repository of this build as well")
+    own_repository = own_repository or bool(own_build)
     if part == "tag":
         version = VERSION.match(str(value))
         if version and too_old(version[1]):
@@ -310,10 +337,10 @@ def _image(draft: Draft, row: Row, value: Any) -> None:
         version = VERSION.match(str(tag))
         if version and too_old(version[1]):
             raise Refused(f"the tag {version[1]} {too_old(version[1])}")
-        name = f"{'docker.io' if registry == 'registry.hub.docker.com' else registry}/{draft.value(f'{prefix}.repository')}"
+        name = "/".join(filter(None, ("docker.io" if registry == "registry.hub.docker.com" else registry, str(draft.value(f"{prefix}.repository")))))
         draft.put(row, row.variables[0], f"{name}:{tag}" + (f"@{digest}" if digest else ""))
     elif part == "registry":
-        draft.put(row, row.variables[1], registry)
+        draft.put(row, row.variables[1], registry or "docker.io")
     elif part == "digest":
         raise Refused("is the digest of an image of Flower Enterprise; give the repository of an open image as well")
 
@@ -399,25 +426,21 @@ def _pool(draft: Draft) -> dict[str, Any]:
 
 
 def _replicas(draft: Draft, row: Row, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise Refused("is not a number of SuperNodes from 1; 0 is not possible")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Refused("is not a number of SuperNodes from 0")
     _pool(draft)["replicas"] = value
 
 
-def _node_config(draft: Draft, row: Row, value: Any) -> None:
-    config: dict[str, Any] = {}
-    for key, one in shaped(value, dict).items():
+def _node_config(draft: Draft, row: Row, value: Any) -> str:
+    def fault(_key: str, one: Any) -> str:
         if isinstance(one, str):
-            if PLACEHOLDER.search(one):
-                raise Refused(f"the value of {key} has braces around a name, which is a placeholder here; write it into supernode_pools")
-            if is_secret(str(key), one):
-                raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
-            config[key] = {"string": one}  # the chart keeps YAML's types: text that looks like a number stays text
-        elif isinstance(one, (bool, int, float)):
-            config[key] = one
-        else:
-            raise Refused(f"the value of {key} is neither text, a number nor a boolean")
-    _pool(draft)["node_config"] = config
+            return "has braces around a name, which is a placeholder here; write it into supernode_pools" if PLACEHOLDER.search(one) else ""
+        return "" if isinstance(one, (bool, int, float)) else "is neither text, a number nor a boolean"
+
+    config, told = pieces.public_config(shaped(value, dict), fault)
+    # The chart keeps YAML's types: text that looks like a number stays text.
+    _pool(draft)["node_config"] = {key: {"string": one} if isinstance(one, str) else one for key, one in config.items()}
+    return told
 
 
 def _address(draft: Draft, row: Row, value: Any) -> None:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ...module_utils.node_config_values import BRACES
 from ..base.secret_names import is_secret
+from ..validate.program_options import REMOVED, Program, refusal
 
 MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
 EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer": "load_balancer"}
@@ -23,6 +25,8 @@ NO_AUTOSCALING = "autoscaling is not possible: each SuperNode has a registered k
 #: What node_config would read as a placeholder.
 PLACEHOLDER = BRACES
 
+#: Text that is a number or a boolean, and so no secret.
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?|true|false", re.IGNORECASE)
 _KEY = re.compile(r"PRIVATE KEY-----")
 
 
@@ -63,6 +67,28 @@ def shaped(value: Any, kind: type) -> Any:
     return value
 
 
+def public_config(given: Mapping[str, Any], fault: Callable[[str, Any], str]) -> tuple[dict[str, Any], str]:
+    """The entries of a node config that can be taken over, and why the others cannot: every app can read them.
+
+    Args:
+        given: it.
+        fault: what else is wrong with a key and its value; empty if nothing is.
+
+    Raises:
+        Refused: nothing is left.
+    """
+    wrong = {}
+    for key, value in given.items():
+        counted = isinstance(value, (bool, int, float)) or _NUMBER.fullmatch(str(value))
+        secret = "looks like a secret; every app can read a node config" if not counted and is_secret(str(key), value) else ""
+        why = fault(str(key), value) or secret
+        if why:
+            wrong[key] = f"the value of {key} {why}"
+    if wrong and len(wrong) == len(given):
+        raise Refused("; ".join(wrong.values()))
+    return {key: value for key, value in given.items() if key not in wrong}, "; ".join(f"without {key}: {why}" for key, why in wrong.items())
+
+
 def env(value: Any) -> list[dict[str, Any]]:
     """A list of EnvVar objects.
 
@@ -81,12 +107,12 @@ def env(value: Any) -> list[dict[str, Any]]:
     return kept
 
 
-def arguments(value: Any, options: Mapping[str, str]) -> tuple[list[str], list[str], str]:
-    """Arguments without those that the collection sets itself, and without their values.
+def arguments(value: Any, program: Program) -> tuple[list[str], list[str], str]:
+    """Arguments without those that the collection sets itself or Flower refuses, and without their values.
 
     Args:
         value: the list.
-        options: option -> why it is set by the collection, or what to use instead.
+        program: whose arguments they are.
 
     Returns:
         What is left, the values of what is not, and why it is not.
@@ -100,15 +126,25 @@ def arguments(value: Any, options: Mapping[str, str]) -> tuple[list[str], list[s
     waiting = False  # for the value of an option that is left out
     for word in map(str, shaped(value, list)):
         name, _equals, text = word.partition("=")
-        if name in options:
-            own[name], waiting = options[name], not text
+        if why := refusal(name, program):
+            own[name], waiting = why, not text
             values.append(text)
         elif waiting and not word.startswith("-"):
             values[-1], waiting = word, False
         else:
             kept.append(word)
             waiting = False
-    return kept, values, "; ".join(f"{name} is set by the collection: {reason}" for name, reason in own.items())
+    return kept, values, "; ".join(f"{name} {reason}" for name, reason in own.items())
+
+
+def guess(name: str, known: Collection[str]) -> str:
+    """A question for what a name was probably meant to be: a similar one of the same parent, or almost the same name; empty if none is."""
+    parent = name.rpartition(".")[0]
+    beside = [one for one in known if one.rpartition(".")[0] == parent]
+    near = difflib.get_close_matches(name.rpartition(".")[2], [one.rpartition(".")[2] for one in beside], n=1, cutoff=0.75)
+    same = difflib.get_close_matches(name, known, n=1, cutoff=0.9)
+    found = f"{parent}.{near[0]}".lstrip(".") if near else same[0] if same else ""
+    return f"; did you mean {found}?" if found else ""
 
 
 def without_own(kept: list[str], why: str) -> str:
@@ -119,7 +155,7 @@ def without_own(kept: list[str], why: str) -> str:
     """
     if why and not kept:
         raise Refused(why)
-    return f"without what the collection sets: {why}" if why else ""
+    return f"without what the collection sets{' or Flower refuses' if REMOVED in why else ''}: {why}" if why else ""
 
 
 def too_old(version: str) -> str:

@@ -41,7 +41,7 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
 from . import access_fields, exec_plugin
 from .api_errors import AuthError
 from .explain import one_line
-from .kubeconfig import pick_context, without_empty
+from .kubeconfig import WAY_OUT, pick_context, without_empty
 
 try:
     import urllib3
@@ -418,7 +418,7 @@ def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) 
     if options.get("persist_config"):
         merger = kube_config.KubeConfigMerger(without_empty(kubeconfig))
         if merger.config is None:
-            raise AuthError(f"No kubeconfig found at {kubeconfig}.")
+            raise AuthError(f"No kubeconfig found at {kubeconfig}. {WAY_OUT}")
         _check_entries(merger.config.value)
         name = context or merger.config.safe_get("current-context") or ""
         loader = _loader()(

@@ -89,7 +89,11 @@ def explain(error: BaseException, where: str, through: str, host: str, timeout: 
         )
     if isinstance(error, ProxyError) or "Tunnel connection failed" in str(cause):
         return f"{where} cannot be reached{through}: {one_line(cause)}. Check proxy, proxy_headers and no_proxy."
-    return f"{where}{through} cannot be reached: {one_line(cause)}"
+    why = (cause.strerror if isinstance(cause, OSError) else None) or one_line(cause)
+    return (
+        f"{where}{through} cannot be reached: {why}. Is there a route from this machine to it, and is the address (flower_context, flower_kubeconfig or "
+        "flower_auth) the right one?"
+    )
 
 
 def one_line(error: BaseException) -> str:

@@ -20,6 +20,11 @@ with contextlib.suppress(ImportError):  # reported by resolve()
 
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+#: For a kubeconfig that is not there.
+WAY_OUT = (
+    "Set flower_kubeconfig of this host (or KUBECONFIG in the environment) to the path of one, or flower_auth to the address and credentials of its API server."
+)
+
 #: Below this size (bytes) a kubeconfig is simply parsed: 16 KiB take 0.3 ms.
 _SCAN_FROM = 16 * 1024
 
@@ -35,7 +40,7 @@ def pick_context(paths: str, context: str | None) -> dict[str, Any]:
         if path and os.path.exists(os.path.expanduser(path))
     ]
     if not files:
-        raise AuthError(f"No kubeconfig found at {paths}.")
+        raise AuthError(f"No kubeconfig found at {paths}. {WAY_OUT}")
     wanted = context or next((one for one in (file.current_context() for file in files) if one), None)
     if not wanted:
         raise AuthError(f"kubeconfig {paths} has no current-context: set one with the option 'context'.")

@@ -15,6 +15,7 @@ from ..base.labels import POOL_LABEL
 from ..kube.api_errors import ApiError, NotServed
 from ..kube.client import Cluster, Resource
 from ..manifests import superlink
+from ..manifests.skupper import ROUTER_LEASE
 from ..marks import parts, proof
 
 Object = dict[str, Any]
@@ -30,6 +31,8 @@ _AUTOMATIC = {
     ("RoleBinding", "system:image-pullers"),
     ("RoleBinding", "system:image-builders"),
     ("RoleBinding", "system:deployers"),
+    # Routers of Skupper elect a leader by it. It has neither owner nor labels; whose the routers are, their Site shows.
+    ("Lease", ROUTER_LEASE),
 }
 _ADMIN = ("RoleBinding", "admin")  # of OpenShift's template for projects
 # A quota of OpenShift for several projects is shown in each of them, and stored in none.

@@ -196,22 +196,34 @@ def _reason_to_stay(cluster: Cluster, asked: Request, namespace: Object, trail: 
     ):
         return "the rights to delete it are missing"
     reason = contents.of_others(cluster, name, asked.federation, asked.part, project=bool(proof.project_of(namespace)))
-    return reason or _wide_rights(cluster, asked.namespace)
+    return reason or _wide_rights(cluster, asked)
 
 
-def _wide_rights(cluster: Cluster, namespace: str) -> str:
+def _wide_rights(cluster: Cluster, asked: Request) -> str:
     """Why the namespaces of a part stay: rights in the whole cluster. They would outlive the accounts, and belong to anyone who creates the same
-    namespace and account again. Empty if no such rights are recorded."""
+    namespace and account again. Empty if there are none, neither in the record of playbooks/rbac.yml nor applied from its file."""
     try:
-        kinds, _namespaces = applyset.noted(cluster.get("v1", "ConfigMap", applyset.parent_name(_RIGHTS), namespace))
+        kinds, _namespaces = applyset.noted(cluster.get("v1", "ConfigMap", applyset.parent_name(_RIGHTS), asked.namespace))
     except Forbidden:
-        return ""  # who may only request projects may not see one that is not there
-    if not kinds & _WIDE:
+        kinds = set()  # who may only request projects may not see one that is not there
+    if kinds & _WIDE:
+        return (
+            f"ConfigMap {asked.namespace}/{applyset.parent_name(_RIGHTS)} records rights in the whole cluster: revoke them first, by "
+            "federated.flower.rbac with flower_rbac_apply=true and flower_rbac_state=absent, and run again"
+        )
+    labels = f"app.kubernetes.io/component={_RIGHTS},{proof.INSTANCE}={asked.federation}"
+    bindings = _bindings(cluster, labels, {asked.namespace, asked.ca_namespace}) if _may(cluster, "list", "", "clusterrolebindings", group=_RBAC) else []
+    if not bindings:
         return ""
     return (
-        f"ConfigMap {namespace}/{applyset.parent_name(_RIGHTS)} records rights in the whole cluster: revoke them first, by federated.flower.rbac "
-        "with flower_rbac_apply=true and flower_rbac_state=absent, and run again"
+        f"ClusterRoleBinding {', '.join(bindings)} gives its accounts rights in the whole cluster, and would outlive them: revoke the rights first, "
+        f"by kubectl delete clusterrole,clusterrolebinding -l {labels}, and run again"
     )
+
+
+def _bindings(cluster: Cluster, labels: str, namespaces: Collection[str]) -> list[str]:
+    found = cluster.list(f"{_RBAC}/v1", "ClusterRoleBinding", labels=labels)
+    return sorted(one["metadata"]["name"] for one in found if any(who.get("namespace") in namespaces for who in one.get("subjects") or ()))
 
 
 def _may(cluster: Cluster, verb: str, namespace: str, resource: str, **more: str) -> bool:

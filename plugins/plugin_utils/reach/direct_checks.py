@@ -18,7 +18,7 @@ from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
 from ..marks import parts, record
 from ..ownership import look as look_at
-from ..preflight import clocks, devices, kubernetes_releases, pod_needs, rehearsal, shared_namespace
+from ..preflight import clocks, config_types, devices, kubernetes_releases, pod_needs, rehearsal, shared_namespace
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
@@ -50,6 +50,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     warnings = []
     if spec.insecure:
         warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
+    warnings += config_types.warnings(spec.pools)
     version = cluster.request("GET", "/version")["gitVersion"]
     owner = record.notes(site.federation, site.name, hub.get("identity") or "")
     found = look_at.look(cluster, SUPERNODE, spec, "", owner=owner, claim=site.claim)

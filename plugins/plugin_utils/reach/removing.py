@@ -79,7 +79,7 @@ def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
     msg = f"{len(gone)} objects {'to delete' if check else 'deleted'} from {cluster.name}"
     after = volume_facts.claims(cluster, wanted.namespace) if before and gone else before
     volumes = volume_facts.facts(wanted.namespace, before, after, wanted=wanted.volumes) if gone and not check else []
-    return Done(changed=bool(gone), objects=gone, volumes=volumes, msg=msg + "".join(f"; {sentence}" for sentence in kept))
+    return Done(changed=bool(gone), objects=gone, volumes=volumes, warnings=[f"{cluster.name}: {one}" for one in kept], msg="; ".join((msg, *kept)))
 
 
 def _delete_set(cluster: Cluster, wanted: Wanted, *, check: bool) -> list[dict[str, str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..base import times
 from ..base.sizes import readable
+from ..manifests import gateway
 from ..ocm import health
 from ..skupper import network
 from ..spec.pool_spec import DAEMON_SET, STATEFUL_SET
@@ -24,6 +25,8 @@ _SOON = datetime.timedelta(days=30)
 _DENIED = datetime.timedelta(minutes=3)
 # For how long a run may wait for its ServerApp; the alert FlowerRunWaits has the same limit.
 _WAITS = datetime.timedelta(minutes=15)
+# Certificates that are valid for no longer are shown with the minute of their end.
+_BRIEF = datetime.timedelta(days=7)
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
 
 
@@ -77,6 +80,7 @@ def fleet_report(
         "healthy": not found.problems,
         "hub": {
             "cluster": hub_name,
+            "federation": hub.get("federation") or "",
             "reachable": hub["reachable"],
             "asked": _has_answered(hub),
             "well": bool(hub["reachable"] and hub["deployed"] and not hub["error"] and not hub["trouble"]),
@@ -90,6 +94,7 @@ def fleet_report(
             "lease": hub.get("lease") or {},
             "backup": _backup(hub, now),
             "upgrade": hub.get("upgrade") or "",
+            "rotation": _rotation(hub),
         },
         "sites": listed,
         "network": {"hub": around, "sites": joined} if around or joined else {},
@@ -111,6 +116,27 @@ def _backup(hub: Mapping[str, Any], now: datetime.datetime) -> str:
         return "no backup of the hub is noted"
     days = (now - at).days
     return f"the last backup of the hub is of {at.isoformat()[:16]}, {f'{days} days' if days > 1 else 'a day' if days else 'less than a day'} ago"
+
+
+def _rotation(hub: Mapping[str, Any]) -> str:
+    """How far a rotation of the federation's own CA is that is not complete, as the CA bundle of the sites shows it; empty if there is none."""
+    signs, trust = hub["certificate"].get("ca") or {}, hub["trust"]
+    if hub["certificate"].get("secret") != gateway.SECRET or len(trust) != 2 or not signs:
+        return ""
+    (other,) = [one for one in trust if any(one[key] != signs[key] for key in signs)] or [signs]
+    if other["not_before"] > signs["not_before"]:
+        return f"a rotation of the CA is adding the one that ends on {_end(other)}: federated.flower.rotate_certs continues it"
+    return (
+        f"a rotation of the CA has switched, and sites still trust the previous one, which ends on {_end(other)}: once cert_rotation_grace is over, "
+        "federated.flower.rotate_certs drops it and ends the rotation"
+    )
+
+
+def _end(certificate: Mapping[str, Any]) -> str:
+    """When a certificate ends: the day, or the minute (UTC) where it is valid for a few days only and several end on one day."""
+    start, end = times.moment(certificate.get("not_before") or ""), times.moment(certificate.get("not_after") or "")
+    brief = start and end and end - start <= _BRIEF
+    return str(certificate.get("not_after", ""))[: 16 if brief else 10].replace("T", " ")
 
 
 def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
@@ -385,7 +411,7 @@ def _clientapps(apart: Mapping[str, Mapping[str, Any]], pools: Sequence[Mapping[
 def fleet_table(report: Mapping[str, Any]) -> str:
     """The report as lines of text."""
     hub = report["hub"]
-    ends = hub["certificate"].get("not_after", "")[:10]
+    ends = _end(hub["certificate"])
     rows: list[tuple[str, ...]] = [
         (
             hub["cluster"],
@@ -417,10 +443,10 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     ]
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
     known = f"{hub['partitions']} partitions, {len(active)} active runs" if hub["asked"] else "whether runs are active is not known"
-    lines.append(f"address {hub['address'] or 'unknown'}, {known}")
+    named = f"federation {hub['federation']}, " if hub.get("federation") else ""
+    lines.append(f"{named}address {hub['address'] or 'unknown'}, {known}")
     lines += _lease_lines(hub.get("lease") or {})
-    lines += [hub["upgrade"]] if hub.get("upgrade") else []
-    lines += [hub["backup"]] if hub.get("backup") else []
+    lines += [hub[name] for name in ("upgrade", "rotation", "backup") if hub.get(name)]
     lines += _outputs_lines(hub.get("outputs") or {})
     lines += _dataset_lines(report["sites"])
     lines += _clientapp_lines(report["sites"])
@@ -469,7 +495,7 @@ def _network_lines(found: Mapping[str, Any]) -> list[str]:
         return []
     linked = ", ".join(f"{name} ({'up' if up else 'down'})" for name, up in hub["linked"].items()) or "none"
     ends = ", ".join(
-        f"{word} {one['not_after'][:10]}"
+        f"{word} {_end(one)}"
         for one in hub["certificates"]
         for word in [{"ca": "CA", "server": "router"}.get(one["kind"])]
         if word
@@ -477,7 +503,7 @@ def _network_lines(found: Mapping[str, Any]) -> list[str]:
     where = ", ".join(hub["site"]["endpoints"]) or "unknown"
     first = f"skupper {hub['site']['controller'] or '?'} at {where}, linked: {linked}, listening: {', '.join(hub['listeners']) or 'none'}"
     links = [
-        f"{name} {link['not_after'][:10]}"
+        f"{name} {_end(link)}"
         for name, site in found["sites"].items()
         for link in site.get("links", [])
         if link["not_after"]
@@ -502,7 +528,7 @@ def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
         state = "ok" if pool["desired"] is None or pool["ready"] >= pool["desired"] else "not ready"
     ready = "?" if pool["desired"] is None else f"{pool['ready']}/{pool['desired']}"
     online = f"{pool['online']}/{pool['wanted']}" if site["asked"] else "?"
-    ends = site["certificate"].get("not_after", "")[:10]
+    ends = _end(site["certificate"])
     return (
         site["cluster"],
         site["region"] or "",

@@ -30,13 +30,13 @@ from operator import attrgetter
 from ..lease import lease_object as lease
 from ..ledger.store import BACKUP as LAST_BACKUP
 from ..ledger.store import DATASETS, PACKAGES
-from ..manifests import exposure, key_job, supernode
+from ..manifests import exposure, key_job, skupper, supernode
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import CLAIM, POD
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..spec.site_spec import SiteSpec
-from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need, Spec
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need, Spec
 
 # What is deployed in a cluster.
 SUPERLINK = "superlink"
@@ -57,6 +57,7 @@ WAYS = ("exec", "portforward")
 _makes_namespace = attrgetter("create_namespace")
 _closes_namespace = attrgetter("closes_namespace")
 _skupper = attrgetter("has_routers")
+_LEASES = f"leases.{lease.API.partition('/')[0]}"
 _ocm = attrgetter("ocm")
 _ocm_choices = attrgetter("has_placements")
 _keys_made_by_the_site = attrgetter("makes_keys")
@@ -139,6 +140,10 @@ _SKUPPER_OF_ALL = (
     Need(FEDERATION, "services", "get", "say whether Skupper's Services have what they need", when=_skupper),
     Need(FEDERATION, "deployments.apps", "get", "wait until the router of a former Site is gone", when=_skupper),
     Need(FEDERATION, "sites.skupper.io", "get list delete", "remove the deployment", work=TEARDOWN, when=_skupper),
+    *(
+        Need(FEDERATION, _LEASES, "get delete", "remove what routers leave", names=skupper.ROUTER_LEASE, work=work, when=_skupper)
+        for work in (DEPLOY, TEARDOWN)
+    ),
 )
 
 
@@ -231,7 +236,7 @@ OCM = (
 )
 
 _LEASE = tuple(
-    Need(FEDERATION, f"leases.{lease.API.partition('/')[0]}", verbs, "one playbook at a time changes the fleet", names=names, work=work)
+    Need(FEDERATION, _LEASES, verbs, "one playbook at a time changes the fleet", names=names, work=work)
     for work in WORKS
     for verbs, names in (("create", ""), ("get update delete", lease.NAME))
 )
@@ -427,7 +432,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(FEDERATION, "connectors.skupper.io", READ, "who can be reached through the network", when=_skupper),
         Need(FEDERATION, "certificates.skupper.io", READ, "which links have a certificate", when=_skupper),
         Need(FEDERATION, "configmaps", READ, "ledger, settings of the gateway, who is denied, the audit trail"),
-        Need(FEDERATION, f"leases.{lease.API.partition('/')[0]}", READ, "who is changing the fleet"),
+        Need(FEDERATION, _LEASES, READ, "who is changing the fleet"),
         Need(FEDERATION, "pods", READ, "what runs"),
         Need(FEDERATION, "pods/log", "get", "who called, and what came of it"),
         Need(FEDERATION, "events", READ, "what happened"),

@@ -26,7 +26,7 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
 
     Returns:
         A head, a line for each SuperNode, and a line for each site that could not be asked. OLD and NEW show whether the
-        SuperNode accepted the previous certificate, and the one that is served at the end.
+        SuperNode accepted the previous certificate, and the one that is served at the end; or that it was not tested.
     """
     lines = [_HEAD]
     troubles = []
@@ -48,11 +48,18 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
 def _row(pod: str, before: Sequence[Report], said: Sequence[Report]) -> tuple[str, str, str, str]:
     shown = [entry["seen"] for report in said for entry in report["pods"] if entry["pod"] == pod]
     first = [entry["seen"] for report in before for entry in report["pods"] if entry["pod"] == pod]
-    old = first[-1].get(site_proof.NOW, {}).get("serial", "") if first else ""
-    new = shown[-1].get(site_proof.NOW, {}).get("serial", "") if shown else ""
+    old, new = _served(first), _served(shown)
     taken = {look.get("serial") for seen in shown for look in seen.values()} - {None}
-    return old[:_DIGITS] or "-", new[:_DIGITS] or "-", _took(old, taken), _took(new, taken)
+    return (old or "")[:_DIGITS] or "-", (new or "")[:_DIGITS] or "-", _took(old, taken), _took(new, taken)
 
 
-def _took(serial: str, taken: set[str]) -> str:
+def _served(said: Sequence[Mapping[str, Any]]) -> str | None:
+    """The serial that was received last; empty where it was not accepted, None where nothing was asked."""
+    looks = [seen[site_proof.NOW] for seen in said[-1:] if site_proof.NOW in seen]
+    return str(looks[0].get("serial") or "") if looks else None
+
+
+def _took(serial: str | None, taken: set[str]) -> str:
+    if serial is None:
+        return "not tested"
     return "yes" if serial and serial in taken else "no"

@@ -17,8 +17,9 @@ from ..base.values import text
 
 NEWEST = (1, 42)  # a later release may have more options
 _VALUE = re.compile(r"(?!-)|-\d+$|-\d*\.\d+$|-[^=]* ", re.DOTALL)  # what argparse takes for a value, even with a dash
-_ENDS, _REMOVED, _VOID = "ends the process at once", "is refused by Flower 1.40 and later", "has no effect since Flower 1.40"
-_COMPLETE = (_ENDS, _REMOVED, _VOID)  # reasons that need no introduction
+REMOVED = "is refused by Flower 1.40 and later"
+_ENDS, _VOID = "ends the process at once", "has no effect since Flower 1.40"
+_COMPLETE = (_ENDS, REMOVED, _VOID)  # reasons that need no introduction
 _APPIO = " ".join(f"--{old}ssl-{file}" for old in ("", "appio-") for file in ("ca-certfile", "certfile", "keyfile"))
 
 
@@ -38,7 +39,7 @@ SUPERLINK_OPTIONS = _table(
     ("use superlink_runtime_dependency_installation", "--disable-runtime-dependency-installation --allow-runtime-dependency-installation"),
     ("a SuperLink that simulates SuperNodes serves no sites", "--simulation"),
     (_VOID, "--fleet-api-address --fleet-api-type --control-api-address"),
-    (_REMOVED, "--auth-list-public-keys --serverappio-api-address"),
+    (REMOVED, "--auth-list-public-keys --serverappio-api-address"),
 )
 SUPERNODE_OPTIONS = _table(
     ("use superlink_address", "--superlink"),
@@ -49,7 +50,7 @@ SUPERNODE_OPTIONS = _table(
     ("use supernode_isolation", "--isolation"),
     ("the Runtime API stays on the loopback of the pod", f"--host --port {_APPIO}"),
     ("use supernode_runtime_dependency_installation", "--allow-runtime-dependency-installation"),
-    (_REMOVED, "--clientappio-api-address"),
+    (REMOVED, "--clientappio-api-address"),
 )
 _FIRST = ("SuperExec is the first process of its container", "--parent-pid")
 SERVERAPP_OPTIONS = _table(
@@ -82,6 +83,14 @@ _LOG = {"--log-file": _ANY, "--log-rotation-interval-hours": _COUNT, "--log-rota
 _RETRY = {"--max-retries": re.compile("[0-9]{1,9}").fullmatch, "--max-wait-time": re.compile(r"[0-9]{1,9}(\.[0-9]*)?").fullmatch, "--trusted-entities": _ANY}
 SUPERLINK, SUPERNODE = Program("flower-superlink", SUPERLINK_OPTIONS, _LOG), Program("flower-supernode", SUPERNODE_OPTIONS, _RETRY)
 SERVERAPP, CLIENTAPP = (Program("flower-superexec", owned, _SUPEREXEC) for owned in (SERVERAPP_OPTIONS, CLIENTAPP_OPTIONS))
+
+
+def refusal(option: str, program: Program) -> str:
+    """Why an option, or the beginning of one, is left out of a program's arguments; empty if users may set it."""
+    if not option.startswith("--") or any(one.startswith(option) for one in program.free):
+        return ""
+    reason = program.owned.get(option) or next((reason for one, reason in program.owned.items() if one.startswith(option)), REMOVED)
+    return reason if reason in _COMPLETE else f"is set by the collection: {reason}"
 
 
 def argument_faults(arguments: Sequence[Any], program: Program, release: tuple[int, int]) -> Iterator[tuple[int, str, str]]:

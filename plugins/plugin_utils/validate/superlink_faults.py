@@ -113,6 +113,13 @@ def superlink_faults(spec: Spec) -> list[str]:
             own["gpu"],
             "has no pod to go to: with subprocess isolation the ServerApp runs in SuperLink's",
         )
+    if spec.get("isolation") == "subprocess" and spec.get("serverapp_image") and not spec.get("image"):
+        faults.add(
+            "serverapp_image",
+            spec["serverapp_image"],
+            "has no effect: with subprocess isolation ServerApps run in SuperLink's container. Set superlink_image to an image with "
+            "flower-superlink and the app's packages, or superlink_isolation to process",
+        )
     _certificate_faults(spec, faults)
     if faults.sequence("certificate_names", spec.get("certificate_names")):
         for number, name in enumerate(spec.get("certificate_names") or []):

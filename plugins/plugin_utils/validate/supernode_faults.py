@@ -176,11 +176,28 @@ def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -
     if pool.get("isolation"):
         faults.choice(f"{at}isolation", pool["isolation"], ISOLATIONS)
     process = effective.get("isolation") == "process"
+    if effective.get("isolation") == "subprocess":
+        _beside_faults(pool, effective, faults, at)
     computes = effective.get("superexec_resources" if process else "resources")
     faults.gpu(f"{at}gpu", pool.get("gpu"), computes)
     _workload_faults(pool, effective, faults, at)
     if faults.mapping(f"{at}node_config", pool.get("node_config")) and good and pool.get("name"):
         _node_config_faults(spec, pool, faults)
+
+
+def _beside_faults(pool: Mapping[str, Any], effective: Mapping[str, Any], faults: Faults, at: str) -> None:
+    """What is for a SuperExec, where the SuperNode runs ClientApps itself."""
+    own, image = pool.get("superexec_image"), effective.get("image")
+    if (own and own != image) or (effective.get("superexec_image") and not image):
+        faults.add(
+            f"{at if own else ''}superexec_image",
+            effective["superexec_image"],
+            f"has no effect on pool {text(pool.get('name'))}: with subprocess isolation ClientApps run in the SuperNode's container. Set image of the "
+            "pool to an image with flower-supernode and the app's packages, or isolation of the pool to process",
+        )
+    for key in ("superexec_resources", "superexec_extra_args", "superexec_lifecycle"):
+        if pool.get(key):
+            faults.add(f"{at}{key}", pool[key], f"has no effect: with subprocess isolation there is no SuperExec; use {key.removeprefix('superexec_')}")
 
 
 def _node_config_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults) -> None:

@@ -85,6 +85,7 @@ SUFFIXES = (
     "-wrong-ca",
 )
 NAMESPACES = [NAMESPACE + suffix for suffix in SUFFIXES]
+PRINT_JSON = {"ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}  # what status.yml needs for it
 LIMIT = 420  # seconds that no playbook should ever print nothing; how long it takes depends on the machine
 # Playbooks that leave the deployment as it is.
 LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "convert", "leaving_statement", "plan", "verify"}
@@ -274,7 +275,7 @@ class Federation:
             process = subprocess.Popen(
                 command,
                 cwd=self.folder,
-                env=self.environment(results, collections),
+                env={**self.environment(results, collections), **(PRINT_JSON if "flower_status_format=json" in arguments else {})},
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .conditions import CONFIGURED, MATCHED, OK, OPERATIONAL, error, ok_or, pending
+from .conditions import CONFIGURED, MATCHED, OK, OPERATIONAL, Status, error, ok_or, pending
 from .kube import ApiError, Object
 from .site import SELECTOR
 from .space import CONTROLLED, Space
@@ -15,6 +15,7 @@ from .switches import NEVER_MATCHED, on
 LABEL = "internal.skupper.io/listener"
 FIRST_PORT = 1024  # §4: routers' ports are given from here on
 LISTENING = ("Listener", "MultiKeyListener")
+EMPTIED = "No pods match selector"
 NO_SITE = "No active site in namespace"  # §1
 
 
@@ -47,9 +48,12 @@ def listen(space: Space, before: Object, taken: Iterable[int]) -> list[Object]:
     hosts: dict[str, dict[str, Object]] = {}
     places: dict[tuple[str, int], str] = {}
     for kind in LISTENING:
+        # §4: the first one that was processed has host and port. Of several that are new the older one may lose, as here.
+        new, known = [], []
         for item in space.all(kind):
-            name = item["metadata"]["name"] if kind == "Listener" else f"multiaddress-{item['metadata']['name']}"
-            host, port = item["spec"]["host"], item["spec"]["port"]
+            (known if space.places.get(_place(item)) == _name(item) else new).append(item)
+        for item in known + new[::-1]:
+            name, (host, port) = _name(item), _place(item)
             trouble = _foreign(space, host) or _twice(space, places, host, port, name)
             space.status(item).set(CONFIGURED, ok_or(trouble))
             if trouble:
@@ -61,12 +65,22 @@ def listen(space: Space, before: Object, taken: Iterable[int]) -> list[Object]:
             found.append({"name": name, "keys": keys_of(item), "port": ports[name]})
             exposed = {"name": name, "port": port, "targetPort": ports[name], "protocol": "TCP"}
             hosts.setdefault(host, {})[name] = exposed
+    space.places = places
     for host, exposed_ports in hosts.items():
         _expose(space, host, exposed_ports)
     for service in space.all("Service"):
         if LABEL in (service["metadata"].get("labels") or {}) and service["metadata"]["name"] not in hosts:
             space.delete("Service", service["metadata"]["name"])
     return found
+
+
+def _name(item: Object) -> str:
+    name = item["metadata"]["name"]
+    return name if item["kind"] == "Listener" else f"multiaddress-{name}"
+
+
+def _place(item: Object) -> tuple[str, int]:
+    return item["spec"]["host"], item["spec"]["port"]
 
 
 def _foreign(space: Space, host: str) -> str | None:
@@ -84,7 +98,7 @@ def _twice(space: Space, places: dict[tuple[str, int], str], host: str, port: in
     other = places.get((host, port))
     if other is None or other == name or space.switches.before_2_2:
         return None
-    return f"Port {port} of host {host} is in use by listener {other}"
+    return f"Listener {name} with host {host} and port {port} already exists in namespace"
 
 
 def _expose(space: Space, host: str, ports: dict[str, Object]) -> None:
@@ -135,13 +149,21 @@ def connect(space: Space) -> list[Object]:
         else:
             pods = _select(space, space.name, spec.get("selector", ""), ready=not spec.get("includeNotReadyPods"))
             targets = [pod["ip"] for pod in pods]
+            trouble = None if pods else _without_pods(status)
             status.field("selectedPods", pods)
-            trouble = None if pods else "No pods match selector"  # §4
         status.set(CONFIGURED, ok_or(trouble))
         found += _targets(item["metadata"]["name"], spec["routingKey"], spec["port"], targets)
     for binding in space.all("AttachedConnectorBinding"):
         found += _attached(space, binding)
     return found
+
+
+def _without_pods(status: Status) -> str:
+    """§4: what a Connector says that has no ready pods. A selection that was changed to an empty one has a word of its own, which stays."""
+    said = next((one for one in status.value.get("conditions", []) if one["type"] == CONFIGURED), None)
+    if said and (said["message"] == EMPTIED or (status.value.get("selectedPods") and said["observedGeneration"] < status.item["metadata"]["generation"])):
+        return EMPTIED
+    return "No matches for selector"
 
 
 def _targets(name: str, key: str, port: int, hosts: Iterable[str]) -> list[Object]:
@@ -174,8 +196,8 @@ def _attached(space: Space, binding: Object) -> list[Object]:
     spec = item["spec"]
     pods = _select(space, namespace, spec["selector"], ready=not spec.get("includeNotReadyPods"))
     other = space.status(item)
+    trouble = None if pods else _without_pods(other)
     other.field("selectedPods", pods)
-    trouble = None if pods else "No pods match selector"
     other.set(CONFIGURED, ok_or(trouble))
     status.set(CONFIGURED, ok_or(trouble))
     return _targets(name, binding["spec"]["routingKey"], spec["port"], [pod["ip"] for pod in pods])
@@ -194,6 +216,8 @@ def seen(space: Space, listeners: set[str], connectors: set[str]) -> None:
         for item in space.all(kind):
             matched = item["spec"]["routingKey"] in other and not on(item, NEVER_MATCHED)
             status = space.status(item)
+            if not matched and not status.has(MATCHED) and space.waits(item, space.switches.match_delay):
+                continue  # §1: absent until it was evaluated
             status.field(field, matched)
             status.set(MATCHED, OK if matched else pending(f"No matching {words}"))
     for item in space.all("MultiKeyListener"):

@@ -76,6 +76,10 @@ class Status:
         """Whether a condition is there and True."""
         return any(one["type"] == kind and one["status"] == "True" for one in self.value.get("conditions", []))
 
+    def has(self, kind: str) -> bool:
+        """Whether a condition was ever set."""
+        return any(one["type"] == kind for one in self.value.get("conditions", []))
+
     def condition(self, kind: str, state: State) -> None:
         """Set one condition; its time moves only when its status does."""
         new = {

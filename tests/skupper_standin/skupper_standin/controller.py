@@ -234,6 +234,7 @@ class Cluster:
         certificates.check(space, resync=False)
         self._configure(space)
         site.run_routers(space, self.fleet.router_image, again=refresh)
+        site.elect(space, again=refresh)
         site.tell(space, trouble, endpoints)
         links.tell(space)
         network.publish(space, network.gather(self.fleet.spaces()))

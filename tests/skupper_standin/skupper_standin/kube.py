@@ -39,6 +39,7 @@ KINDS = {
     "ServiceAccount": ("v1", "serviceaccounts"),
     "Pod": ("v1", "pods"),
     "Deployment": ("apps/v1", "deployments"),
+    "Lease": ("coordination.k8s.io/v1", "leases"),
     "Role": ("rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": ("rbac.authorization.k8s.io/v1", "rolebindings"),
     "CustomResourceDefinition": ("apiextensions.k8s.io/v1", "customresourcedefinitions"),

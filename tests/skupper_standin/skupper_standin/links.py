@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import json
-import time
 
 from .conditions import CONFIGURED, OK, OPERATIONAL, error, pending
 from .kube import Object
-from .space import Space
+from .space import Space, form_of
 from .switches import NEVER_OPERATIONAL, on
 
 
@@ -47,35 +46,22 @@ def leave_behind(space: Space) -> None:
     known = {one["name"] for one in given["links"]} if is_own else set()
     for item in space.all("Link"):
         if space.status(item).is_true(CONFIGURED) and item["metadata"]["name"] not in known:
-            space.left_behind[item["metadata"]["uid"]] = _form(item)
-
-
-def _form(item: Object) -> str:
-    """What someone else than the controller can change of a Link."""
-    data = item["metadata"]
-    return json.dumps([item["spec"], data.get("annotations"), data.get("labels")], sort_keys=True)
+            space.left_behind[item["metadata"]["uid"]] = form_of(item)
 
 
 def _is_left_behind(space: Space, item: Object) -> bool:
     uid = item["metadata"]["uid"]
-    if space.left_behind.get(uid, _form(item)) != _form(item):
+    if space.left_behind.get(uid, form_of(item)) != form_of(item):
         del space.left_behind[uid]
     return uid in space.left_behind
 
 
 def _due(space: Space, item: Object) -> bool:
-    """§2a.8: a new Link waits for the next event, up to 30 s; 2.1 takes it at once."""
+    """§2a.8: a new Link waits for the next event, up to 30 s, or until someone changes it; 2.1 takes it at once."""
     if _is_left_behind(space, item):
         return False
     status = space.status(item)
-    if status.is_true(CONFIGURED) or space.switches.before_2_2:
-        return True
-    first = space.links_seen.setdefault(item["metadata"]["uid"], time.monotonic())
-    left = first + space.switches.link_delay - time.monotonic()
-    if left > 0:
-        space.later(left)
-        return False
-    return True
+    return status.is_true(CONFIGURED) or space.switches.before_2_2 or not space.waits(item, space.switches.link_delay)
 
 
 def tell(space: Space) -> None:

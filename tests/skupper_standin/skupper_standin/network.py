@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .kube import Object
-from .space import Space
+from .space import Space, owner
 
 NAME = "skupper-network-status"
 KEY = "NetworkStatus"
@@ -29,6 +29,7 @@ class SiteView:
     namespace: str
     version: str
     routers: list[Object] = field(default_factory=list)
+    without_pods: set[tuple[str, str]] = field(default_factory=set)  # what its Connectors have lost together with their pods
 
 
 def gather(spaces: list[Space]) -> list[SiteView]:
@@ -45,6 +46,8 @@ def gather(spaces: list[Space]) -> list[SiteView]:
             state = _outward(json.loads(item["data"]["state.json"]), data["uid"])
             if state.get("site", {}).get("id") == data["uid"] and space.get("Pod", state["pod"]):
                 view.routers.append(state)
+        lost = [one for one in space.all("Connector") if not one["spec"].get("host") and not (one.get("status") or {}).get("selectedPods")]
+        view.without_pods = {("connectors", one["spec"]["routingKey"]) for one in lost}
         if view.routers:
             found.append(view)
     return found
@@ -125,17 +128,20 @@ def publish(space: Space, views: list[SiteView]) -> None:
     if not status["siteStatus"] or space.switches.network == "frozen":
         return
     if have is not None:
-        status = {"siteStatus": _late(space, json.loads(have["data"][KEY])["siteStatus"], status["siteStatus"])}
+        status = {"siteStatus": _late(space, json.loads(have["data"][KEY])["siteStatus"], status["siteStatus"], views)}
     data = {KEY: json.dumps(status, sort_keys=True)}
     if have is None:
-        metadata = {"name": NAME, "ownerReferences": space.owner}
+        router = space.client.get("Deployment", space.name, "skupper-router")
+        if router is None:
+            return
+        metadata = {"name": NAME, "ownerReferences": [owner({"apiVersion": "apps/v1", "kind": "Deployment", **router})]}
         space.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     elif have.get("data") != data:
         space.replace({**have, "data": data})
 
 
-def _late(space: Space, before: list[Object], now: list[Object]) -> list[Object]:
-    """§7: what is new is told at once, what other Sites have lost only after a while.
+def _late(space: Space, before: list[Object], now: list[Object], views: list[SiteView]) -> list[Object]:
+    """§7: what is new is told at once, what other Sites have lost only after a while, but for connectors whose pods are not ready any more.
 
     A router that was replaced knows nothing of others: then what it tells shrinks at once.
     """
@@ -146,8 +152,9 @@ def _late(space: Space, before: list[Object], now: list[Object]) -> list[Object]
         space.missed.clear()
         return now
     found, time_now = dict(new), time.monotonic()
+    at_once = {view.uid: view.without_pods for view in views}
     for one, entry in old.items():
-        if one == uid or _holds(entry) <= _holds(new.get(one)):
+        if one == uid or _holds(entry) - at_once.get(one, set()) <= _holds(new.get(one)):
             space.missed.pop(one, None)
             continue
         left = space.missed.setdefault(one, time_now) + space.switches.staleness - time_now

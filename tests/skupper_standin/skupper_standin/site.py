@@ -11,10 +11,12 @@ from . import access, certificates, links
 from .conditions import CONFIGURED, OK, REDEEMED, RESOLVED, RUNNING, State, error, ok_or, pending
 from .kube import ApiError, Object
 from .space import CONTROLLED, Space, owned_by
+from .switches import UNREADY, annotation
 
 ROUTER = "skupper-router"
 CODE = "skupper-standin-router"  # ConfigMap with the router's program
 PROGRAM = Path(__file__).with_name("router.py")
+LEASE = "skupper-site-leader"  # kube-adaptors elect a leader by it: no owner, no labels, it stays when the Site is deleted
 PROGRAM_PATH = "/standin/router.py"  # in the pods
 # The router's program does kube-adaptor's work, too.
 IDLE = "import signal; signal.signal(signal.SIGTERM, lambda *_: exit()); signal.pause()"
@@ -65,7 +67,8 @@ def _version(space: Space) -> dict[str, str]:
 
 def _deleted(space: Space) -> None:
     """§2a.6: tokens that were redeemed for a Site that is gone stay redeemed, with an error (2.2 and later)."""
-    space.links_seen.clear()
+    space.seen.clear()
+    space.places.clear()
     space.left_behind.clear()
     space.revisions.clear()
     space.applied.clear()
@@ -121,10 +124,18 @@ def tell(space: Space, trouble: str | None, endpoints: list[Object] | None = Non
     status.set(CONFIGURED, ok_or(trouble), needs)
     if endpoints is None:
         return
-    status.set(RUNNING, _running(space), needs)
+    running = _running(space)
+    if running is not None or status.has(RUNNING):  # §1: absent until there is a pod
+        status.set(RUNNING, running or pending(""), needs)
     if space.all("RouterAccess") or status.value.get("endpoints"):
         status.field("endpoints", endpoints)
         status.set(RESOLVED, OK if endpoints else pending("Pending"), needs)
+
+
+def elect(space: Space, *, again: bool) -> None:
+    """§4: the Lease of the routers' kube-adaptors, once one runs."""
+    if any(pod["status"].get("phase") == "Running" for pod in router_pods(space)):
+        space.ensure({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE}, "spec": {}}, again=again)
 
 
 def router_pods(space: Space) -> list[Object]:
@@ -133,15 +144,19 @@ def router_pods(space: Space) -> list[Object]:
     return [item for item in space.all("Pod") if wanted.items() <= (item["metadata"].get("labels") or {}).items()]
 
 
-def _running(space: Space) -> State:
-    """§1: at least one router pod is running and ready."""
-    state = pending("No router pod is ready")
+def _running(space: Space) -> State | None:
+    """§1: at least one router pod is running and ready; None where there is no pod."""
+    assert space.site is not None
+    unready = annotation(space.site, UNREADY)
+    if unready:  # for a moment, while links and traffic go on
+        return pending(f"containers with unready status: {unready}")
+    state = None
     for pod in router_pods(space):
         conditions = {one["type"]: one for one in pod.get("status", {}).get("conditions", [])}
         if pod["status"].get("phase") == "Running" and conditions.get("Ready", {}).get("status") == "True":
             return OK
         told = next((one.get("message") for one in conditions.values() if one["status"] == "False"), None)
-        state = pending(told or f"Pod {pod['metadata']['name']} not ready")
+        state = pending(told or "")
     return state
 
 

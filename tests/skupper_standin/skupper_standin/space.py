@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -43,7 +44,8 @@ class Space:
     log: Callable[[str], None]
     later: Callable[[float], None]
     site: Object | None = None  # the active one
-    links_seen: dict[str, float] = field(default_factory=dict)  # uid -> time
+    seen: dict[str, tuple[float, str]] = field(default_factory=dict)  # uid -> time and form when it was first seen
+    places: dict[tuple[str, int], str] = field(default_factory=dict)  # host and port -> the listener that has it
     left_behind: dict[str, str] = field(default_factory=dict)  # uid of a Link of a former Site -> its form then
     missed: dict[str, float] = field(default_factory=dict)  # uid of a Site that has lost something -> time
     revisions: dict[str, Revision] = field(default_factory=dict)  # profile -> revision
@@ -73,6 +75,15 @@ class Space:
         """§2a: what the controller makes belongs to the active Site, and goes with it."""
         assert self.site is not None
         return [owner(self.site)]
+
+    def waits(self, item: Object, seconds: float) -> bool:
+        """Whether an object was first seen less than some seconds ago, and nobody else has changed it since; asks for another look then."""
+        since, form = self.seen.setdefault(item["metadata"]["uid"], (time.monotonic(), form_of(item)))
+        left = since + seconds - time.monotonic()
+        if left <= 0 or form != form_of(item):
+            return False
+        self.later(left)
+        return True
 
     # --- writing
 
@@ -159,10 +170,16 @@ class Space:
         self._statuses.clear()
 
 
+def form_of(item: Object) -> str:
+    """What someone else than the controller can change of an object."""
+    data = item["metadata"]
+    return json.dumps([item["spec"], data.get("annotations"), data.get("labels")], sort_keys=True)
+
+
 def owner(item: Object) -> Object:
     """A reference to an owner."""
     data = item["metadata"]
-    return {"apiVersion": API_VERSION, "kind": item["kind"], "name": data["name"], "uid": data["uid"]}
+    return {"apiVersion": item.get("apiVersion", API_VERSION), "kind": item["kind"], "name": data["name"], "uid": data["uid"]}
 
 
 def owned_by(item: Object, uid: str) -> bool:

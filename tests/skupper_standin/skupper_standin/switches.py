@@ -17,6 +17,7 @@ PREFIX = "standin.skupper.io/"
 # annotations ("true" unless said otherwise)
 NO_ADDRESS = PREFIX + "no-address"  # Site: its load balancer never gets an address
 ADDRESS = PREFIX + "address"  # Site: the address that its load balancers ask for when they are made
+UNREADY = PREFIX + "unready"  # Site: Running is False, its containers "[…]" are not ready
 REDEEM = PREFIX + "redeem"  # AccessGrant: "500" fails each redemption after it was counted
 NEVER_MATCHED = PREFIX + "never-matched"  # Listener, Connector
 NEVER_OPERATIONAL = PREFIX + "never-operational"  # Link
@@ -30,6 +31,7 @@ class Switches:
     version: str = "2.2.1"
     resync: float = 30.0  # seconds (§3: 30)
     link_delay: float = 1.0  # seconds until a new Link is in the router's configuration (§2a.8: up to 30)
+    match_delay: float = 2.0  # seconds until a new Listener or Connector that nothing matches has the condition Matched
     access_types: tuple[str, ...] = ("local", "loadbalancer", "route")
     cluster_host: str = ""
     grants: str = "on"  # or "off" (started without -enable-grants), "no-address" (no ingress for the grant server)

@@ -101,7 +101,7 @@ def test_a_site_whose_record_cannot_be_read_is_named_before_anything_is_changed(
 
 def test_only_what_belongs_to_the_federation_is_waited_for() -> None:
     asked: list[str] = []
-    cluster = SimpleNamespace(list=lambda _api, _kind, _namespace, labels: asked.append(labels) or [])
+    cluster = SimpleNamespace(name="hub", list=lambda _api, _kind, _namespace, labels: asked.append(labels) or [])
     action = action_of({})
     action.where = "flower"
     why, _never = action._await_hub({"wait_timeout": 0, "federation": "demo"}, cluster, hub_of("1.41.0"))

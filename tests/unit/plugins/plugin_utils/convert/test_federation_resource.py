@@ -51,8 +51,8 @@ VALUES: dict[str, Any] = {
     "superexecResources": {"limits": {"probe.example.com/x": "1"}},
     "supernodeResources": {"limits": {"probe.example.com/x": "1"}},
     "env": [{"name": "PROBE", "value": "probe"}],
-    "extraArgs": ["--max-retries=7"],
-    "superlink.extraArgs": ["--log-file=/probe"],
+    "extraArgs": ["--max-wait-time=9"],
+    "superlink.extraArgs": ["--log-file=/tmp/probe"],
     "type": "NodePort",
     "grpc": 19443,
     "volumes": [VOLUME],
@@ -389,22 +389,22 @@ def test_images_of_other_versions_stay_images() -> None:
 
 
 def test_arguments_that_the_collection_sets() -> None:
-    found = resource(extraArgs=["--probe", "--max-retries=3"])
+    found = resource(extraArgs=["--max-wait-time=9", "--max-retries=3"])
     found["spec"]["superlink"]["extraArgs"] = ["--host=0.0.0.0", "--port=9092"]
     parts = from_federation(found)
     assert "--host is set by the collection" in entries(parts)["superlink.extraArgs"]["why"]
-    assert parts[2]["variables"]["supernode_pools"][0]["extra_args"] == ["--probe", "--max-retries=3"]
+    assert parts[2]["variables"]["supernode_pools"][0]["extra_args"] == ["--max-wait-time=9", "--max-retries=3"]
 
 
 def test_the_keys_of_supernodes_are_left_out_with_their_volume() -> None:
     """They are the collection's own here, and takeover.yml brings them along."""
     volumes = [{"name": "keys", "secret": {"secretName": "node-keys"}}, VOLUME]
     mounts = [{"name": "keys", "mountPath": "/keys"}, MOUNT]
-    arguments = ["--max-retries", "3", "--auth-supernode-private-key", "/keys/a", "--root-certificates=/keys/ca.crt", "--probe"]
+    arguments = ["--max-retries", "3", "--auth-supernode-private-key", "/keys/a", "--root-certificates=/keys/ca.crt", "--max-wait-time=9"]
     for isolation in ("process", "subprocess"):
         parts = from_federation(resource(isolation=isolation, extraArgs=arguments, volumes=volumes, volumeMounts=mounts))
         (pool,) = parts[2]["variables"]["supernode_pools"]
-        assert (pool["extra_args"], pool["volumes"], pool["volume_mounts"]) == (["--max-retries", "3", "--probe"], [VOLUME], [MOUNT])
+        assert (pool["extra_args"], pool["volumes"], pool["volume_mounts"]) == (["--max-retries", "3", "--max-wait-time=9"], [VOLUME], [MOUNT])
         report = entries(parts)
         assert "without what the collection sets: --auth-supernode-private-key" in report["supernodes.pools[cpu].extraArgs"]["to"]
         assert "without keys: the collection makes these files itself" in report["supernodes.pools[cpu].volumes"]["to"]
@@ -513,3 +513,21 @@ def test_a_value_of_a_wrong_type_is_reported_with_its_field(field: str) -> None:
         parts = from_federation(found)
         names = [line["parameter"] for part in parts for line in part["report"]]
         assert any(name.replace("pools[cpu]", "pools[]").startswith(field) or field.startswith(name) for name in names), (value, names)
+
+
+@pytest.mark.parametrize("argument", ["--serverappio-api-address=0.0.0.0:9091", "--executor=x", "--max-retries=1"])
+def test_options_that_the_superlink_does_not_take_are_left_out(argument: str) -> None:
+    given = resource()
+    given["spec"]["superlink"]["extraArgs"] = [argument, "--log-file=/tmp/log"]
+    hub = from_federation(given)[1]
+    assert hub["variables"]["superlink_extra_args"] == ["--log-file=/tmp/log"]
+    (line,) = [one for one in hub["report"] if one["parameter"] == "superlink.extraArgs"]
+    assert f"{argument.partition('=')[0]} is refused by Flower 1.40 and later" in line["to"]
+
+
+def test_a_node_config_of_a_pool_keeps_what_is_no_secret() -> None:
+    config = {"max-token-length": "512", "num-secret-shares": "3", "token": "s3cr3t", "x": "{region}"}
+    sites = from_federation(resource(nodeConfig=config))[2]
+    assert sites["variables"]["supernode_pools"][0]["node_config"] == {"max-token-length": "512", "num-secret-shares": "3"}
+    (line,) = [one for one in sites["report"] if one["parameter"].endswith(".nodeConfig")]
+    assert "without token:" in line["to"] and "without x:" in line["to"] and "s3cr3t" not in line["to"]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.convert import pieces
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_table import (
     FIXED,
     PATCH,
@@ -323,14 +325,136 @@ def test_parameters_of_newer_charts_are_not_called_unknown() -> None:
 
 @pytest.mark.parametrize("chart", TABLE)
 def test_autoscaling_is_refused(chart: str) -> None:
-    for given in ({chart: {"autoscaling": {"enabled": True}}}, {"autoscaling": {"maxReplicas": 9}}, {chart: {"hpa": 1}}):
+    for given in ({chart: {"autoscaling": {"enabled": True}}}, {"autoscaling": {"maxReplicas": 9}, chart: {}}, {chart: {"hpa": 1}}):
         (entry,) = convert(chart, given)["report"]
         assert entry["result"] == "refused" and "autoscaling is not possible: each SuperNode has a registered key" in entry["why"]
 
 
-def test_no_supernode_is_refused() -> None:
-    (entry,) = convert("supernode", {"supernode": {"replicas": 0}})["report"]
-    assert entry["result"] == "refused" and "from 1" in entry["why"]
+@pytest.mark.parametrize("given", [-1, True, "2", 1.5])
+def test_what_is_no_number_of_supernodes_is_refused(given: Any) -> None:
+    (entry,) = convert("supernode", {"supernode": {"replicas": given}})["report"]
+    assert entry["result"] == "refused" and "from 0" in entry["why"]
+
+
+def supernode(**given: Any) -> dict[str, Any]:
+    """Values of a file for the supernode chart, converted."""
+    return convert("supernode", {"supernode": {"superlink": {"address": "fl.example.com"}, **given}})
+
+
+def why(found: dict[str, Any], parameter: str) -> str:
+    """The end of the report's line on a parameter."""
+    (line,) = [one for one in found["report"] if one["parameter"] == parameter]
+    return str(line["to"] or line["why"])
+
+
+def test_a_pool_without_supernodes_stays_one() -> None:
+    (pool,) = supernode(replicas=0)["variables"]["supernode_pools"]
+    assert pool["replicas"] == 0
+    (pool,) = supernode()["variables"]["supernode_pools"]
+    assert pool["replicas"] == 1
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ({"registry": "", "repository": "images.example.com/fl/supernode", "tag": "1.41.0-torch2.8"}, "images.example.com/fl/supernode:1.41.0-torch2.8"),
+        ({"registry": "images.example.com", "repository": "fl/supernode", "tag": "1.41.0"}, "images.example.com/fl/supernode:1.41.0"),
+        ({"registry": "images.example.com:5000", "tag": "1.41.0-pytorch"}, "images.example.com:5000/flwr/supernode-ee:1.41.0-pytorch"),
+        ({"registry": "images.example.com", "tag": "1.41.0-hospital-7"}, "images.example.com/flwr/supernode-ee:1.41.0-hospital-7"),
+        ({"registry": "images.example.com", "tag": "1.41.0-py3.11-cuda12"}, "images.example.com/flwr/supernode-ee:1.41.0-py3.11-cuda12"),
+        ({"registry": "images.example.com", "tag": "1.41.0"}, None),
+        ({"registry": "images.example.com", "tag": "1.41.0-py3.13-ubuntu24.04"}, None),
+        ({"registry": "", "tag": "1.41.0"}, None),
+    ],
+)
+def test_the_image_of_a_site_is_kept_as_a_whole(image: dict[str, str], expected: str | None) -> None:
+    found = supernode(image=image)["variables"]
+    assert found.get("supernode_image") == expected
+    assert all(not str(found.get(name, "x")).startswith("/") and found.get(name) != "" for name in ("supernode_image", "supernode_image_registry"))
+    assert found.get("supernode_version") == "1.41.0"
+
+
+def test_a_build_that_cannot_be_found_again_is_refused() -> None:
+    found = supernode(image={"tag": "1.41.0-pytorch"})
+    assert "supernode_image" not in found["variables"] and "of the tag 1.41.0-pytorch only the version can be kept" in why(found, "supernode.image.tag")
+
+
+@pytest.mark.parametrize(
+    ("chart", "given", "kept", "refused"),
+    [
+        (
+            "supernode",
+            ["--clientappio-api-address", "0.0.0.0:9094", "--rest", "--flwr-dir=/app/.flwr", "--max-retries=5"],
+            ["--max-retries=5"],
+            ["--clientappio-api-address", "--rest", "--flwr-dir"],
+        ),
+        (
+            "superlink",
+            [
+                "--fleet-api-address=0.0.0.0:9092", "--executor=flwr.superexec.deployment:executor", "--auth-list-public-keys", "/keys/clients.csv",
+                "--serverappio-api-address", "0.0.0.0:9091",
+            ],
+            None,
+            ["--fleet-api-address", "--auth-list-public-keys", "--serverappio-api-address", "--executor"],
+        ),
+        ("superlink", ["--max-retris=3", "--log-file", "/tmp/x"], ["--log-file", "/tmp/x"], ["--max-retris"]),
+        ("supernode", ["--max-ret", "3", "--server", "h:1"], ["--max-ret", "3"], ["--server"]),
+        ("supernode", ["--grpc-adapter"], None, ["--grpc-adapter"]),
+        ("supernode", ["--max-wait-time", "9"], ["--max-wait-time", "9"], []),
+    ],
+)  # fmt: skip
+def test_options_that_flower_does_not_take_are_left_out(chart: str, given: list[str], kept: list[str] | None, refused: list[str]) -> None:
+    found = convert(chart, {chart: {"extraArgs": given}})
+    assert found["variables"].get(f"{chart}_extra_args") == kept
+    told = why(found, f"{chart}.extraArgs")
+    assert all(re.search(f"{option} (is refused by|has no effect since) Flower", told) for option in refused)
+    assert not [word for word in given if not word.startswith("--") and word in told], "values are left out"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"partition-id": 0, "num-partitions": 2, "max-token-length": "512", "num-secret-shares": "3"}, None),
+        ({"use-secret-aggregation": "true", "token-rate": "1e-3", "password-rounds": 4, "credential-check": False}, None),
+        ({"api-key": "abc", "partition-id": 1}, {"partition-id": 1}),
+        ({"a": "{region}", "b": [1], "token": "s3cr3t", "site": "x"}, {"site": {"string": "x"}}),
+        ({"partition-id": 0, "stale": None}, {"partition-id": 0}),
+    ],
+)
+def test_a_node_config_keeps_what_is_no_secret(given: dict[str, Any], kept: dict[str, Any] | None) -> None:
+    found = supernode(node={"config": given})
+    (pool,) = found["variables"]["supernode_pools"]
+    wanted = {key: {"string": value} if isinstance(value, str) else value for key, value in given.items()}
+    assert pool["node_config"] == (wanted if kept is None else kept)
+    told = why(found, "supernode.node.config")
+    assert [key for key in given if f"without {key}:" in told] == [key for key in given if key not in pool["node_config"] and given[key] is not None]
+    assert "s3cr3t" not in told and "abc" not in told
+
+
+def test_null_takes_a_key_away() -> None:
+    values = {"nodeSelector": {"disk": None, "zone": "a"}, "podLabels": {"x": None}, "resources": {"limits": {"cpu": None, "memory": "1Gi"}}, "replicas": None}
+    found = supernode(**values, volumes=[{"name": "v", "emptyDir": None}])["variables"]
+    assert found["supernode_node_selector"] == {"zone": "a"} and "supernode_pod_labels" not in found
+    assert found["supernode_resources"] == {"limits": {"memory": "1Gi"}} and found["supernode_pools"][0]["replicas"] == 1
+    assert found["supernode_volumes"] == [{"name": "v", "emptyDir": None}], "entries of lists are as they are"
+
+
+@pytest.mark.parametrize(
+    ("chart", "values", "words"),
+    [
+        ("supernode", {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "supernode-0"}}, "it is a Kubernetes object (Deployment)"),
+        ("superlink", {"services": {"superlink": {"image": "flwr/superlink:1.21.0"}}}, "it is a compose file"),
+        ("supernode", {"flower-client": {"supernode": {"replicas": 3}}}, "it is of a chart that has this one as flower-client: give the part below"),
+        ("superlink", {"fl": {"superlink": {}}, "other": 1}, "it is of a chart that has this one as fl"),
+        ("supernode", {"superlink": {"service": {}}}, "it has values of the superlink chart, for flower_convert_superlink"),
+        ("supernode", {"all": {"hosts": {}}}, "it has all"),
+    ],
+)
+def test_another_file_is_named_and_gives_no_defaults(chart: str, values: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=f"the file has no parameter of the {chart} chart: ") as raised:
+        convert(chart, values)
+    assert words in str(raised.value)
+    assert convert(chart, {})["variables"], "an empty file means the defaults"
 
 
 @pytest.mark.parametrize(
@@ -455,3 +579,21 @@ def test_secrets_in_the_environment_are_refused_by_name_and_by_url(name: str, va
 def test_an_environment_without_secrets_is_converted() -> None:
     env = [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}, {"name": "PWD", "value": "/app"}, {"name": "BYPASS", "value": "1"}]
     assert convert("superlink", {"superlink": {"env": env}})["variables"]["superlink_env"] == env
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("supernode.replica", "supernode.replicas"),
+        ("supernode.imagePullSecret", "supernode.imagePullSecrets"),
+        ("supernode.superlink.adress", "supernode.superlink.address"),
+        # Names of other files and charts are no misspellings.
+        ("services.superlink.image", ""),
+        ("spec.replicas", ""),
+        ("supernode.service.port", ""),
+        ("supernode.ingress", ""),
+    ],
+)
+def test_only_what_is_almost_a_parameter_is_guessed(name: str, meant: str) -> None:
+    known = ["supernode.replicas", "supernode.superlink.address", "supernode.superlink.port", "supernode.imagePullSecrets", "supernode.image.tag"]
+    assert pieces.guess(name, known) == (f"; did you mean {meant}?" if meant else "")

@@ -146,7 +146,7 @@ def test_credentials_of_one_server_are_not_sent_to_another(tmp_path: Path, monke
     ("change", "message"),
     [
         ({"context": "nix"}, "has no context 'nix'. It has: c0, c1, c2."),
-        ({"kubeconfig": "/no/such/file"}, "No kubeconfig found at /no/such/file"),
+        ({"kubeconfig": "/no/such/file"}, "No kubeconfig found at /no/such/file. Set flower_kubeconfig of this host"),
     ],
 )
 def test_errors_name_file_and_context(tmp_path: Path, change: dict[str, str], message: str) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import client, exec_plugin
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import client, exec_plugin, explain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
     AuthError,
@@ -392,3 +392,13 @@ def test_one_that_answered_before_is_tried_as_long_as_there_is_time(
                 cluster.request("GET", "/version")
             cluster.request(method, "/version", body=None if method == "GET" else {}, content_type=client.APPLY_PATCH)
         assert cluster.requests == requests
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(113, "No route to host"), (101, "Network is unreachable"), (99, "Cannot assign requested address")],
+)
+def test_a_network_without_a_route_is_explained(number: int, words: str) -> None:
+    said = explain.explain(OSError(number, words), "the API server https://h:1", "", "h", 30)
+    assert said.startswith(f"the API server https://h:1 cannot be reached: {words}. Is there a route") and "flower_kubeconfig" in said
+    assert "Errno" not in said

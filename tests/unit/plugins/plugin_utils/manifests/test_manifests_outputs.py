@@ -53,7 +53,7 @@ def test_the_superlink_has_no_part_in_them_where_apps_have_their_own_pod(superli
 
 @pytest.mark.parametrize(("isolation", "workload"), [("process", "serverapp"), ("subprocess", "superlink")])
 def test_the_reader_has_the_volume_and_nothing_else(superlink_spec, isolation, workload):
-    spec = superlink_spec(isolation=isolation, serverapp_image="registry.example.com/theirs:1")
+    spec = superlink_spec(isolation=isolation, serverapp_image="registry.example.com/theirs:1" if isolation == "process" else "")
     containers, _volumes = pod_of(render.superlink_objects(spec), "StatefulSet", workload)
     reader = containers["outputs"]
     assert paths(reader) == {"/outputs"}

@@ -130,6 +130,24 @@ def test_a_quota_that_is_shown_in_every_project_does_not_count() -> None:
     assert contents.of_others(cluster, "flower", "flower", parts.HUB) == ""
 
 
+LEASE = {"kind": "Lease", **there("skupper-site-leader")}
+
+
+@pytest.mark.parametrize(
+    ("objects", "stay"),
+    [
+        ([], []),  # its Site is gone
+        ([{"kind": "Site", **there("ours", OURS)}], []),
+        ([{"kind": "Site", **there("theirs")}], ["theirs"]),
+        ([{"kind": "Site", **there("ours", OURS)}, {"kind": "Lease", **there("theirs")}], ["theirs"]),
+        ([{"kind": "Site", **there("ours", OURS)}, {"kind": "ConfigMap", **there("skupper-site-leader")}], ["skupper-site-leader"]),
+    ],
+)
+def test_the_lease_of_routers_goes_with_a_site_of_ours(objects: list[Object], stay: list[str]) -> None:
+    """kube-adaptor makes it without owner or labels: every namespace of a Skupper network stayed."""
+    assert [one["metadata"]["name"] for one in contents.others([LEASE, *objects], "flower", parts.SITE)] == stay
+
+
 def test_objects_without_a_uid_are_different_objects() -> None:
     theirs = {"kind": "View", "metadata": {"name": "theirs"}}
     ours = {"kind": "View", "metadata": {"name": "ours", "labels": OURS}}
@@ -209,3 +227,47 @@ def test_a_project_that_is_gone_records_nothing() -> None:
     cluster = hub()
     cluster.objects["record"] = Forbidden("hub", "GET", 403, {"message": "no"})  # type: ignore[assignment]
     assert removal._reason_to_stay(cluster, ASKED, namespace("flower-ca"), []) == ""
+
+
+def binding(name: str, *subjects: tuple[str, str]) -> Object:
+    """A ClusterRoleBinding as kubectl applies it from the file of playbooks/rbac.yml, for accounts (namespace, name), or groups (C("", name))."""
+    who = [{"kind": "ServiceAccount" if place else "Group", "name": named, **({"namespace": place} if place else {})} for place, named in subjects]
+    return {"metadata": {"name": name, "labels": {**OURS, "app.kubernetes.io/component": "rights"}}, "subjects": who}
+
+
+@pytest.mark.parametrize("name", ["flower", "flower-ca"])
+@pytest.mark.parametrize(
+    ("subjects", "stays"),
+    [
+        ([("flower-ca", "flower-controller")], True),
+        ([("flower", "flower-controller")], True),
+        ([("", "flower-auditors"), ("awx", "runner"), ("flower-ca", "second")], True),
+        ([("", "flower-auditors")], False),
+        ([("awx", "runner")], False),
+        # Of another federation of this name in the same cluster.
+        ([("flower-b-ca", "flower-controller")], False),
+        ([], False),
+    ],
+)
+def test_a_namespace_stays_while_a_binding_of_a_file_names_its_account(name: str, subjects: list[tuple[str, str]], stays: bool) -> None:
+    cluster = hub()
+    cluster.objects["clusterrolebindings"] = [binding("flower-hub-controller-flower", *subjects)]
+    words = removal._reason_to_stay(cluster, ASKED, namespace(name), [])
+    assert words.startswith("ClusterRoleBinding flower-hub-controller-flower gives its accounts rights in the whole cluster") is stays
+    assert ("-l app.kubernetes.io/component=rights,app.kubernetes.io/instance=flower" in words) is stays and bool(words) is stays
+
+
+def test_a_binding_counts_where_the_record_of_its_set_was_lost_or_may_not_be_seen() -> None:
+    cluster = hub()
+    cluster.objects["clusterrolebindings"] = [binding("lost", ("flower", "flower-controller"))]
+    cluster.objects["clusterrolebindings"][0]["metadata"]["labels"][applyset.PART_OF] = applyset.set_id("rights", "flower")
+    cluster.objects["record"] = Forbidden("hub", "GET", 403, {"message": "no"})  # type: ignore[assignment]
+    assert "ClusterRoleBinding lost" in removal._reason_to_stay(cluster, ASKED, namespace("flower"), [])
+
+
+def test_who_may_not_list_bindings_does_not_list_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An administrator of a project of OpenShift."""
+    cluster = hub()
+    monkeypatch.setattr(Apis, "access_review", lambda _self, checks: [one["resource"] != "clusterrolebindings" for one in checks])
+    assert removal._reason_to_stay(cluster, ASKED, namespace("flower"), []) == ""
+    assert not any("clusterrolebindings" in path for path in cluster.asked)

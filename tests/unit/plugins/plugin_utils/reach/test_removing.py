@@ -94,3 +94,12 @@ def test_workloads_whose_record_is_lost_are_not_left_behind_without_a_word(monke
     site = Lost()
     site.record = {"metadata": {"name": "applyset-supernode", "annotations": {}}}
     assert not remove(monkeypatch, site, check=True).failed
+
+
+def test_a_namespace_that_stays_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ansible shows the message of a task that is ok with -v only."""
+    site = Site()
+    monkeypatch.setattr(removing, "apply_objects", lambda *_given, **_more: Result(objects=[]))
+    monkeypatch.setattr(removing.removal, "leftovers", lambda *_asked: Leftovers([], ["namespace ward stays (it contains Lease theirs)"]))
+    done = removing.remove(site, removing.Wanted("ward", removing.SUPERNODE, "flower", credentials=True), check=True)  # type: ignore[arg-type]
+    assert done.warnings == ["site-a: namespace ward stays (it contains Lease theirs)"] and done.warnings[0][8:] in done.msg

@@ -40,7 +40,7 @@ def site(name: str = "lab", region: str | None = "eu", **changes: Any) -> dict[s
 def report(*sites: dict[str, Any], **changes: Any) -> dict[str, Any]:
     hub = {
         "cluster": "hub", "reachable": True, "asked": True, "well": True, "address": "hub.example.com:9092", "version": "1.41.0", "partitions": 4,
-        "lease": {}, "outputs": {}, "backup": "", "trust": [],
+        "lease": {}, "outputs": {}, "backup": "", "trust": [], "federation": "oncology", "rotation": "",
         "workloads": [{"name": "superlink", "ready": 1, "desired": 1}], "certificate": {"not_after": "2026-12-01T10:00:00+00:00"},
     }  # fmt: skip
     found: dict[str, Any] = {"healthy": True, "hub": hub, "sites": list(sites), "network": {}, "forgotten": [], "unknown_nodes": [], "runs": []}

@@ -553,3 +553,47 @@ def test_a_lease_that_was_not_returned_is_a_warning():
     report = fleet.fleet_report("hub", hub(lease={"ended": "jane@laptop, federated.flower.site"}), {"site-a": SITE})
     assert report["warnings"][0].startswith("hub hub: jane@laptop, federated.flower.site did not return the lease")
     assert "changing the fleet" not in fleet.fleet_table(report)
+
+
+def certificate(name, begun, ends):
+    return {"subject": f"CN={name}", "not_before": f"{begun}+00:00", "not_after": f"{ends}+00:00"}
+
+
+OLD, NEW = certificate("old", "2026-11-01T00:00:00", "2027-11-01T00:00:00"), certificate("new", "2026-11-20T00:00:00", "2027-11-20T00:00:00")
+
+
+def rotating(signs, trust, secret="superlink-gateway-tls"):
+    found = hub(certificate={**HUB["certificate"], "secret": secret, "ca": signs}, trust=trust)
+    report = fleet.fleet_report("hub", found, {"site-a": SITE})
+    assert (report["hub"]["rotation"] in fleet.fleet_table(report).splitlines()) == bool(report["hub"]["rotation"])
+    return report["hub"]["rotation"]
+
+
+def test_a_rotation_that_waits_is_shown_with_what_ends_it():
+    assert "has switched, and sites still trust the previous one, which ends on 2027-11-01: once cert_rotation_grace is over" in rotating(NEW, [NEW, OLD])
+    assert rotating(NEW, [OLD, NEW]) == rotating(NEW, [NEW, OLD])
+    assert "is adding the one that ends on 2027-11-20: federated.flower.rotate_certs continues it" in rotating(OLD, [OLD, NEW])
+
+
+def test_no_rotation_is_shown_where_there_is_none():
+    assert rotating(NEW, [NEW]) == rotating({}, []) == rotating({}, [OLD, NEW]) == ""
+    # A bundle of someone's own, and a certificate that cert-manager makes.
+    assert rotating(NEW, [NEW, OLD], "our-own") == rotating(NEW, [NEW, OLD], "superlink-gateway-issued") == rotating(NEW, [NEW, OLD, OLD]) == ""
+
+
+def test_the_federation_is_named():
+    report = fleet.fleet_report("hub", hub(federation="oncology"), {"site-a": SITE})
+    assert report["hub"]["federation"] == "oncology"
+    assert "federation oncology, address hub.example:9092, 2 partitions, 0 active runs" in fleet.fleet_table(report).splitlines()
+    away = fleet.fleet_report("hub", hub(federation="oncology", reachable=False, error="down"), {"site-a": SITE})
+    assert any(line.startswith("federation oncology, address") for line in fleet.fleet_table(away).splitlines())
+
+
+def test_certificates_of_a_day_differ_by_the_minute():
+    brief = certificate("hub", "2026-11-27T08:00:00", "2026-11-28T08:30:59")
+    both = hub(certificate={**HUB["certificate"], **brief}, sites={"site-a": {**HUB["sites"]["site-a"], "client": OLD}})
+    table = fleet.fleet_table(fleet.fleet_report("hub", both, {"site-a": SITE})).splitlines()
+    assert "  2026-11-28 08:30  " in table[1] and "  2027-11-01  " in table[2]
+    assert fleet._end({"not_after": "2027-02-19T10:00:00+00:00"}) == "2027-02-19" and fleet._end({}) == ""
+    for odd in ({"not_after": "soon"}, {**brief, "not_before": "x"}, {**brief, "not_before": "2020-01-01T00:00:00+00:00"}):
+        assert len(fleet._end(odd)) <= 10

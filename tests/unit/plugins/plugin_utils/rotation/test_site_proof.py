@@ -126,3 +126,22 @@ def test_the_table():
     assert lines[2].split() == ["b", "supernode-cpu-0", "aa11", "aa11", "yes", "yes"]
     assert lines[3] == "! b: no route to host"
     assert proof_table.handshake_table([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "cells"),
+    [
+        ({}, {}, ["-", "-", "not tested", "not tested"]),  # the rotation was interrupted before it was asked
+        ({"now": {"serial": "a1"}}, {}, ["a1", "-", "yes", "not tested"]),
+        ({}, {"now": {"serial": "b2"}}, ["-", "b2", "not tested", "yes"]),
+        ({"now": {"error": "refused"}}, {"now": {"serial": "b2"}}, ["-", "b2", "no", "yes"]),
+        ({"now": {"serial": "a1"}}, {"now": {"error": "refused"}}, ["a1", "-", "yes", "no"]),
+        ({"now": {"serial": "a1"}}, {"next": {"serial": "b2"}}, ["a1", "-", "yes", "not tested"]),
+    ],
+)
+def test_a_supernode_that_was_not_asked_is_not_said_to_refuse(before, after, cells):
+    def report(seen):
+        return {"site": "site-a", "trouble": "", "pods": [{"pod": "supernode-cpu-0", "seen": seen}]}
+
+    line = proof_table.handshake_table([report(before)], [report(after)])[1]
+    assert line.split()[2:] == " ".join(cells).split()

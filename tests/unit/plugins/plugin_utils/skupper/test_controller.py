@@ -44,7 +44,7 @@ spec: {template: {spec: {containers: [{name: controller, image: "quay.io:443/sku
 
 def test_where_the_manifests_are(parsed_network_site):
     spec = parsed_network_site(install="manifests")
-    assert controller.location(spec) == f"{controller.RELEASES}/2.2.1/skupper-cluster-scope.yaml"
+    assert controller.location(spec) == f"{controller.RELEASES}/2.2.5/skupper-cluster-scope.yaml"
     assert controller.location(replace(spec, manifests="/tmp/a.yaml")) == "/tmp/a.yaml"
     assert controller.home(spec) == "skupper" and controller.home(replace(spec, scope="namespace")) == "flower"
     assert controller.home(parsed_network_site(install="operator")) == "openshift-operators"

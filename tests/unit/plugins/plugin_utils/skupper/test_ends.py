@@ -153,9 +153,9 @@ def test_a_site_beside_a_standby_may_leave(site_spec: Any, monkeypatch: pytest.M
     action: Any = object.__new__(skupper_site.ActionModule)
     action.inventory_host, action.connect = "site-a", lambda _host=None: cluster
     action._task = SimpleNamespace(check_mode=False, diff=False)
-    action.apply = lambda *_given, **options: written.append(options["applyset"])
+    action.apply = lambda _cluster, objects, **options: written.append(options.get("applyset") or objects[0]["metadata"]["name"])
     action.execute(action._checked(action.ARGS, {}, {"spec": site_spec(), "state": "absent"}, ""), {})
-    assert written == ["skupper-site"]
+    assert written == ["skupper-site", "skupper-site-leader"]
 
 
 def looked(

@@ -172,6 +172,7 @@ SUPERLINK = [
     ({"monitoring_namespaces": ["my ns"]}, "superlink_monitoring_namespaces[0]: 'my ns' is not a DNS-1123 label"),
     ({"monitoring_namespaces": [{}]}, "superlink_monitoring_namespaces[0]: {} is empty"),
     ({"isolation": "subprocess", "serverapp_gpu": {"count": 1}}, "has no pod to go to"),
+    ({"isolation": "subprocess", "serverapp_image": "r/app:1"}, "superlink_serverapp_image: 'r/app:1' has no effect: with subprocess isolation"),
     ({"serverapp_gpu": {"resource": "gpu"}}, "is not an extended resource"),
     (
         {"serverapp_gpu": {"count": 1}, "serverapp_resources": {"limits": {"nvidia.com/gpu": 1}}},
@@ -236,6 +237,24 @@ SUPERNODE = [
     (pools({"name": "a", "gpu": {"vendor": "nvidia"}}), "supernode_pools[0].gpu.vendor: 'nvidia' is not one of resource"),
     (pools({"name": "a", "shm_size": "big"}), "supernode_pools[0].shm_size: 'big' is not a quantity"),
     (pools({"name": "a", "isolation": "x"}), "supernode_pools[0].isolation: 'x' is not one of"),
+    (
+        pools({"name": "a", "isolation": "subprocess", "superexec_image": "r/app:1"}),
+        "supernode_pools[0].superexec_image: 'r/app:1' has no effect on pool a: with subprocess isolation ClientApps run in the SuperNode's",
+    ),
+    (
+        {"image": "r/node:1", **pools({"name": "a", "isolation": "subprocess", "superexec_image": "r/app:1"})},
+        "supernode_pools[0].superexec_image: 'r/app:1' has no effect on pool a",
+    ),
+    ({"isolation": "subprocess", "superexec_image": "r/app:1"}, "supernode_superexec_image: 'r/app:1' has no effect on pool default"),
+    (
+        {"superexec_image": "r/app:1", **pools({"name": "a"}, {"name": "b", "mode": "DaemonSet", "isolation": "subprocess"})},
+        "supernode_superexec_image: 'r/app:1' has no effect on pool b",
+    ),
+    (
+        pools({"name": "a", "isolation": "subprocess", "superexec_resources": {"limits": {"cpu": 2}}}),
+        "supernode_pools[0].superexec_resources: {'limits': {'cpu': 2}} has no effect: with subprocess isolation there is no SuperExec; use resources",
+    ),
+    (pools({"name": "a", "isolation": "subprocess", "superexec_extra_args": ["--max-retries=1"]}), "there is no SuperExec; use extra_args"),
     (pools("a"), "supernode_pools[0]: 'a' is not a mapping"),
     ({"termination_grace_period": 1}, "supernode_termination_grace_period: 1 is not between 10 and 3600"),
     ({"sidecar": False}, "site-a: supernode_mtls: True needs the sidecar"),
@@ -533,3 +552,16 @@ def test_patches_may_be_for_what_is_made_once_the_address_is_known(superlink_spe
             patches=[patch],
         )
         assert superlink_faults(spec) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"superexec_image": "r/app:1", "image": "r/node:1", "isolation": "subprocess"},  # that of the whole fleet, and one for these SuperNodes
+        {"superexec_image": "r/app:1", **pools({"name": "a", "isolation": "subprocess", "image": "r/app:1"})},
+        {"superexec_image": "r/app:1", **pools({"name": "a", "isolation": "subprocess", "superexec_image": ""})},
+        pools({"name": "a", "isolation": "subprocess", "superexec_image": "r/app:1", "image": "r/app:1"}),
+    ],
+)
+def test_an_image_of_the_app_beside_one_for_the_supernode(changes, supernode_spec):
+    assert supernode_faults(supernode_spec(**changes)) == []
