@@ -12,12 +12,12 @@ it is behind for a moment, or until the next entry when the writer died in betwe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..base.digests import canonical
+from ..base import foreign
 from ..base.errors import ClusterError
 from ..kube.api_errors import NotFound
 from ..kube.client import Cluster
@@ -144,9 +144,9 @@ class Trail:
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
         """The head record, and the number of the ConfigMap that was the last one. An invalid head record counts as none."""
         try:
-            contents = json.loads(((item or {}).get("data") or {})[_HEAD])
+            contents = foreign.read_json(((item or {}).get("data") or {})[_HEAD])
             return Head(int(contents["entries"]), str(contents["hash"])), int(contents["log"])
-        except (ValueError, KeyError, TypeError):
+        except foreign.FAULTS:
             return None, 0
 
     def _log(self, number: int) -> _Log:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -87,7 +86,7 @@ class Gateway:
             "kubelet has updated the file"
         ]
 
-    def _ask(self, steps: list[dict[str, Any]], seconds: float) -> list[Mapping[str, str]]:
+    def _ask(self, steps: list[dict[str, Any]], seconds: float) -> Sequence[Mapping[str, str]]:
         output = in_pod.run(
             self.cluster, self.namespace, POD, CONTAINER, gateway_program, {"steps": steps}, seconds=seconds
         )
@@ -96,7 +95,7 @@ class Gateway:
                 f"the program that checks the gateway, in pod {self.namespace}/{POD} on {self.cluster.name}, ended with code "
                 f"{output.rc}: {output.said}"
             )
-        return [json.loads(line) for line in output.answers]
+        return output.objects()
 
 
 def _look(name: str, serial: str = "", seconds: float = 0) -> dict[str, Any]:
