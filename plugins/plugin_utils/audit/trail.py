@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.digests import canonical
 from ..base import foreign
+from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..kube.api_errors import NotFound
 from ..kube.client import Cluster

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -88,22 +89,23 @@ def without_controls(text: str, most: int = 100_000) -> str:
 
 
 class Lines:
-    """Cuts a stream into lines. Its pieces may end anywhere, even within a character."""
+    """Cuts a stream of so many bytes at most into lines. Its pieces may end anywhere, even within a character."""
 
-    def __init__(self) -> None:
-        self._rest = bytearray()
+    def __init__(self, most: float = math.inf) -> None:
+        self._rest, self._left = bytearray(), most
 
     def feed(self, data: bytes) -> list[str]:
         """The lines that are complete with this piece.
 
         Raises:
-            TooMuch: a line is too long.
+            TooMuch: a line is too long, or the stream.
         """
+        self._left -= len(data)
         *ends, rest = data.split(b"\n")
         if ends:
             ends[0] = bytes(self._rest) + ends[0]
             self._rest.clear()
         self._rest += rest
-        if len(self._rest) > MOST:
-            raise TooMuch(f"a line is longer than {MOST >> 20} MiB")
+        if len(self._rest) > MOST or self._left < 0:
+            raise TooMuch("what it printed, or a line of it, is too long")
         return [line.decode("utf-8", "replace") for line in ends]

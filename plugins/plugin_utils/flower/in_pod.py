@@ -32,7 +32,7 @@ LOADER = (
     f"print('{COMPLETE}', flush=True)"
 )
 _ATTEMPTS = 3
-_MOST = 2 * foreign.MOST  # bytes of all answers
+_MOST = 2 * foreign.MOST  # bytes of all answers of a program
 _BREAK = " | "
 
 
@@ -117,13 +117,9 @@ def run(
     stdin = _stdin(program, request) + data
     where = f"{cluster.name}: pod {namespace}/{pod} ({container})"
     for _attempt in range(_ATTEMPTS):
-        lines, found, left = Lines(), list[str](), _MOST
+        lines, found = Lines(_MOST), list[str]()
 
-        def receive(piece: bytes) -> None:
-            nonlocal left
-            left -= len(piece)
-            if left < 0:
-                raise foreign.TooMuch(f"a program printed more than {_MOST >> 20} MiB")
+        def receive(piece: bytes, lines: Lines = lines, found: list[str] = found) -> None:
             found.extend(lines.feed(piece))
             if heard is not None:
                 heard()

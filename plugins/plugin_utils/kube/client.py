@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -36,8 +37,7 @@ from .api_errors import (
 from .auth import Access, resolve
 from .exec import PROTOCOLS, Exec, ExecResult
 from .explain import explain, nothing_sent, one_line, worth_repeating
-from .limits import channel as limited_channel
-from .limits import limit
+from .limits import limit, limited_channel
 
 try:
     import urllib3
@@ -237,7 +237,7 @@ class Cluster:
                     decode_content=False,  # nothing asks for compression
                     enforce_content_length=True,
                 )
-                answer = b"".join(iter(lambda: response.read(_PIECE), b""))
+                answer = b"".join(iter(partial(response.read, _PIECE), b""))
                 response.release_conn()
             except foreign.TooMuch as error:
                 self.close()
@@ -621,7 +621,7 @@ class Cluster:
         url = "ws" + self.server.removeprefix("http") + path
         self.requests += 1
         try:
-            channel = limited_channel(tls)
+            channel = limited_channel(websocket.WebSocket)(sslopt=tls, skip_utf8_validation=True)
             channel.connect(url, **options)
             if channel.getstatus() != _SWITCHED:
                 raise Unreachable(f"{self.name}: {what}: {self.server} redirects to another address, which gets no credentials.")

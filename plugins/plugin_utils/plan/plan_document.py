@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from ..base.digests import canonical, digest
 from ..base import foreign
+from ..base.digests import canonical, digest
 from ..base.errors import ClusterError
 from ..base.sizes import counted
 
