@@ -201,8 +201,8 @@ def _site_connections(spec: HubSpec) -> list[str]:
 def _body(most: int) -> list[str]:
     """Refuses calls with a longer body, which the SuperLink would have in memory before it knows who calls."""
     return [
-        # Lengths from 2^63 on are negative here.
-        f"  http-request deny deny_status 503 if {{ req.body_size gt {most} }} || {{ req.body_size lt 0 }}",
+        # HAProxy takes 2^64 - 1 for a length that is not known.
+        f"  http-request deny deny_status 503 if {{ req.body_size gt {most} }} || {{ req.hdr(content-length) -m len 16: }}",
         # A body without a length could be of any size.
         "  http-request deny deny_status 503 if { req.hdr(transfer-encoding) -m found }",
     ]
