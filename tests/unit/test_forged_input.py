@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -25,7 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit import expo
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_reader, archive_writer, hub_archive, retention
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
-from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign, package_list, run_metrics
+from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign, run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import read_bundle, read_project
@@ -38,7 +39,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import unexpected
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Done, Outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
-from ansible_collections.federated.flower.tests.unit.volume_folder import Place, content
+from ansible_collections.federated.flower.tests.unit.volume_folder import Place
+
+
+
+def short(value: Any) -> str:
+    """The name of a case."""
+    return str(value[:20] if isinstance(value, (str, bytes)) else value)[:40]
+
 
 DEEP = {"lists": "[" * 100_000, "objects": '{"a":' * 100_000, "closed": "[" * 300 + "]" * 300, "mixed": '[{"a":' * 150 + "1" + "}]" * 150}
 FORGED = {
@@ -69,9 +77,10 @@ def test_what_is_not_deep_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b" " * (foreign.MOST + 1), b"[" + b"0," * (foreign.MOST // 4) + b"0]", b"[" + b"[]," * (foreign.MOST // 4) + b"0]", b"{" * (foreign.MOST // 4)]
+    ("piece", "count"), [(b" ", foreign.MOST + 1), (b"0,", foreign.MOST // 4), (b"[],", foreign.MOST // 4), (b"{", foreign.MOST // 4)], ids=short
 )
-def test_large_json_is_refused_before_it_is_parsed(data: bytes) -> None:
+def test_large_json_is_refused_before_it_is_parsed(piece: bytes, count: int) -> None:
+    data = b"[" + piece * count + b"0]"
     begun = time.process_time()
     with pytest.raises(foreign.TooMuch):
         foreign.read_json(data)
@@ -95,7 +104,7 @@ def test_text_of_others_is_cleaned() -> None:
     assert len(foreign.cleaned("x " * 100_000)) <= 2000 and len(foreign.without_controls("x" * 10**7)) <= 100_000
 
 
-@pytest.mark.parametrize("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}])
+@pytest.mark.parametrize("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}], ids=short)
 def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
     error = Forbidden("site-b", "GET /api", 403, status_of(json.dumps(body).encode()))
     for text in (str(error), error.message, error.text, error.reason):
@@ -104,7 +113,7 @@ def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
     assert is_clean(Forbidden("site-b", "GET /api", 403, body).message)
 
 
-@pytest.mark.parametrize("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 100_000, b"", b"\x1f\x8b\x08\x00"])
+@pytest.mark.parametrize("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 100_000, b"", b"\x1f\x8b\x08\x00"], ids=short)
 def test_answers_that_are_no_status_are_cleaned(data: bytes) -> None:
     text = status_of(data)["message"]
     assert is_clean(text) and len(text) <= 300
@@ -166,7 +175,7 @@ def test_the_head_of_an_archive(text: str, tmp_path: Path) -> None:
     assert retention.surplus(tmp_path, ABOUT, 1) == [], "it stops no backup"
 
 
-@pytest.mark.parametrize("data", [*(text.encode() for text in FORGED.values()), b"\xff\xfe\xfd", b"\x80" * 100])
+@pytest.mark.parametrize("data", [*(text.encode() for text in FORGED.values()), b"\xff\xfe\xfd", b"\x80" * 100], ids=short)
 def test_the_manifest_and_the_objects_of_an_archive(data: bytes, tmp_path: Path) -> None:
     inner = tar(tmp_path / "inner.tar", **{archive_writer.MANIFEST: data}).read_bytes()
     members = {archive_writer.ABOUT: json.dumps(ABOUT.as_data()).encode(), archive_writer.PAYLOAD: pyrage.encrypt(inner, [OWNER.to_public()])}
@@ -201,7 +210,7 @@ def test_bundles_of_apps(kind: int, tmp_path: Path) -> None:
                 assert "app.fab" in error.message or "damaged" in error.message
 
 
-@pytest.mark.parametrize("data", [b"a = " + b"[" * 100_000, b"a" + b".a" * 50_000 + b" = 1", b"\xff", b"a = 1\na = 2"])
+@pytest.mark.parametrize("data", [b"a = " + b"[" * 100_000, b"\xff", b"a = 1\na = 2"], ids=short)
 def test_projects_of_apps(data: bytes, tmp_path: Path) -> None:
     zipped(tmp_path / "app.fab", **{"pyproject.toml": data})
     files = read_bundle(tmp_path / "app.fab")
@@ -211,10 +220,10 @@ def test_projects_of_apps(data: bytes, tmp_path: Path) -> None:
 
 # ---- answers of programs in pods -------------------------------------------------------------------------------------
 
-SHAPES: list[Any] = [{}, {"files": 5}, {"files": [5]}, {"files": [["a"]]}, {"files": [[1, 2, 3]]}, {"files": {"a": 1}}, {"left_out": [["a"]]}, {"left_out": 7}]
+SHAPES: list[Any] = [{"files": 5}, {"files": [5]}, {"files": [["a"]]}, {"files": [[1, 2, 3]]}, {"files": {"a": 1}}, {"left_out": [["a"]]}, {"left_out": 7}]
 
 
-@pytest.mark.parametrize("answer", [*SHAPES[1:], {"files": [[["a"], 1]]}, {"left_out": [None]}, {"files": [[{}, 1]]}])
+@pytest.mark.parametrize("answer", [*SHAPES, {"files": [[["a"], 1]]}, {"left_out": [None]}, {"files": [[{}, 1]]}])
 def test_lists_of_outputs(answer: Any) -> None:
     with pytest.raises(FlowerError, match="reader of outputs on hub"):
         checked([answer], "hub")
@@ -258,6 +267,7 @@ def test_deep_frames() -> None:
         '{"run": 5}', '{"run": {}}', '{"run": {"out": {"success": true, "runs": [5]}}}', '{"run": {"out": {"success": true, "runs": {"a": 1}}}}',
         '{"run": {"rc": 0, "out": {"success": true, "runs": [{"run-id": "5", "status": "running"}]}}, "nodes": 5}',
     ],
+    ids=short,
 )  # fmt: skip
 def test_messages_about_a_run(line: str) -> None:
     watch = SimpleNamespace(log=lambda *_words: None, sight=lambda _sight: None, trouble=lambda _text: None)
@@ -293,7 +303,7 @@ def nested(levels: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", [nested(8), f"kind: ConfigMap\n{nested(8)}", "a: &a [*a]", "kind: ConfigMap", '{"a": &x 1, "b": *x}', "!!python/none", *DEEP.values(), "\x00", "{'a': 1}"]
+    "text", [nested(8), f"kind: ConfigMap\n{nested(8)}", "a: &a [*a]", "kind: ConfigMap", '{"a": &x 1, "b": *x}', "!!python/none", *DEEP.values(), "\x00", "{'a': 1}"], ids=short
 )
 def test_a_file_that_is_no_reply(text: str, tmp_path: Path) -> None:
     path = tmp_path / "reply.json"
@@ -349,6 +359,7 @@ def test_a_plan_with_aliases() -> None:
         "[ROUND 1/" * 2000, "[ROUND 1/" + "1" * 19_000, "\x1b[" * 9000, "\x1b[" + "0" * 19_000, "MetricRecord: {" + "-" * 18_000 + "1}", "MetricRecord: {'a': " + "[" * 9000 + "]" * 9000 + "}",
         "MetricRecord: {" + "'a': -inf, " * 1500 + "}",
     ],
+    ids=short,
 )  # fmt: skip
 def test_a_line_of_a_log_costs_little(line: str) -> None:
     assert len(line) <= 20_000
@@ -359,11 +370,6 @@ def test_a_line_of_a_log_costs_little(line: str) -> None:
         progress.round(), progress.values()
         run_metrics.last_metrics([line])
     assert time.process_time() - begun < 1
-
-
-def test_a_packed_list_that_is_deep() -> None:
-    with pytest.raises(ValueError, match="."):
-        package_list.unpack("eJw=")
 
 
 # ---- what apps leave on the volume -----------------------------------------------------------------------------------
@@ -402,8 +408,6 @@ KINDS = ["folder", "deep folder", "pipe", "link", "link to a folder", "socket", 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("at", ["", "name", "the staged file"])
 def test_what_arrives_is_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, at: str) -> None:
-    import hashlib
-
     (tmp_path / "volume").mkdir()
     place = Place(tmp_path / "volume", monkeypatch)
     staging = place.folder / ".arriving"
@@ -416,7 +420,7 @@ def test_what_arrives_is_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyP
         data = b"abc"
         request = {"pieces": [["7/model.npz", 0, 3, 3, 1_700_000_000_000_000_000]], "sha256": hashlib.sha256(data).hexdigest()}
         assert place.ask("unpack", data=data, **request) == [{}]
-        assert content(place)["7/model.npz"] == b"abc"
+        assert (place.folder / "7/model.npz").read_bytes() == b"abc"
     place.ask("tidy")
     assert not os.path.lexists(staging) and Path("/etc/passwd").read_bytes() == before
     place.ask("tidy")

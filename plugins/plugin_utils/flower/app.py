@@ -211,9 +211,9 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
             if sum(entry.file_size for entry in archive.infolist()) > SEND_LIMIT:
                 raise FlowerError(f"the app {bundle} contains more than {SEND_LIMIT >> 20} MiB")
             content = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
-    except OSError as error:
-        raise _refusal(error) from error
-    except (*_NO_ZIP, *foreign.FAULTS) as error:
+    except (OSError, *_NO_ZIP, *foreign.FAULTS) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise _refusal(error) from error
         raise FlowerError(f"the app {bundle} is not a Flower app bundle: {error}") from error
     listed = content.pop(".info/CONTENT", b"").decode("utf-8", "replace")
     for line in filter(None, listed.splitlines()):

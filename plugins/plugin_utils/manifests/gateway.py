@@ -284,7 +284,7 @@ def volumes(spec: HubSpec) -> list[Object]:
     """Volumes of the gateway in the SuperLink pod."""
     brought = [
         # Memory: it holds sockets only. The superlink container shares it, so that a new certificate can be pushed
-        # through HAProxy's runtime API with the Python that is there. Never mount it where app code runs.
+        # through HAProxy's runtime API with the Python that is there. Apps reach it with subprocess isolation only.
         scratch_volume("gw-run", size="16Mi", memory=True),
         config_volume("gw-conf", CONFIG),
         secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
