@@ -253,7 +253,10 @@ def test_haproxy_accepts_the_configuration(haproxy: tuple[str, dict[str, str]], 
 
 
 MOST = 8388608
-TOO_LONG = (MOST + 1, 2**31 - 1, 2**31, 3_000_000_000, 2**32, 2**32 + 10, 2**32 + 100, 2**33 + 1, 2**62, 2**63 - 1, 2**63, 2**63 + 10, 2**64 - 2, 2**64 - 1, 2**64 + 10)
+TOO_LONG = (
+    MOST + 1, 2**31 - 1, 2**31, 3_000_000_000, 2**32, 2**32 + 10, 2**32 + 100, 2**33 + 1,
+    2**62, 2**63 - 1, 2**63, 2**63 + 10, 2**64 - 2, 2**64 - 1, 2**64 + 10,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("length", TOO_LONG)
@@ -369,11 +372,10 @@ def test_slow_calls_of_an_app_leave_the_superlink_to_the_sites(haproxy: tuple[st
 def test_idle_connections_of_one_site_leave_the_port_to_the_others(
     haproxy: tuple[str, dict[str, str]], files: tuple[Path, certificates.Issued], path: str
 ) -> None:
-    with running(haproxy, files, gateway_max_connections=80, gateway_max_site_calls=20) as made:
-        with Slow(made, 200, path, client="site-b") as many:
-            assert works(made)
-            if not path:
-                assert many.open() <= 20
+    with running(haproxy, files, gateway_max_connections=80, gateway_max_site_calls=20) as made, Slow(made, 200, path, client="site-b") as many:
+        assert works(made)
+        if not path:
+            assert many.open() <= 20
 
 
 def test_a_site_may_have_as_many_calls_as_its_share(haproxy: tuple[str, dict[str, str]], files: tuple[Path, certificates.Issued]) -> None:

@@ -24,7 +24,12 @@ from ansible_collections.federated.flower.plugins.action import bundle_reply
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import cluster_action
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import export, hash_chain, signed_files
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_reader, archive_writer, hub_archive, retention
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
+    archive_reader,
+    archive_writer,
+    hub_archive,
+    retention,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign, run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -40,7 +45,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Done, Outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
 from ansible_collections.federated.flower.tests.unit.volume_folder import Place
-
 
 
 def short(value: Any) -> str:
@@ -104,7 +108,7 @@ def test_text_of_others_is_cleaned() -> None:
     assert len(foreign.cleaned("x " * 100_000)) <= 2000 and len(foreign.without_controls("x" * 10**7)) <= 100_000
 
 
-@pytest.mark.parametrize("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}], ids=short)
+@pytest.mark.parametrize("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}])
 def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
     error = Forbidden("site-b", "GET /api", 403, status_of(json.dumps(body).encode()))
     for text in (str(error), error.message, error.text, error.reason):
@@ -113,7 +117,7 @@ def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
     assert is_clean(Forbidden("site-b", "GET /api", 403, body).message)
 
 
-@pytest.mark.parametrize("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 100_000, b"", b"\x1f\x8b\x08\x00"], ids=short)
+@pytest.mark.parametrize("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 100_000, b"", b"\x1f\x8b"], ids=short)
 def test_answers_that_are_no_status_are_cleaned(data: bytes) -> None:
     text = status_of(data)["message"]
     assert is_clean(text) and len(text) <= 300
@@ -263,7 +267,8 @@ def test_deep_frames() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *FORGED.values(), '{"at": 1}', '{"at": "x", "left_out": 0, "lines": []}', '{"at": 1e999, "left_out": 0, "lines": []}', '{"at": 0, "left_out": 0, "lines": 5}',
+        *FORGED.values(), '{"at": 1}', '{"at": "x", "left_out": 0, "lines": []}', '{"at": 1e999, "left_out": 0, "lines": []}',
+        '{"at": 0, "left_out": 0, "lines": 5}',
         '{"run": 5}', '{"run": {}}', '{"run": {"out": {"success": true, "runs": [5]}}}', '{"run": {"out": {"success": true, "runs": {"a": 1}}}}',
         '{"run": {"rc": 0, "out": {"success": true, "runs": [{"run-id": "5", "status": "running"}]}}, "nodes": 5}',
     ],
@@ -303,7 +308,8 @@ def nested(levels: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", [nested(8), f"kind: ConfigMap\n{nested(8)}", "a: &a [*a]", "kind: ConfigMap", '{"a": &x 1, "b": *x}', "!!python/none", *DEEP.values(), "\x00", "{'a': 1}"], ids=short
+    "text", [nested(8), f"kind: ConfigMap\n{nested(8)}", "a: &a [*a]", "kind: ConfigMap", '{"a": &x 1, "b": *x}', "!!python/none", *DEEP.values(), "\x00", "{'a': 1}"],
+    ids=short,
 )
 def test_a_file_that_is_no_reply(text: str, tmp_path: Path) -> None:
     path = tmp_path / "reply.json"
@@ -355,8 +361,10 @@ def test_a_plan_with_aliases() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "MetricRecord: {" * 1300, "Aggregated MetricRecord: {" * 700, "Initial global evaluation results: {" * 500, "MetricRecord: {" * 1300 + "}", "MetricRecord: {" + "x" * 19_000,
-        "[ROUND 1/" * 2000, "[ROUND 1/" + "1" * 19_000, "\x1b[" * 9000, "\x1b[" + "0" * 19_000, "MetricRecord: {" + "-" * 18_000 + "1}", "MetricRecord: {'a': " + "[" * 9000 + "]" * 9000 + "}",
+        "MetricRecord: {" * 1300, "Aggregated MetricRecord: {" * 700, "Initial global evaluation results: {" * 500,
+        "MetricRecord: {" * 1300 + "}", "MetricRecord: {" + "x" * 19_000,
+        "[ROUND 1/" * 2000, "[ROUND 1/" + "1" * 19_000, "\x1b[" * 9000, "\x1b[" + "0" * 19_000,
+        "MetricRecord: {" + "-" * 18_000 + "1}", "MetricRecord: {'a': " + "[" * 9000 + "]" * 9000 + "}",
         "MetricRecord: {" + "'a': -inf, " * 1500 + "}",
     ],
     ids=short,
