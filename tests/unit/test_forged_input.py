@@ -117,7 +117,7 @@ def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
     assert is_clean(Forbidden("site-b", "GET /api", 403, body).message)
 
 
-@pytest.mark.parametrize("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 100_000, b"", b"\x1f\x8b"], ids=short)
+@pytest.mark.parametrize("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 10**5, b"", b"\x1f"], ids=short)
 def test_answers_that_are_no_status_are_cleaned(data: bytes) -> None:
     text = status_of(data)["message"]
     assert is_clean(text) and len(text) <= 300
@@ -308,7 +308,7 @@ def nested(levels: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", [nested(8), f"kind: ConfigMap\n{nested(8)}", "a: &a [*a]", "kind: ConfigMap", '{"a": &x 1, "b": *x}', "!!python/none", *DEEP.values(), "\x00", "{'a': 1}"],
+    "text", [nested(8), f"kind: ConfigMap\n{nested(8)}", "a: &a [*a]", "kind: ConfigMap", '{"a": &x 1, "b": *x}', *DEEP.values(), "\x00", "{'a': 1}"],
     ids=short,
 )
 def test_a_file_that_is_no_reply(text: str, tmp_path: Path) -> None:
