@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign
+from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
@@ -81,7 +81,7 @@ class ActionModule(ClusterAction):
         try:
             if path.stat().st_size > _LARGEST:
                 raise ClusterError("it is larger than any reply")
-            return foreign.read_json(path.read_bytes())
+            return foreign_data.read_json(path.read_bytes())
         except (OSError, ValueError) as error:
             raise ClusterError(
                 f"it cannot be read: {str(error).splitlines()[0]}. It has to be JSON: kubectl get configmap {PUBLIC_KEYS} -n NAMESPACE -o json > reply.json"

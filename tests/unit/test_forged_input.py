@@ -31,7 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
-from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign, run_metrics
+from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data, run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import read_bundle, read_project
@@ -72,22 +72,22 @@ FORGED = {
 def test_deep_json_is_refused(text: str) -> None:
     for data in (text, text.encode()):
         with pytest.raises(ValueError, match="nested"):
-            foreign.read_json(data)
+            foreign_data.read_json(data)
 
 
 def test_what_is_not_deep_is_read() -> None:
     for text in ('{"a": [1, {"b": null}]}', "[" * 200 + "]" * 200, json.dumps(["[{" * 1000] * 3), "[" + "[]," * 10_000 + "[]]", '"x"', "5", "null"):
-        assert foreign.read_json(text) == foreign.read_json(text.encode()) == json.loads(text)
+        assert foreign_data.read_json(text) == foreign_data.read_json(text.encode()) == json.loads(text)
 
 
 @pytest.mark.parametrize(
-    ("piece", "count"), [(b" ", foreign.MOST + 1), (b"0,", foreign.MOST // 4), (b"[],", foreign.MOST // 4), (b"{", foreign.MOST // 4)], ids=short
+    ("piece", "count"), [(b" ", foreign_data.MOST + 1), (b"0,", foreign_data.MOST // 4), (b"[],", foreign_data.MOST // 4), (b"{", foreign_data.MOST // 4)], ids=short
 )
 def test_large_json_is_refused_before_it_is_parsed(piece: bytes, count: int) -> None:
     data = b"[" + piece * count + b"0]"
     begun = time.process_time()
-    with pytest.raises(foreign.TooMuch):
-        foreign.read_json(data)
+    with pytest.raises(foreign_data.TooMuch):
+        foreign_data.read_json(data)
     assert time.process_time() - begun < 5
 
 
@@ -97,15 +97,15 @@ SCREEN = "\x1b]52;c;Zm9v\x07\x1b[2J\x1b[1;1HPLAY RECAP ok=99\r\x9b2J\u202egnp.ex
 
 
 def is_clean(text: str) -> bool:
-    return foreign.CONTROL.search(text) is None
+    return foreign_data.CONTROL.search(text) is None
 
 
 def test_text_of_others_is_cleaned() -> None:
-    assert foreign.cleaned("a\tb\n c") == "a b c"
-    assert foreign.cleaned("Zürich 東京 🌷 a-b") == "Zürich 東京 🌷 a-b"
-    assert foreign.without_controls("a\n\tb") == "a\n\tb"
-    assert is_clean(foreign.cleaned(SCREEN)) and is_clean(foreign.without_controls(SCREEN))
-    assert len(foreign.cleaned("x " * 100_000)) <= 2000 and len(foreign.without_controls("x" * 10**7)) <= 100_000
+    assert foreign_data.cleaned("a\tb\n c") == "a b c"
+    assert foreign_data.cleaned("Zürich 東京 🌷 a-b") == "Zürich 東京 🌷 a-b"
+    assert foreign_data.without_controls("a\n\tb") == "a\n\tb"
+    assert is_clean(foreign_data.cleaned(SCREEN)) and is_clean(foreign_data.without_controls(SCREEN))
+    assert len(foreign_data.cleaned("x " * 100_000)) <= 2000 and len(foreign_data.without_controls("x" * 10**7)) <= 100_000
 
 
 @pytest.mark.parametrize("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}])

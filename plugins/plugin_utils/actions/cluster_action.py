@@ -28,7 +28,7 @@ from ..apply.engine import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
 from ..base.errors import ClusterError
-from ..base.foreign import without_controls
+from ..base.foreign_data import without_controls
 from ..base.plain import plain
 from ..base.values import boolean
 from ..kube.auth import AUTH_ARGS, stands_alone

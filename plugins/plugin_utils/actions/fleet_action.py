@@ -23,7 +23,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.utils.display import Display
 
 from ..base.errors import ClusterError
-from ..base.foreign import without_controls
+from ..base.foreign_data import without_controls
 from ..base.values import boolean
 from ..preflight.variables import with_origins
 from ..reach.registry import DELIVERIES

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..base import foreign
+from ..base import foreign_data
 from ..base.digests import canonical, digest
 
 Entry = dict[str, Any]
@@ -79,7 +79,7 @@ class Verdict:
 def parse(text: str) -> Entry | None:
     """The entry of a line; None when it is none."""
     try:
-        entry = foreign.read_json(text)
+        entry = foreign_data.read_json(text)
     except ValueError:  # what stands there instead may be anything
         return None
     shape = (("seq", int), ("prev", str), ("hash", str))

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base import foreign
+from ..base import foreign_data
 from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..kube.api_errors import NotFound
@@ -144,9 +144,9 @@ class Trail:
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
         """The head record, and the number of the ConfigMap that was the last one. An invalid head record counts as none."""
         try:
-            contents = foreign.read_json(((item or {}).get("data") or {})[_HEAD])
+            contents = foreign_data.read_json(((item or {}).get("data") or {})[_HEAD])
             return Head(int(contents["entries"]), str(contents["hash"])), int(contents["log"])
-        except foreign.FAULTS:
+        except foreign_data.FAULTS:
             return None, 0
 
     def _log(self, number: int) -> _Log:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..base import foreign
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from . import age_keys, archive_writer
 from .about import About, parse
@@ -116,7 +116,7 @@ def _outer(path: Path) -> tuple[About, int, int]:
                 raise ClusterError(f"{path} is not a backup of this collection, or is truncated. Choose another file")
             about_text = _content(outer, listed[ABOUT], path)
             payload = listed[PAYLOAD]
-        about = parse(foreign.read_json(about_text), str(path))
+        about = parse(foreign_data.read_json(about_text), str(path))
     except (OSError, tarfile.TarError, ValueError) as error:
         raise ClusterError(f"{path} cannot be read as a backup: {error}. Choose another file") from error
     return about, payload.offset_data, payload.size
@@ -139,7 +139,7 @@ def _inner(plain: BinaryIO, take: Take, path: Path) -> tuple[Any, dict[str, Any]
             if manifest is not None or not one.isreg():
                 raise tarfile.ReadError("a member follows the manifest, or is not a file")
             if one.name == MANIFEST:
-                manifest = foreign.read_json(_content(inner, one, path, archive_writer.LONGEST), archive_writer.LONGEST)
+                manifest = foreign_data.read_json(_content(inner, one, path, archive_writer.LONGEST), archive_writer.LONGEST)
                 continue
             if not archive_writer.is_member_name(one.name) or one.name in found:
                 raise tarfile.ReadError("a member has a name that cannot be")

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from ..apply.compare import quantity
 from ..base.digests import canonical
 from ..base.errors import ClusterError
-from ..base.foreign import read_json, shape
+from ..base.foreign_data import read_json, shape
 from ..base.sizes import readable
 from ..spec.hub_spec import HubSpec
 from . import archive_reader, archive_writer, hub_objects, output_members

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .foreign import without_controls
+from .foreign_data import without_controls
 
 
 class ClusterError(Exception):

@@ -14,7 +14,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from .foreign import read_json
+from .foreign_data import read_json
 
 _LIMIT = 2 * 1024 * 1024  # bytes of an unpacked list: a thousand packages have a hundred thousand
 

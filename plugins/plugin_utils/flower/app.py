@@ -28,7 +28,7 @@ from typing import Any
 
 import tomllib
 
-from ..base import foreign
+from ..base import foreign_data
 from . import app_rules
 from .cli import FlowerError
 
@@ -211,7 +211,7 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
             if sum(entry.file_size for entry in archive.infolist()) > SEND_LIMIT:
                 raise FlowerError(f"the app {bundle} contains more than {SEND_LIMIT >> 20} MiB")
             content = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
-    except (OSError, *_NO_ZIP, *foreign.FAULTS) as error:
+    except (OSError, *_NO_ZIP, *foreign_data.FAULTS) as error:
         if isinstance(error, OSError) and error.filename:
             raise _refusal(error) from error
         raise FlowerError(f"the app {bundle} is not a Flower app bundle: {error}") from error
@@ -226,7 +226,7 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
             raise FlowerError(f"the app {bundle} contains a file with the path {name}")
     try:
         return {**content, PROJECT: app_rules.without_patterns(content[PROJECT])} if PROJECT in content else content
-    except foreign.FAULTS:
+    except foreign_data.FAULTS:
         return content  # reported later
 
 

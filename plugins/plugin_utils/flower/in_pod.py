@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from ..base import foreign
+from ..base import foreign_data
 from ..base.errors import ClusterError
-from ..base.foreign import Lines
+from ..base.foreign_data import Lines
 from ..kube.client import Cluster
 
 #: Printed when a program has succeeded. Occasionally a node whose CPU is busy reports the end of a command and drops what
@@ -32,7 +32,7 @@ LOADER = (
     f"print('{COMPLETE}', flush=True)"
 )
 _ATTEMPTS = 3
-_MOST = 2 * foreign.MOST  # bytes of all answers of a program
+_MOST = 2 * foreign_data.MOST  # bytes of all answers of a program
 _BREAK = " | "
 
 
@@ -64,7 +64,7 @@ class Output:
             ClusterError: one is none. The container may have another Python, or someone has changed it.
         """
         with contextlib.suppress(ValueError):
-            found = list(map(foreign.read_json, self.answers))
+            found = list(map(foreign_data.read_json, self.answers))
             if all(isinstance(one, dict) for one in found):
                 return found
         raise ClusterError(f"{self.where}: a program gave an answer that is none. See who has changed the container.")
@@ -205,4 +205,4 @@ def _stdin(program: ModuleType, request: Mapping[str, Any]) -> bytes:
 
 def _said(stderr: bytes) -> str:
     lines = stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
-    return _BREAK.join(filter(None, map(foreign.cleaned, lines))) or "it said nothing"
+    return _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "it said nothing"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..apply.compare import quantity
-from ..base import foreign
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.sizes import readable
 from ..kube.api_errors import Forbidden
@@ -214,7 +214,7 @@ class Reader:
         return output.objects()
 
     def _shape(self) -> AbstractContextManager[None]:
-        return foreign.shape(FlowerError(_strange(self.cluster.name)))
+        return foreign_data.shape(FlowerError(_strange(self.cluster.name)))
 
     def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
         """Keep what a run began with, for the list beside its outputs."""
@@ -412,10 +412,10 @@ def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
     """
     found = Contents()
     listed: list[tuple[Any, Any]] = []
-    with foreign.shape(FlowerError(_strange(hub))):
+    with foreign_data.shape(FlowerError(_strange(hub))):
         for answer in answers:
             found.began |= _began(answer.get("began"))
-            found.left_out |= {shown(str(path)): foreign.cleaned(str(why), 200) for path, why in answer.get("left_out") or []}
+            found.left_out |= {shown(str(path)): foreign_data.cleaned(str(why), 200) for path, why in answer.get("left_out") or []}
             listed += [(path, size) for path, size in answer.get("files") or []]
     for path, size in listed:
         if (
@@ -465,7 +465,7 @@ def unfit(path: str) -> str:
         parts = [part.encode() for part in path.split("/")]
     except UnicodeEncodeError:
         return "its name is not UTF-8"
-    if foreign.CONTROL.search(path) or any(one in path for one in "\t\n\\"):
+    if foreign_data.CONTROL.search(path) or any(one in path for one in "\t\n\\"):
         return "its name has control characters or backslashes"
     if path == MANIFEST:
         return "its name is that of the list of what was fetched"
@@ -478,4 +478,4 @@ def unfit(path: str) -> str:
 
 def shown(path: str) -> str:
     """A path for a message: without control characters, not too long."""
-    return foreign.without_controls(path.translate(_WHITE), 200)
+    return foreign_data.without_controls(path.translate(_WHITE), 200)

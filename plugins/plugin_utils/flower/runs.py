@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.foreign import CONTROL
+from ..base.foreign_data import CONTROL
 from ..kube.api_errors import ApiError, ExecBroken, Forbidden, Unauthorized
 from ..manifests.superlink import POD
 from . import run_config

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..base import foreign
+from ..base import foreign_data
 from ..base.errors import ClusterError
 
 
@@ -42,9 +42,9 @@ class ApiError(ClusterError):
 
     def __init__(self, cluster: str, action: str, status: int, body: Mapping[str, Any]) -> None:
         self.status = status
-        self.reason = foreign.cleaned(str(body.get("reason") or ""))
+        self.reason = foreign_data.cleaned(str(body.get("reason") or ""))
         self.details = _mapping(body.get("details"))
-        self.text = foreign.cleaned(str(body.get("message") or "")) or f"HTTP {status}"
+        self.text = foreign_data.cleaned(str(body.get("message") or "")) or f"HTTP {status}"
         super().__init__(f"{cluster}: {action}: {self.text}")
 
 
@@ -100,12 +100,12 @@ ERRORS: dict[int, type[ApiError]] = {
 def status_of(data: bytes) -> dict[str, Any]:
     """The Status object of an error answer; proxies and gateways send other things."""
     try:
-        body = foreign.read_json(data)
+        body = foreign_data.read_json(data)
     except ValueError:
         body = None
     if isinstance(body, dict):
         return {**body, "message": str(body.get("message") or ""), "details": _mapping(body.get("details"))}
-    return {"message": foreign.cleaned(data[:1000].decode("utf-8", "replace"), 300)}
+    return {"message": foreign_data.cleaned(data[:1000].decode("utf-8", "replace"), 300)}
 
 
 def _mapping(value: Any) -> dict[str, Any]:

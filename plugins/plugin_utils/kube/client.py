@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from ..base import foreign, kinds
+from ..base import foreign_data, kinds
 from .access_fields import with_credentials
 from .api_errors import (
     ERRORS,
@@ -239,7 +239,7 @@ class Cluster:
                 )
                 answer = b"".join(iter(partial(response.read, _PIECE), b""))
                 response.release_conn()
-            except foreign.TooMuch as error:
+            except foreign_data.TooMuch as error:
                 self.close()
                 raise self._too_large(method, path, error) from error
             except (HTTPError, OSError) as error:
@@ -285,17 +285,17 @@ class Cluster:
         time.sleep(pause)
         return True
 
-    def _too_large(self, method: str, path: str, error: foreign.TooMuch) -> TooLarge:
+    def _too_large(self, method: str, path: str, error: foreign_data.TooMuch) -> TooLarge:
         return TooLarge(f"{self.name}: {method} {path}: the answer of {self.server} is not read, because {error}. Is it an API server?")
 
     def _document(self, method: str, path: str, response: Any, answer: bytes) -> dict[str, Any]:
         """The JSON object in an answer. Portals and proxies answer with their own pages and status 200."""
         if not answer:
             return {}
-        self._weight += foreign.weight(answer)
+        self._weight += foreign_data.weight(answer)
         try:
-            document = foreign.read_json(answer)
-        except foreign.TooMuch as error:
+            document = foreign_data.read_json(answer)
+        except foreign_data.TooMuch as error:
             raise self._too_large(method, path, error) from error
         except ValueError:
             document = None
@@ -332,7 +332,7 @@ class Cluster:
         for header in headers.getlist("Warning"):
             for text in _WARNING.findall(header):
                 if len(self.warnings) < _WARNINGS:
-                    self.warnings[foreign.cleaned(text.replace('\\"', '"'))] = None
+                    self.warnings[foreign_data.cleaned(text.replace('\\"', '"'))] = None
 
     def _api_error(self, method: str, path: str, status: int, data: bytes) -> ApiError:
         body = status_of(data)
@@ -591,7 +591,7 @@ class Cluster:
         channel = self._open_websocket(f"{path}?{urlencode(query)}", what)
         try:
             return Exec(channel, self.name, what, deadline, timeout, silence).run(stdin, on_stdout)
-        except (websocket.WebSocketException, OSError, foreign.TooMuch) as error:
+        except (websocket.WebSocketException, OSError, foreign_data.TooMuch) as error:
             raise Unreachable(
                 f"{self.name}: {what}: the connection to {self.server} was lost: {one_line(error)}"
             ) from error
@@ -635,7 +635,7 @@ class Cluster:
                 return self._open_websocket(path, what, may_renew=False)
             body = status_of(error.resp_body or b"")
             raise ERRORS.get(error.status_code, ApiError)(self.name, what, error.status_code, body) from error
-        except (websocket.WebSocketException, OSError, foreign.TooMuch) as error:
+        except (websocket.WebSocketException, OSError, foreign_data.TooMuch) as error:
             raise self._unreachable(error) from error
         finally:
             if access.tls is not None and _URLLIB3_1:

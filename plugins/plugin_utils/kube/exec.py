@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..base import foreign
+from ..base import foreign_data
 from .api_errors import ExecBroken, Unreachable, status_of
 
 with contextlib.suppress(ImportError):  # reported by resolve()
@@ -58,8 +58,8 @@ class Exec:
                 on_stdout(bytes(data))
             elif number in output:
                 output[number] += data
-                if len(output[number]) > foreign.MOST:
-                    raise foreign.TooMuch(f"it printed more than {foreign.MOST >> 20} MiB")
+                if len(output[number]) > foreign_data.MOST:
+                    raise foreign_data.TooMuch(f"it printed more than {foreign_data.MOST >> 20} MiB")
             if number == self.ERROR and data:
                 break
         return ExecResult(
@@ -109,7 +109,7 @@ class Exec:
         status = status_of(data)
         if status.get("status") == "Success":
             return 0
-        with contextlib.suppress(*foreign.FAULTS):  # it may have any form
+        with contextlib.suppress(*foreign_data.FAULTS):  # it may have any form
             for cause in status["details"]["causes"]:
                 if cause.get("reason") == "ExitCode":
                     return int(cause["message"])

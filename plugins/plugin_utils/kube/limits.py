@@ -13,7 +13,7 @@ import time
 from functools import cache
 from typing import Any
 
-from ..base.foreign import MOST, TooMuch
+from ..base.foreign_data import MOST, TooMuch
 
 
 class _Socket:

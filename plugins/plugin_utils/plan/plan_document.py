@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from ..base import foreign
+from ..base import foreign_data
 from ..base.digests import canonical, digest
 from ..base.errors import ClusterError
 from ..base.sizes import counted
@@ -215,7 +215,7 @@ def read(found: str, name: str) -> tuple[Content, Origin]:
         if content["format"] != FORMAT:
             raise ClusterError(f"{name} has format {content['format']}, and this release reads {FORMAT}. Make it again.")
         good = seal == _seal(content, origin) and write(content, origin) == found
-    except (yaml.YAMLError, *foreign.FAULTS) as error:
+    except (yaml.YAMLError, *foreign_data.FAULTS) as error:
         raise edited from error
     if not good:
         raise edited

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from ..apply.engine import ApplyFailed
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
-from ..base.foreign import without_controls
+from ..base.foreign_data import without_controls
 from ..lease import parent
 from ..reach.site import DATA_FAULTS, Done, Reach, Run, named, unexpected
 from . import open_files

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign
+from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import heartbeat_program
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
@@ -163,7 +163,7 @@ def test_a_hostile_api_server_ends_its_own_site_only(kind: str) -> None:
         tracemalloc.stop()
     assert sorted(found) == ["site-a", "site-z"] and list(journal.told) == ["site-hostile"]
     assert journal.told["site-hostile"].startswith(("site-hostile: ", "127.0.0.1")) and "unexpected" not in journal.told["site-hostile"]
-    assert len(journal.told["site-hostile"]) < 3000 and not foreign.CONTROL.search(journal.told["site-hostile"])
+    assert len(journal.told["site-hostile"]) < 3000 and not foreign_data.CONTROL.search(journal.told["site-hostile"])
     assert peak < 300 * MIB, f"{peak / MIB:.0f} MiB"
     assert took < 20
 
@@ -275,7 +275,7 @@ def test_an_exec_has_an_end(kind: str) -> None:
 
 def test_a_line_that_comes_in_pieces_is_read_in_linear_time() -> None:
     def seconds(pieces: int) -> float:
-        lines = foreign.Lines()
+        lines = foreign_data.Lines()
         begun = time.process_time()
         for _piece in range(pieces):
             assert not lines.feed(b"x" * 4096)
