@@ -81,7 +81,7 @@ def test_what_is_not_deep_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("piece", "count"), [(b" ", foreign_data.MOST + 1), (b"0,", foreign_data.MOST // 4), (b"[],", foreign_data.MOST // 4), (b"{", foreign_data.MOST // 4)], ids=short
+    ("piece", "count"), [(b" ", foreign_data.MOST + 1), (b"0,", foreign_data.MOST // 4), (b"[],", foreign_data.MOST // 4), (b"{", 2**22)], ids=short
 )
 def test_large_json_is_refused_before_it_is_parsed(piece: bytes, count: int) -> None:
     data = b"[" + piece * count + b"0]"
