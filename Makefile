@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit lowest examples events metrics page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit lowest examples events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -101,6 +101,9 @@ events: stage ## tests of the rulebooks, with ansible-rulebook in an environment
 
 metrics: stage ## tests of the alert rules and the dashboard, with promtool of Debian's package
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/metrics.xml tests/metrics
+
+gateway: stage ## tests of the gateway's configuration, with HAProxy of Debian's package
+	@cd $(STAGED) && python -m pytest -q $(TIMES)/gateway.xml tests/gateway
 
 page: stage ## tests of the report's page in Chromium of Debian's package, and with axe-core of the npm registry
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page

@@ -23,8 +23,8 @@ from together import exit_on_signals, together
 # it runs.
 SUITES = {
     "test": ["lint unit fleet-core", "sanity molecule core", "fleet-down"],
-    "nightly": ["lowest examples events metrics page fleet-up", "fleet-tests", "scenarios", "fleet-lifecycle", "fleet-down"],
-    "check": ["lint unit lowest examples events metrics page sanity"],
+    "nightly": ["lowest examples events metrics gateway page fleet-up", "fleet-tests", "scenarios", "fleet-lifecycle", "fleet-down"],
+    "check": ["lint unit lowest examples events metrics gateway page sanity"],
 }
 STARTS_FLEET = {"fleet-up", "fleet-core"}
 ON_THE_FLEET = {"core", "fleet-tests", "scenarios", "molecule", "fleet-lifecycle"}
@@ -40,6 +40,7 @@ INPUTS = {
         "tests/metrics/", "roles/superlink/files/metrics/", "docs/docsite/rst/guide_metrics.rst", "plugins/plugin_utils/base/",
         "plugins/plugin_utils/manifests/",
     ],
+    "gateway": ["tests/gateway/", "plugins/plugin_utils/manifests/", "plugins/plugin_utils/spec/", "roles/superlink/meta/"],
     "page": ["tests/page/", "tests/unit/plugins/plugin_utils/report/", "plugins/plugin_utils/report/"],
 }  # fmt: skip
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, name_fault
@@ -81,10 +81,11 @@ class ActionModule(ClusterAction):
         try:
             if path.stat().st_size > _LARGEST:
                 raise ClusterError("it is larger than any reply")
-            text = path.read_text(encoding="utf-8")
-            return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # JSON is YAML
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ClusterError(f"it cannot be read: {str(error).splitlines()[0]}") from error
+            return foreign_data.read_json(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"it cannot be read: {str(error).splitlines()[0]}. It has to be JSON: kubectl get configmap {PUBLIC_KEYS} -n NAMESPACE -o json > reply.json"
+            ) from error
 
     @staticmethod
     def _refusal(keeper: Keeper, answer: reply.Reply, told: str) -> str:

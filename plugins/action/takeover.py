@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
@@ -151,8 +150,7 @@ class ActionModule(FleetAction):
             return {"why": error.message}
         if output.rc or len(output.answers) != 1:
             return {"why": f"the program in pod {pods[0]} ended with code {output.rc}: {output.said[-300:]}"}
-        answer: dict[str, Any] = json.loads(output.answers[0])
-        return answer
+        return output.object()
 
     @staticmethod
     def _missing(cluster: Cluster, spec: SiteSpec) -> list[str]:

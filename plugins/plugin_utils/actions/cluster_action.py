@@ -28,6 +28,7 @@ from ..apply.engine import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
 from ..base.errors import ClusterError
+from ..base.foreign_data import without_controls
 from ..base.plain import plain, read_vaulted, without_vaulted
 from ..base.values import boolean, integer
 from ..kube import exec_plugin
@@ -62,6 +63,7 @@ _API_TIMEOUT_MAX = 3600
 _ATTEMPTS = 3  # for which a task without a wait of its own has time
 _EACH_ALONE = ("free", "host_pinned")
 _NO_DEFAULTS = Defaults({})
+_SITES = 16  # times as much as a site may list, see C(Cluster.most_listed)
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
 #: Options with the place of the SuperLink -> what of it they have.
@@ -71,6 +73,17 @@ _PLACE = {"namespace": hub_place.NAMESPACE, "hub_namespace": hub_place.NAMESPACE
 def first_line(error: AnsibleError) -> str:
     """The message of an error of Ansible, without the excerpt of a file that some releases append."""
     return str(error).strip().partition("\n")[0]
+
+
+def _shown(result: dict[str, Any]) -> dict[str, Any]:
+    """A result, and those of its sites, without the control characters of others in what Ansible shows as it is."""
+    sites = result.get("sites")
+    for one in (result, *(sites.values() if isinstance(sites, dict) else ())):
+        if isinstance(one, dict) and isinstance(one.get("msg"), str):
+            one["msg"] = without_controls(one["msg"])
+        if isinstance(one, dict) and isinstance(one.get("warnings"), list):
+            one["warnings"] = [without_controls(str(word)) for word in one["warnings"]]
+    return result
 
 
 class ClusterAction(ActionBase):
@@ -123,7 +136,7 @@ class ClusterAction(ActionBase):
             with self._leased() as lost, watching.watched(self._watcher()):
                 if lost:
                     raise ClusterError(lost)
-                result.update(self.execute(self.params, self.task_vars))
+                result.update(_shown(self.execute(self.params, self.task_vars)))
             objects = result.get("objects") or ()
         except ClusterError as error:
             result.update(failed=True, msg=self.named(error))
@@ -270,7 +283,7 @@ class ClusterAction(ActionBase):
 
     def say(self, text: str) -> None:
         """Show what is waited for."""
-        display.display(text)
+        display.display(without_controls(text))
 
     def connect(self, host: str | None = None, *, timeout: float = 0) -> Cluster:
         """The cluster of this inventory host, or of another one.
@@ -282,6 +295,8 @@ class ClusterAction(ActionBase):
         patience = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
         cluster = connect(self.auth_of(host), timeout=seconds, patience=patience)
         cluster.host = host or self.inventory_host
+        if cluster.host == self.hub_host():
+            cluster.most_listed *= _SITES  # it lists what it has of all sites
         return cluster
 
     def api_timeout(self, host: str | None = None) -> float:

@@ -24,6 +24,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.utils.display import Display
 
 from ..base.errors import ClusterError
+from ..base.foreign_data import without_controls
 from ..base.values import boolean
 from ..preflight.variables import with_origins
 from ..reach.registry import DELIVERIES
@@ -187,7 +188,7 @@ class FleetAction(ClusterAction):
 
     def say_details(self, text: str) -> None:
         """Show a text with C(-vvv)."""
-        display.vvv(text)
+        display.vvv(without_controls(text))
 
     def given(self) -> Iterator[Any]:
         """See C(ClusterAction): the variables of all hosts."""

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
+from ..base import foreign_data
 from ..base.digests import canonical
 from .hash_chain import Head, Line
 
@@ -33,7 +33,7 @@ def parse(found: Sequence[str], name: str) -> tuple[list[Line], Head | None]:
 
 def _head(text: str) -> Head | None:
     try:
-        reported = json.loads(text)
+        reported = foreign_data.read_json(text)
     except ValueError:
         return None
     if (

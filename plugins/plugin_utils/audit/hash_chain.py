@@ -11,11 +11,11 @@ rewritten, and the head record too; a hash that is stored elsewhere (an I(anchor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base import foreign_data
 from ..base.digests import canonical, digest
 
 Entry = dict[str, Any]
@@ -79,8 +79,8 @@ class Verdict:
 def parse(text: str) -> Entry | None:
     """The entry of a line; None when it is none."""
     try:
-        entry = json.loads(text)
-    except (ValueError, RecursionError):  # what stands there instead may be anything
+        entry = foreign_data.read_json(text)
+    except ValueError:  # what stands there instead may be anything
         return None
     shape = (("seq", int), ("prev", str), ("hash", str))
     if not isinstance(entry, dict) or not all(isinstance(entry.get(name), kind) for name, kind in shape):

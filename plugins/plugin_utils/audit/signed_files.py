@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 
 #: Endings of the files beside C(NAME.json).
@@ -57,7 +58,7 @@ def read(path: Path) -> tuple[dict[str, Any], bytes, bytes, str]:
         data = path.read_bytes()
         signature = path.with_suffix(SIGNATURE).read_bytes()
         certificate = path.with_suffix(CERTIFICATE).read_text(encoding="ascii")
-        statement = json.loads(data)
+        statement = foreign_data.read_json(data)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"the statement {path} cannot be read: {error}. Beside it must be its files {SIGNATURE} and {CERTIFICATE}."

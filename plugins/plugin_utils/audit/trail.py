@@ -12,12 +12,12 @@ it is behind for a moment, or until the next entry when the writer died in betwe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..base import foreign_data
 from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..kube.api_errors import ApiError, NotFound
@@ -167,9 +167,9 @@ class Trail:
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
         """The head record, and the number of the ConfigMap that was the last one. An invalid head record counts as none."""
         try:
-            contents = json.loads(((item or {}).get("data") or {})[_HEAD])
+            contents = foreign_data.read_json(((item or {}).get("data") or {})[_HEAD])
             return Head(int(contents["entries"]), str(contents["hash"])), int(contents["log"])
-        except (ValueError, KeyError, TypeError):
+        except foreign_data.FAULTS:
             return None, 0
 
     def _log(self, number: int) -> _Log:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import tarfile
 import threading
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from . import age_keys, archive_writer
 from .about import About, parse
@@ -93,7 +93,7 @@ def read(path: Path, take: Take, identity: Any) -> About:
             manifest, found = _inner(plain, take, path)
             while plain.read(_PIECE):  # to the end: the last piece is proven, too
                 pass
-    except (tarfile.TarError, EOFError, json.JSONDecodeError) as error:
+    except (tarfile.TarError, EOFError, ValueError) as error:
         thread.join()
         raise ClusterError(f"{damaged}. Choose another backup") from error
     finally:
@@ -118,7 +118,7 @@ def _outer(path: Path) -> tuple[About, int, int]:
                 raise ClusterError(f"{path} is not a backup of this collection, or is truncated. Choose another file")
             about_text = _content(outer, listed[ABOUT], path)
             payload = listed[PAYLOAD]
-        about = parse(json.loads(about_text), str(path))
+        about = parse(foreign_data.read_json(about_text), str(path))
     except (OSError, tarfile.TarError, ValueError) as error:
         raise ClusterError(f"{path} cannot be read as a backup: {error}. Choose another file") from error
     return about, payload.offset_data, payload.size
@@ -141,7 +141,7 @@ def _inner(plain: BinaryIO, take: Take, path: Path) -> tuple[Any, dict[str, Any]
             if manifest is not None or not one.isreg():
                 raise tarfile.ReadError("a member follows the manifest, or is not a file")
             if one.name == MANIFEST:
-                manifest = json.loads(_content(inner, one, path, archive_writer.LONGEST))
+                manifest = foreign_data.read_json(_content(inner, one, path, archive_writer.LONGEST), archive_writer.LONGEST)
                 continue
             if not archive_writer.is_member_name(one.name) or one.name in found:
                 raise tarfile.ReadError("a member has a name that cannot be")

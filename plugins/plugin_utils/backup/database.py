@@ -10,7 +10,6 @@ import base64
 import contextlib
 import hashlib
 import io
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -47,8 +46,8 @@ class Volume:
         )  # fmt: skip
         where = f"{self.cluster.name}: the database of the SuperLink, in pod {self.namespace}/{self.pod}"
         if output.rc:
-            raise ClusterError(f"{where}: {action} failed: {output.said.splitlines()[-1]}")
-        answer: dict[str, Any] = json.loads(output.answers[0])
+            raise ClusterError(f"{where}: {action} failed: {output.last}")
+        answer = output.object()
         if answer.get("fault"):
             raise ClusterError(f"{where}: {answer['fault']}")
         return answer

@@ -171,7 +171,10 @@ def unpack(root: int, request: Request) -> dict[str, Any]:
         for path, offset, size, total, changed in pieces:
             *folders, name = parted(path)
             staged = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()
-            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            with contextlib.suppress(FileNotFoundError):
+                if not stat.S_ISREG(os.stat(staged, dir_fd=staging, follow_symlinks=False).st_mode):
+                    clear(staging, staged)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with os.fdopen(os.open(staged, flags, 0o644, dir_fd=staging), "wb") as file:
                 if os.fstat(file.fileno()).st_size < offset:
                     os.unlink(staged, dir_fd=staging)
@@ -254,16 +257,48 @@ def probe(root: int, request: Request) -> dict[str, Any]:
     return {"seen": True}
 
 
+def is_folder(folder: int, name: str) -> bool:
+    """Whether it is one, and its owner may change it then."""
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
+        os.chmod(name, stat.S_IMODE(mode) | stat.S_IRWXU, dir_fd=folder)
+    return stat.S_ISDIR(mode)
+
+
+def clear(root: int, name: str) -> None:
+    """Remove what an app put in a place: a file of any kind, or a folder however deep, whose inner ones are moved up, so nothing here goes deep."""
+    if not is_folder(root, name):
+        os.unlink(name, dir_fd=root)
+        return
+    top = os.open(name, _FOLDER, dir_fd=root)
+    try:
+        while names := os.listdir(top):
+            for one in names:
+                if not is_folder(top, one):
+                    os.unlink(one, dir_fd=top)
+                    continue
+                inner = os.open(one, _FOLDER, dir_fd=top)
+                try:
+                    for child in os.listdir(inner):
+                        if is_folder(inner, child):
+                            os.rename(child, os.urandom(16).hex(), src_dir_fd=inner, dst_dir_fd=top)
+                        else:
+                            os.unlink(child, dir_fd=inner)
+                finally:
+                    os.close(inner)
+                os.rmdir(one, dir_fd=top)
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=root)
+
+
 def tidy(root: int, request: Request) -> dict[str, Any]:
     """Remove what arrived only in part."""
-    with contextlib.suppress(FileNotFoundError):
-        staging = os.open(STAGING, _FOLDER, dir_fd=root)
-        try:
-            for name in os.listdir(staging):
-                os.unlink(name, dir_fd=staging)
-        finally:
-            os.close(staging)
-        os.rmdir(STAGING, dir_fd=root)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            clear(root, STAGING)
+    except OSError as error:
+        return {"fault": f"{STAGING} on the volume for outputs cannot be removed: {error.strerror}. Remove it there"}
     return {}
 
 

@@ -10,7 +10,6 @@ By choice it also has outputs of runs, see C(output_members).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, BinaryIO
 from ..apply.compare import quantity
 from ..base.digests import canonical
 from ..base.errors import ClusterError
+from ..base.foreign_data import read_json, shape
 from ..base.sizes import readable
 from ..spec.hub_spec import HubSpec
 from . import archive_reader, archive_writer, hub_objects, output_members
@@ -80,12 +80,14 @@ def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
     about = archive_reader.read(path, take, identity)
     if set(sizes) - {INVENTORY, output_members.INDEX} != {HUB, DATABASE} or HUB not in texts:
         raise ClusterError(f"{path} is not a backup of a hub: its members are {', '.join(sorted(sizes))}. Choose another file")
-    content: dict[str, Any] = json.loads(texts[HUB])
-    if content["database"]["size"] != sizes[DATABASE]:
+    with shape(ClusterError(f"{path} is not a backup of a hub: the list of its objects cannot be read. Choose another file")):
+        content: dict[str, Any] = read_json(texts[HUB], _MOST)
+        is_whole = content["database"]["size"] == sizes[DATABASE]
+        index = read_json(texts.get(output_members.INDEX, b"null"), _MOST)
+    if not is_whole:
         raise ClusterError(f"{path} contradicts itself about the size of the database. Choose another backup")
     if not outputs and output_members.INDEX not in sizes:
         return Proven(about, content)
-    index = json.loads(texts.get(output_members.INDEX, b"null"))
     return Proven(about, content, output_members.listed(index, outputs, str(path)))
 
 

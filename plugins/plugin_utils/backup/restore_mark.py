@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, remove, write
@@ -82,7 +83,7 @@ def read(hub: Cluster, namespace: str) -> Mark | None:
     if item is None or not proof.is_managed(item):
         return None
     try:
-        found = Mark(**json.loads(item["data"][_KEY]))
+        found = Mark(**foreign_data.read_json(item["data"][_KEY]))
         if all(isinstance(value, str) for value in dataclasses.astuple(found)):
             return found
     except (KeyError, TypeError, ValueError):

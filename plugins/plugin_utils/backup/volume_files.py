@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,8 +45,8 @@ class Place:
         )  # fmt: skip
         where = f"{self.cluster.name}: the outputs of runs, in pod {self.namespace}/{self.pod}"
         if output.rc:
-            raise ClusterError(f"{where}: {action} failed: {output.said.splitlines()[-1]}")
-        answers: list[dict[str, Any]] = [json.loads(line) for line in output.answers]
+            raise ClusterError(f"{where}: {action} failed: {output.last}")
+        answers = output.objects()
         for one in answers:
             if one.get("fault"):
                 raise ClusterError(f"{where}: {one['fault']}")

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from .foreign_data import without_controls
+
 
 class ClusterError(Exception):
-    """An operation on a cluster failed. C(message) is a sentence for people, with the remedy."""
+    """An operation on a cluster failed. C(message) is a sentence for people, with the remedy. Parts of it may be of others."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = without_controls(message)
+        super().__init__(self.message)

@@ -10,11 +10,11 @@ Lists come from containers of other people's clusters: they are bounded, and the
 from __future__ import annotations
 
 import base64
-import binascii
-import json
 import zlib
 from dataclasses import dataclass, field
 from typing import Any
+
+from .foreign_data import read_json
 
 #: Characters of a packed list: a thousand packages have twenty thousand.
 PACKED = 64 * 1024
@@ -49,8 +49,8 @@ def unpack(text: str) -> PackageList:
         plain = unzip.decompress(base64.b64decode(text, validate=True), _LIMIT)
         if unzip.unconsumed_tail or not unzip.eof:
             raise ValueError("it is not complete, or too long")
-        found = json.loads(plain)
-    except (binascii.Error, zlib.error, RecursionError) as error:
+        found = read_json(plain)
+    except zlib.error as error:
         raise ValueError(str(error)) from error
     if isinstance(found, dict) and "packages" not in found and _texts(found.get("environment")):
         raise ValueError("it has more packages than a pod's status can hold")

@@ -28,8 +28,9 @@ from typing import Any
 
 _ROUND = re.compile(r"\[ROUND (\d{1,9})(?:/\d+)?\]")
 _PHASE = re.compile(r"\b(?:aggregate_(train|evaluate): Received|(Global evaluation)$)")
-_METRICS = re.compile(r"(Aggregated )?MetricRecord: (\{.*\})$")
-_INITIAL = re.compile(r"Initial global evaluation results: (\{.*\})$")
+# An app may print the beginning of one again and again: each attempt to match ends at the next brace.
+_METRICS = re.compile(r"(Aggregated )?MetricRecord: (\{[^{}]*\})$")
+_INITIAL = re.compile(r"Initial global evaluation results: (\{[^{}]*\})$")
 CURVES, POINTS = 8, 100
 _OF_METRICS = (_ROUND, _PHASE, _METRICS, _INITIAL)
 _KEPT = 1000  # lines with metrics, of a log that arrives in pieces

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..base import foreign_data
 from ..base.values import Object
 from ..manifests import key_job
 from ..manifests.text import manifest
@@ -189,7 +189,7 @@ def origin(held: Mapping[str, bytes]) -> tuple[str, str]:
         held: path -> content of those of C(ORIGIN) that there are.
     """
     try:
-        hub = str(json.loads(held[_REQUEST])["binding"]["hub"])
+        hub = str(foreign_data.read_json(held[_REQUEST])["binding"]["hub"])
     except (KeyError, TypeError, ValueError):
         hub = ""
     return texts.federation_of(held.get(VERSION, b"").decode(errors="replace")), hub

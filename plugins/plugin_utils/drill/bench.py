@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -125,8 +124,8 @@ class Bench:
         output = in_pod.run(self.hub, self.namespace, pod, CONTAINER, program, request or {}, seconds=seconds)
         where = f"{self.hub.name}: a program in pod {self.namespace}/{pod}"
         if output.rc or not output.answers:
-            raise ClusterError(f"{where} ended with code {output.rc}: {output.said.splitlines()[-1]}")
-        answer: dict[str, Any] = json.loads(output.answers[-1])
+            raise ClusterError(f"{where} ended with code {output.rc}: {output.last}")
+        answer = output.objects()[-1]
         if answer.get("fault"):
             raise ClusterError(f"{where}: {answer['fault']}")
         return answer

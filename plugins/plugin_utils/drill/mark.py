@@ -17,6 +17,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.names import DRILL as NAME
 from ..kube.client import Cluster
@@ -54,7 +55,7 @@ class Store:
         if item is None:
             return {}
         try:
-            found = json.loads(item["data"][_KEY])
+            found = foreign_data.read_json(item["data"][_KEY])
             if {"drill", "started", "facts"} <= set(found):
                 return dict(found)
         except (KeyError, TypeError, ValueError):

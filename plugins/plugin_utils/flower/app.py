@@ -14,8 +14,10 @@ from __future__ import annotations
 import codecs
 import hashlib
 import io
+import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -26,6 +28,7 @@ from typing import Any
 
 import tomllib
 
+from ..base import foreign_data
 from . import app_rules
 from .cli import FlowerError
 
@@ -47,6 +50,8 @@ _UNSEEN = frozenset({".flwr", ".venv"})
 _NAMES = 5000  # names of files of such a folder that are sent at most
 
 FAB_LIMIT = 10 * 1024 * 1024  # bytes of the packed app: flwr.common.constant.FAB_MAX_SIZE
+# What zipfile raises for files that are damaged, besides what any data can.
+_NO_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, RuntimeError)
 SEND_LIMIT = 64 * 1024 * 1024  # bytes of the files: they travel through the API server and the memory of a pod
 
 
@@ -206,9 +211,9 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
             if sum(entry.file_size for entry in archive.infolist()) > SEND_LIMIT:
                 raise FlowerError(f"the app {bundle} contains more than {SEND_LIMIT >> 20} MiB")
             content = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
-    except OSError as error:
-        raise _refusal(error) from error
-    except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+    except (OSError, *_NO_ZIP, *foreign_data.FAULTS) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise _refusal(error) from error
         raise FlowerError(f"the app {bundle} is not a Flower app bundle: {error}") from error
     listed = content.pop(".info/CONTENT", b"").decode("utf-8", "replace")
     for line in filter(None, listed.splitlines()):
@@ -221,7 +226,7 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
             raise FlowerError(f"the app {bundle} contains a file with the path {name}")
     try:
         return {**content, PROJECT: app_rules.without_patterns(content[PROJECT])} if PROJECT in content else content
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except foreign_data.FAULTS:
         return content  # reported later
 
 
@@ -231,7 +236,7 @@ def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
         raise FlowerError(f"{where.absolute()} is not a Flower app: it has no {PROJECT}")
     try:
         project = tomllib.loads(files[PROJECT].decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FlowerError(f"the app {where.absolute()}: cannot read {PROJECT}: {error}") from error
     missing = [
         f"[{'.'.join(table)}] {name}"

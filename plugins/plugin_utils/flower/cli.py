@@ -169,7 +169,7 @@ class FlowerCLI:
                 f"Flower's command line in pod {self.namespace}/{POD} on {self.cluster.name} ended with code {output.rc} "
                 f"after {len(output.answers)} of {len(steps)} answers: {output.said}"
             )
-        return [parse_answer(line) for line in output.answers]
+        return list(map(read_answer, output.objects()))
 
     def command(self, *arguments: str) -> dict[str, str | list[str]]:
         """A step that runs C(flwr ARGUMENTS… hub --format json)."""

@@ -10,7 +10,6 @@ it continues after the last line that was received.
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections import deque
@@ -18,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.ports import SUPERLINK_PORT
 from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
@@ -176,24 +176,24 @@ class Following:
             )
 
     def _receive(self, line: str) -> None:
-        try:
-            message = json.loads(line)
-        except ValueError:
-            raise Unreachable(
-                f"{self.cli.cluster.name}: a part of what was said about the run was lost on the way."
-            ) from None
-        if "at" in message:
-            self._receive_log(int(message["at"]), int(message["left_out"]), message["lines"])
+        lost = Unreachable(f"{self.cli.cluster.name}: a part of what was said about the run was lost on the way.")
+        with foreign_data.shape(lost):
+            message = foreign_data.read_json(line)
+            new = (int(message["at"]), int(message["left_out"]), list(map(str, message["lines"]))) if "at" in message else None
+        if new:
+            self._receive_log(*new)
         if "run" in message:
             try:
-                self.run = known_run(self.cli, self.run.run_id, read_answer(message["run"]))
+                with foreign_data.shape(lost):
+                    self.run = known_run(self.cli, self.run.run_id, read_answer(message["run"]))
+                    sight = sight_of(self.run, message)
             except UnknownRun:
                 raise
             except FlowerError as error:
                 self._fail(error)  # the SuperLink is being restarted: the program in the pod continues
                 return
             self._failures, self.trouble = 0, ""
-            self.watch.sight(sight_of(self.run, message))
+            self.watch.sight(sight)
 
     def _receive_log(self, at: int, left_out: int, lines: Sequence[str]) -> None:
         """Take the lines that are new.

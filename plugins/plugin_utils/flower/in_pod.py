@@ -10,6 +10,7 @@ line they would be part of a URL, which proxies limit to 8 KiB and audit logs re
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 from collections.abc import Callable, Mapping
@@ -17,7 +18,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.foreign_data import Lines
 from ..kube.client import Cluster
 
 #: Printed when a program has succeeded. Occasionally a node whose CPU is busy reports the end of a command and drops what
@@ -29,6 +32,8 @@ LOADER = (
     f"print('{COMPLETE}', flush=True)"
 )
 _ATTEMPTS = 3
+_MOST = 2 * foreign_data.MOST  # bytes of all answers of a program
+_BREAK = " | "
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,42 @@ class Output:
     Attributes:
         answers: the lines that it printed.
         rc: its exit code.
-        said: the end of its standard error, or a text for none.
+        said: the end of its standard error in one line, or a text for none.
+        where: its cluster and pod.
     """
 
     answers: list[str]
     rc: int
     said: str
+    where: str = ""
+
+    @property
+    def last(self) -> str:
+        """The last line of its standard error."""
+        return self.said.rpartition(_BREAK)[2]
+
+    def objects(self) -> list[dict[str, Any]]:
+        """Its answers, each an object of JSON.
+
+        Raises:
+            ClusterError: one is none. The container may have another Python, or someone has changed it.
+        """
+        with contextlib.suppress(ValueError):
+            found = list(map(foreign_data.read_json, self.answers))
+            if all(isinstance(one, dict) for one in found):
+                return found
+        raise ClusterError(f"{self.where}: a program gave an answer that is none. See who has changed the container.")
+
+    def object(self) -> dict[str, Any]:
+        """Its only answer.
+
+        Raises:
+            ClusterError: as C(objects), or there are more, or none.
+        """
+        found = self.objects()
+        if len(found) != 1:
+            raise ClusterError(f"{self.where}: a program gave {len(found)} answers instead of one.")
+        return found[0]
 
 
 def run(
@@ -80,11 +115,12 @@ def run(
         ClusterError: the program could not be started, the connection broke, or the answers were lost again and again.
     """
     stdin = _stdin(program, request) + data
+    where = f"{cluster.name}: pod {namespace}/{pod} ({container})"
     for _attempt in range(_ATTEMPTS):
-        stdout = bytearray()
+        lines, found = Lines(_MOST), list[str]()
 
-        def receive(piece: bytes, stdout: bytearray = stdout) -> None:
-            stdout.extend(piece)
+        def receive(piece: bytes, lines: Lines = lines, found: list[str] = found) -> None:
+            found.extend(lines.feed(piece))
             if heard is not None:
                 heard()
 
@@ -98,12 +134,12 @@ def run(
             on_stdout=receive,
             silence=silence,
         )
-        answers = [line for line in stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+        answers = [line.rstrip("\r") for line in [*found, *lines.feed(b"\n")] if line.strip()]
         said = _said(result.stderr)
         if result.rc:
-            return Output(answers, result.rc, said)
+            return Output(answers, result.rc, said, where)
         if answers and answers[-1] == COMPLETE:
-            return Output(answers[:-1], 0, said)
+            return Output(answers[:-1], 0, said, where)
     raise ClusterError(
         f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) succeeded {_ATTEMPTS} times, but its answers did not "
         f"arrive completely; last seen: {len(answers)} lines of output, and {said}. Check the node's container runtime."
@@ -163,21 +199,10 @@ def stream(
     return Output([], result.rc, _said(result.stderr))
 
 
-class Lines:
-    """Cuts a stream into lines. Its pieces may end anywhere, even within a character."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[str]:
-        """The lines that are complete with this piece."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        return [line.decode("utf-8", "replace") for line in lines]
-
-
 def _stdin(program: ModuleType, request: Mapping[str, Any]) -> bytes:
     return "\n".join((json.dumps(inspect.getsource(program)), json.dumps(request), "")).encode()
 
 
 def _said(stderr: bytes) -> str:
-    return stderr.decode("utf-8", "replace").strip()[-2000:] or "it said nothing"
+    lines = stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
+    return _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "it said nothing"

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from ..base import foreign_data
 from ..kube.api_errors import Unreachable
 from .outputs_program import CHUNK
 
@@ -52,7 +52,7 @@ class Frames:
 
     def _answer(self, body: bytes) -> dict[str, Any]:
         try:
-            answer = json.loads(body)
+            answer = foreign_data.read_json(body)
         except ValueError:
             raise self._damaged() from None
         if not isinstance(answer, dict):

@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..apply.compare import quantity
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.sizes import readable
 from ..kube.api_errors import Forbidden
@@ -22,9 +22,9 @@ from . import in_pod, outputs_program
 from .cli import FlowerCLI, FlowerError
 
 _SECONDS = 600  # time limit of a program that lists or deletes
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 #: Bytes of a name, and of a path, that every file system of a control node takes.
 LONGEST_NAME, LONGEST_PATH = 255, 3000
+_WHITE = str.maketrans("\t\n", "??")
 MANIFEST = "flower-outputs.json"  # what was fetched, in the folder of a run
 
 
@@ -211,15 +211,10 @@ class Reader:
                 f"the program that reads outputs in pod {self.namespace}/{place.pod} on {self.cluster.name} ended with code {output.rc}: "
                 f"{output.said}"
             )
-        try:
-            answers = [json.loads(line) for line in output.answers]
-        except ValueError:
-            answers = [None]
-        if not all(isinstance(one, dict) for one in answers):
-            raise FlowerError(
-                f"the program that reads outputs in pod {self.namespace}/{place.pod} on {self.cluster.name} gave an answer that is none"
-            )
-        return answers
+        return output.objects()
+
+    def _shape(self) -> AbstractContextManager[None]:
+        return foreign_data.shape(FlowerError(_strange(self.cluster.name)))
 
     def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
         """Keep what a run began with, for the list beside its outputs."""
@@ -227,28 +222,31 @@ class Reader:
 
     def room(self) -> Room:
         """How much room is left on the volume."""
-        (answer,) = self.ask({"do": "room"}, seconds=60)
-        return room_of(answer)
+        answers = self.ask({"do": "room"}, seconds=60)
+        with self._shape():
+            return room_of(answers[0])
 
     def list(self, run_ids: Sequence[str] = ()) -> tuple[Room, list[Stored]]:
         """The room, and the outputs of some runs, or of all."""
-        first, *rest = self.ask({"do": "list", "runs": [*run_ids]})
-        return room_of(first), [
-            Stored(
-                run_id=str(one["run"]),
-                files=int(one["files"]),
-                size=int(one["size"]),
-                changed=float(one["changed"]),
-                left_out=int(one["left_out"]),
-                used=float(one["used"]),
-            )
-            for one in rest
-        ]
+        answers = self.ask({"do": "list", "runs": [*run_ids]})
+        with self._shape():
+            return room_of(answers[0]), [
+                Stored(
+                    run_id=str(one["run"]),
+                    files=int(one["files"]),
+                    size=int(one["size"]),
+                    changed=float(one["changed"]),
+                    left_out=int(one["left_out"]),
+                    used=float(one["used"]),
+                )
+                for one in answers[1:]
+            ]
 
     def use(self, run_id: str) -> bool:
         """Mark the outputs of a run as handed to another one, so that they stay while that is not finished; returns whether there are some."""
-        (answer,) = self.ask({"do": "use", "run": run_id})
-        return bool(answer["there"])
+        answers = self.ask({"do": "use", "run": run_id})
+        with self._shape():
+            return bool(answers[0]["there"])
 
     def contents(self, run_id: str) -> Contents:
         """The files of a run.
@@ -280,12 +278,13 @@ class Reader:
                 raise FlowerError(why)
             warnings.append(why)
             return []
-        found = [
-            StoredInputs(
-                str(one["inputs"]), bool(one["whole"]), int(one["files"]), int(one["size"]), float(one["used"])
-            )
-            for one in answers
-        ]
+        with self._shape():
+            found = [
+                StoredInputs(
+                    str(one["inputs"]), bool(one["whole"]), int(one["files"]), int(one["size"]), float(one["used"])
+                )
+                for one in answers
+            ]
         return sorted(found, key=lambda one: (-one.used, one.name))
 
     def delete(self, run_ids: Sequence[str], inputs: Sequence[str] = (), used: Mapping[str, float] | None = None) -> dict[str, str]:
@@ -307,7 +306,8 @@ class Reader:
             return {}
         request = {"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}
         answers = self.ask(request, seconds=_SECONDS + 60 * len(wanted))
-        told = {str(one.get("run") or one.get("inputs")): str(one["fault"]) for one in answers}
+        with self._shape():
+            told = {str(one.get("run") or one.get("inputs")): str(one["fault"]) for one in answers}
         return {one: told.get(one, "nothing was said about it") for one in wanted if told.get(one, "?")}
 
 
@@ -411,26 +411,28 @@ def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
         FlowerError: a path leads out of the folder, or two are the same: the reader cannot have found it.
     """
     found = Contents()
-    for answer in answers:
-        found.began |= _began(answer.get("began"))
-        for path, why in answer.get("left_out") or []:
-            found.left_out[shown(str(path))] = str(why)[:200]
-        for path, size in answer.get("files") or []:
-            if (
-                not isinstance(path, str)
-                or is_escaping(path)
-                or path in found.sizes
-                or not isinstance(size, int)
-                or size < 0
-            ):
-                raise FlowerError(
-                    f"the reader of outputs on {hub} named a file {shown(str(path))!r}, which no folder of a run can have. Nothing was "
-                    "fetched; see who has changed its container"
-                )
-            if why := unfit(path):
-                found.left_out[shown(path)] = why
-            else:
-                found.sizes[path] = size
+    listed: list[tuple[Any, Any]] = []
+    with foreign_data.shape(FlowerError(_strange(hub))):
+        for answer in answers:
+            found.began |= _began(answer.get("began"))
+            found.left_out |= {shown(str(path)): foreign_data.cleaned(str(why), 200) for path, why in answer.get("left_out") or []}
+            listed += [(path, size) for path, size in answer.get("files") or []]
+    for path, size in listed:
+        if (
+            not isinstance(path, str)
+            or is_escaping(path)
+            or path in found.sizes
+            or not isinstance(size, int)
+            or size < 0
+        ):
+            raise FlowerError(
+                f"the reader of outputs on {hub} named a file {shown(str(path))!r}, which no folder of a run can have. Nothing was "
+                "fetched; see who has changed its container"
+            )
+        if why := unfit(path):
+            found.left_out[shown(path)] = why
+        else:
+            found.sizes[path] = size
     for path in found.sizes:
         parts = path.split("/")
         for end in range(1, len(parts)):
@@ -439,6 +441,10 @@ def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
                     f"the reader of outputs on {hub} named {shown(path)!r}, which is below a file. Nothing was fetched"
                 )
     return found
+
+
+def _strange(hub: str) -> str:
+    return f"the reader of outputs on {hub} gave an answer that is none; see who has changed its container"
 
 
 def _began(value: Any) -> dict[str, str]:
@@ -459,7 +465,7 @@ def unfit(path: str) -> str:
         parts = [part.encode() for part in path.split("/")]
     except UnicodeEncodeError:
         return "its name is not UTF-8"
-    if _CONTROL.search(path) or "\\" in path:
+    if foreign_data.CONTROL.search(path) or any(one in path for one in "\t\n\\"):
         return "its name has control characters or backslashes"
     if path == MANIFEST:
         return "its name is that of the list of what was fetched"
@@ -472,5 +478,4 @@ def unfit(path: str) -> str:
 
 def shown(path: str) -> str:
     """A path for a message: without control characters, not too long."""
-    clean = _CONTROL.sub("?", path)
-    return clean if len(clean) <= 200 else clean[:197] + "…"
+    return foreign_data.without_controls(path.translate(_WHITE), 200)

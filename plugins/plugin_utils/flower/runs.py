@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.foreign_data import CONTROL
 from ..kube.api_errors import ApiError, ExecBroken, Forbidden, Unauthorized
 from ..manifests.superlink import POD
 from . import run_config
@@ -29,7 +30,6 @@ STOPPED = "finished:stopped"
 _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 # Control characters, line separators of Unicode, marks that reverse text, and halves of characters.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # What Flower itself logs for a successful run.
 _CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to \S+$")
 _NAMED, _LONGEST_REASON = 5, 200  # SuperNodes in a message, and characters of what each says
@@ -94,7 +94,7 @@ def seconds_of(value: Any) -> float:
 
 def clean_log(text: str) -> list[str]:
     """Lines of a log without colours and control characters; of a progress bar only its last state."""
-    lines = [_CONTROL.sub("", line.rstrip("\r").rpartition("\r")[2]) for line in _ANSI.sub("", text).split("\n")]
+    lines = [CONTROL.sub("", line.rstrip("\r").rpartition("\r")[2]) for line in _ANSI.sub("", text).split("\n")]
     return [line.rstrip() for line in lines]
 
 

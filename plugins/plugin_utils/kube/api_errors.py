@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 
 
@@ -20,6 +20,10 @@ class Unreachable(ClusterError):
     """
 
     unsure = False
+
+
+class TooLarge(Unreachable):
+    """The answer exceeds a limit: no API server gives such a one."""
 
 
 class AuthError(ClusterError):
@@ -38,9 +42,9 @@ class ApiError(ClusterError):
 
     def __init__(self, cluster: str, action: str, status: int, body: Mapping[str, Any]) -> None:
         self.status = status
-        self.reason: str = body.get("reason") or ""
-        self.details: dict[str, Any] = dict(body.get("details") or {})
-        self.text: str = body.get("message") or f"HTTP {status}"
+        self.reason = foreign_data.cleaned(str(body.get("reason") or ""))
+        self.details = _mapping(body.get("details"))
+        self.text = foreign_data.cleaned(str(body.get("message") or "")) or f"HTTP {status}"
         super().__init__(f"{cluster}: {action}: {self.text}")
 
 
@@ -96,10 +100,13 @@ ERRORS: dict[int, type[ApiError]] = {
 def status_of(data: bytes) -> dict[str, Any]:
     """The Status object of an error answer; proxies and gateways send other things."""
     try:
-        body = json.loads(data)
+        body = foreign_data.read_json(data)
     except ValueError:
         body = None
     if isinstance(body, dict):
-        return body
-    text = " ".join(data.decode("utf-8", "replace").split())
-    return {"message": text[:300]} if text else {}
+        return {**body, "message": str(body.get("message") or ""), "details": _mapping(body.get("details"))}
+    return {"message": foreign_data.cleaned(data[:1000].decode("utf-8", "replace"), 300)}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}

@@ -15,11 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from ..base import kinds
+from ..base import foreign_data, kinds
 from .access_fields import with_credentials
 from .api_errors import (
     ERRORS,
@@ -27,6 +28,7 @@ from .api_errors import (
     AuthError,
     NotFound,
     NotServed,
+    TooLarge,
     Unauthorized,
     Unavailable,
     Unreachable,
@@ -35,6 +37,7 @@ from .api_errors import (
 from .auth import Access, resolve
 from .exec import PROTOCOLS, Exec, ExecResult
 from .explain import explain, nothing_sent, one_line, worth_repeating
+from .limits import limit, limited_channel
 
 try:
     import urllib3
@@ -57,7 +60,11 @@ Objects = list[dict[str, Any]]
 Answers = list[bool]
 _Lost = TypeVar("_Lost", Unreachable, Unavailable)
 
-_PAGE = 500  # objects per LIST request
+_PAGE, _PAGES = 500, 1000  # objects per LIST request, and requests for one list
+_LISTED = 256 * 1024 * 1024  # bytes of memory, about, for one list
+_LIST_TIMES = 4  # the time for a list, in that for a request
+_WARNINGS = 50
+_PIECE = 64 * 1024
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
 _EXEC_TIMEOUT = 60.0  # seconds for a command, or as long as for one answer
 _LEAST = 0.1  # seconds that an attempt has at least
@@ -65,6 +72,7 @@ _IDLE = 60.0  # seconds; firewalls and load balancers forget a connection that w
 _ATTEMPTS = 3  # at an API server that has not answered yet
 _BACKOFF = (0.3, 1.0, 2.0, 4.0)  # seconds before the second attempt, the third …; the last one before each further one
 _RESTARTING = (429, 502, 503, 504)  # of an API server that starts or has too much to do, or of what is before it
+_SWITCHED = 101
 _NO_LEADER = 500  # what etcd answers during an election comes as this one
 _RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
 _ANONYMOUS = "system:anonymous"  # what API servers call a client without credentials
@@ -115,6 +123,11 @@ def connect(auth: Mapping[str, Any], *, timeout: float = 30, patience: float = 0
 class Cluster:
     """One API server over one kept-alive connection. Not for use by several threads."""
 
+    timeout = patience = 30.0
+    #: About how many bytes one list may take in memory.
+    most_listed = _LISTED
+    _weight = 0  # of all answers so far
+
     def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30, patience: float = 0) -> None:
         self.name = access.name
         #: Inventory host whose cluster it is, and the site for whose sake it is used; empty where the caller names none.
@@ -154,6 +167,7 @@ class Cluster:
             self._pool = _socks_manager(with_credentials(access.proxy, access.proxy_credentials), options)
         else:
             self._pool = urllib3.ProxyManager(access.proxy, proxy_headers=access.proxy_headers, **options)
+        limit(self._pool)
         self._headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": USER_AGENT})
         for name, value in access.headers:
             self._headers.add(name, value)
@@ -220,7 +234,15 @@ class Cluster:
                     retries=False,
                     redirect=False,
                     timeout=urllib3.Timeout(total=left, connect=min(_CONNECT_TIMEOUT, left)),
+                    preload_content=False,
+                    decode_content=False,  # nothing asks for compression
+                    enforce_content_length=True,
                 )
+                answer = b"".join(iter(partial(response.read, _PIECE), b""))
+                response.release_conn()
+            except foreign_data.TooMuch as error:
+                self.close()
+                raise self._too_large(method, path, error) from error
             except (HTTPError, OSError) as error:
                 if worth_repeating(error) and (repeatable or nothing_sent(error)) and self._pauses(attempt, deadline):
                     continue
@@ -231,7 +253,7 @@ class Cluster:
                 self._note_warnings(response.headers)
             if status < 300:
                 self._answered = True
-                return self._document(method, path, response)
+                return self._document(method, path, response, answer)
             if (
                 ((status in _RESTARTING and repeatable) or (status == _NO_LEADER and method == "GET"))
                 and self._pauses(attempt, deadline, response.headers.get("Retry-After"))
@@ -246,7 +268,7 @@ class Cluster:
                     deadline += time.monotonic() - before  # plugins have their own limit
                     continue
                 raise self._unauthorized()
-            failed = self._api_error(method, path, status, response.data)
+            failed = self._api_error(method, path, status, answer)
             raise self._lost(failed, repeatable) if isinstance(failed, Unavailable) else failed
 
     def _lost(self, error: _Lost, repeatable: bool) -> _Lost:
@@ -264,12 +286,18 @@ class Cluster:
         time.sleep(pause)
         return True
 
-    def _document(self, method: str, path: str, response: Any) -> dict[str, Any]:
+    def _too_large(self, method: str, path: str, error: foreign_data.TooMuch) -> TooLarge:
+        return TooLarge(f"{self.name}: {method} {path}: the answer of {self.server} is not read, because {error}. Is it an API server?")
+
+    def _document(self, method: str, path: str, response: Any, answer: bytes) -> dict[str, Any]:
         """The JSON object in an answer. Portals and proxies answer with their own pages and status 200."""
-        if not response.data:
+        if not answer:
             return {}
+        self._weight += foreign_data.weight(answer)
         try:
-            document = json.loads(response.data)
+            document = foreign_data.read_json(answer)
+        except foreign_data.TooMuch as error:
+            raise self._too_large(method, path, error) from error
         except ValueError:
             document = None
         if not isinstance(document, dict):
@@ -304,7 +332,8 @@ class Cluster:
     def _note_warnings(self, headers: Any) -> None:
         for header in headers.getlist("Warning"):
             for text in _WARNING.findall(header):
-                self.warnings[text.replace('\\"', '"')] = None
+                if len(self.warnings) < _WARNINGS:
+                    self.warnings[foreign_data.cleaned(text.replace('\\"', '"'))] = None
 
     def _api_error(self, method: str, path: str, status: int, data: bytes) -> ApiError:
         body = status_of(data)
@@ -312,8 +341,8 @@ class Cluster:
         kind = ERRORS.get(status, ApiError)
         if status == 403 and not self._access.identified and _ANONYMOUS in str(body.get("message")):
             raise self._nobody()
-        if status == 404 and not (body.get("details") or {}).get("name"):
-            text = body.get("message") or ""
+        if status == 404 and not body.get("details", {}).get("name"):
+            text = body["message"]
             if "could not find the requested resource" in text or "page not found" in text:
                 kind = NotServed
         return kind(self.name, action, status, body)
@@ -419,9 +448,18 @@ class Cluster:
             query["fieldSelector"] = fields
         found: Objects = []
         begun = 1
-        while True:
+        seconds = max(_LIST_TIMES * self.timeout, self.patience)
+        until, before = time.monotonic() + seconds, self._weight
+        for _page in range(_PAGES):
+            if time.monotonic() > until or self._weight - before > self.most_listed:
+                break
             try:
                 answer = self.request("GET", resource.path(namespace), query=query)
+            except TooLarge:
+                if query["limit"] == 1:
+                    raise
+                query["limit"] = max(query["limit"] // 8, 1)  # its objects are large
+                continue
             except ApiError as error:
                 if error.status != 410 or begun == _ATTEMPTS or not query.pop("continue", ""):
                     raise
@@ -436,6 +474,10 @@ class Cluster:
             if not token:
                 return found
             query["continue"] = token
+        raise TooLarge(
+            f"{self.name}: the list of {resource.plural} is not read to its end, because it takes more than {_PAGES} requests, "
+            f"{seconds:g} s, or {self.most_listed >> 20} MiB of memory: {len(found)} objects were read. Delete those that are not needed."
+        )
 
     def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
         """POST. Raises C(Conflict) (reason C(AlreadyExists)) if the name is taken."""
@@ -552,7 +594,7 @@ class Cluster:
         channel = self._open_websocket(f"{path}?{urlencode(query)}", what)
         try:
             return Exec(channel, self.name, what, deadline, timeout, silence).run(stdin, on_stdout)
-        except (websocket.WebSocketException, OSError) as error:
+        except (websocket.WebSocketException, OSError, foreign_data.TooMuch) as error:
             raise Unreachable(
                 f"{self.name}: {what}: the connection to {self.server} was lost: {one_line(error)}"
             ) from error
@@ -577,12 +619,15 @@ class Cluster:
         options["header"].append(f"User-Agent: {USER_AGENT}")
         options["subprotocols"] = PROTOCOLS
         options["suppress_origin"] = True
+        options["redirect_limit"] = 0  # the credentials are for this server
         options.update(_websocket_proxy(access))
         url = "ws" + self.server.removeprefix("http") + path
         self.requests += 1
         try:
-            channel = websocket.WebSocket(sslopt=tls, skip_utf8_validation=True)
+            channel = limited_channel(websocket.WebSocket)(sslopt=tls, skip_utf8_validation=True)
             channel.connect(url, **options)
+            if channel.getstatus() != _SWITCHED:
+                raise Unreachable(f"{self.name}: {what}: {self.server} redirects to another address, which gets no credentials.")
             return channel
         except websocket.WebSocketBadStatusException as error:
             if error.status_code == 401:
@@ -593,7 +638,7 @@ class Cluster:
                 return self._open_websocket(path, what, may_renew=False)
             body = status_of(error.resp_body or b"")
             raise ERRORS.get(error.status_code, ApiError)(self.name, what, error.status_code, body) from error
-        except (websocket.WebSocketException, OSError) as error:
+        except (websocket.WebSocketException, OSError, foreign_data.TooMuch) as error:
             raise self._unreachable(error) from error
         finally:
             if access.tls is not None and _URLLIB3_1:

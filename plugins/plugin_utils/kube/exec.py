@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..base import foreign_data
 from .api_errors import ExecBroken, Unreachable, status_of
 
 with contextlib.suppress(ImportError):  # reported by resolve()
@@ -57,6 +58,8 @@ class Exec:
                 on_stdout(bytes(data))
             elif number in output:
                 output[number] += data
+                if len(output[number]) > foreign_data.MOST:
+                    raise foreign_data.TooMuch(f"it printed more than {foreign_data.MOST >> 20} MiB")
             if number == self.ERROR and data:
                 break
         return ExecResult(
@@ -106,7 +109,8 @@ class Exec:
         status = status_of(data)
         if status.get("status") == "Success":
             return 0
-        for cause in (status.get("details") or {}).get("causes") or []:
-            if cause.get("reason") == "ExitCode":
-                return int(cause["message"])
+        with contextlib.suppress(*foreign_data.FAULTS):  # it may have any form
+            for cause in status["details"]["causes"]:
+                if cause.get("reason") == "ExitCode":
+                    return int(cause["message"])
         raise ExecBroken(self.name, self.what, status.get("code") or 500, status)

@@ -14,6 +14,7 @@ import signal
 import subprocess
 from typing import Any
 
+from ..base.foreign_data import cleaned
 from .api_errors import AuthError
 
 LIMIT = 60.0  # seconds; a token from a cloud takes some 2 s, on a busy machine 10
@@ -56,7 +57,7 @@ def run(provider: Any) -> dict[str, Any]:
             _kill_group(process)
             raise
     if process.returncode:
-        show(f"{provider.args[0]}: {' '.join(said.decode('utf-8', 'replace').split())[:500]}")
+        show(f"{provider.args[0]}: {cleaned(said.decode('utf-8', 'replace'), 500)}")
         raise AuthError(f"it ended with code {process.returncode}. Its messages may have credentials: -vvv shows them")
     return _status(output, provider.api_version)
 

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
@@ -281,7 +282,7 @@ class Ledger:
         if item is None or text is None:
             return default
         try:
-            return json.loads(text)
+            return foreign_data.read_json(text)
         except ValueError as error:
             remedy = _REMEDIES.get(item["metadata"]["name"], _RECORD_REMEDY)
             raise LedgerError(f"{self._place(item)} is not JSON ({error}); {remedy}") from error

@@ -57,6 +57,10 @@ FLEET_CALLS = (
 CONTROL_CALLS = ("list-nodes", "list-runs")
 LOG_CALLS = ("stream-logs",)
 _CONTROL_BODY = 4096  # bytes; both requests have a few numbers at most
+# With these two, an app sends what it keeps in its context, in one piece.
+_CONTEXT_CALLS, _CONTEXT_TIMES = "/v1/runtime/push-task-output /v1/runtime/put-compacted-context", 32
+# Concurrent calls that the SuperLink gets from sites, and from the ServerApp, and connections of the latter: they are part of HEADROOM.
+_CALLS, _RUNTIME_CALLS, _RUNTIME_CONNECTIONS = 200, 64, 128
 METRICS_DIR = "/metrics-control"
 METRICS_VOLUME = "metrics-control"
 # Only SuperNodes without a key call these two.
@@ -91,7 +95,7 @@ def configuration(spec: HubSpec) -> str:
         # The frontend counts all connections, and this rule applies to those that come when there are too many: the others go on. It is
         # evaluated after the handshake, so that the answer is a 503.
         f"  tcp-request session set-var(sess.over) bool(true) if {{ fe_conn gt {limit} }}",
-        *([*CLIENT_LOG, "  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites"] if clients != "none" else []),
+        *([*CLIENT_LOG, *_site_connections(spec)] if clients != "none" else []),
         *[f"  acl fleet_call path /v1/fleet/{call}" for call in sorted(fleet_calls)],
         "  http-request deny deny_status 503 if { src -f /etc/gw/denied.lst }",
         f"  http-request deny deny_status 503 if {{ var(sess.over) -m bool }} {{ fe_conn gt {limit} }}",
@@ -130,19 +134,39 @@ def configuration(spec: HubSpec) -> str:
         ]
     lines += [
         "  http-request deny deny_status 503 unless METH_POST fleet_call",
-        f"  http-request deny deny_status 503 if {{ req.hdr_val(content-length) gt {spec.gateway_max_body_bytes} }}",
-        # A body without a length could be of any size.
-        "  http-request deny deny_status 503 if { req.hdr(transfer-encoding) -m found }",
-        "  default_backend superlink",
+        *_body(spec.gateway_max_body_bytes),
     ]
+    if clients != "none":
+        lines += [
+            # Counts calls, not connections: until the answer. A slow one occupies the SuperLink as well.
+            "  http-request track-sc2 ssl_c_s_dn(cn) table calls",
+            f"  http-request deny deny_status 503 if {{ sc2_conn_cur gt {spec.gateway_max_site_calls} }}",
+        ]
+    lines.append("  default_backend superlink")
     if spec.is_process:
-        lines += runtime_listener.frontend(RUNTIME_PORT, "/rt/tls.pem", "superlink")
+        limits = [
+            f"  maxconn {_RUNTIME_CONNECTIONS}",
+            f"  acl has_context path {_CONTEXT_CALLS}",
+            f"  http-request deny deny_status 503 if !has_context {{ req.body_size gt {spec.gateway_max_body_bytes} }}",
+            *_body(spec.gateway_max_body_bytes * _CONTEXT_TIMES),
+        ]
+        lines += runtime_listener.frontend(RUNTIME_PORT, "/rt/tls.pem", "runtime", limits)
     if spec.metrics.enabled:
         lines += _metrics_frontend(spec)
     if clients != "none":
         lines += [
             "backend sites",  # no servers: a table of sites, for `show table sites`
             f"  stick-table type string len 64 size 10k expire 1h store {_stored(spec)}",
+            "backend calls",
+            "  stick-table type string len 64 size 10k expire 1h store conn_cur",
+        ]
+    if spec.is_process:
+        lines += [
+            "backend runtime",
+            "  http-reuse safe",
+            *quiet(spec.gateway_access_log),
+            "  http-response set-status 503 if { status 500 }",
+            _server("track superlink/sl", _RUNTIME_CALLS),
         ]
     lines += [
         "backend superlink",
@@ -154,9 +178,7 @@ def configuration(spec: HubSpec) -> str:
         "  http-response set-status 503 if { status 500 }",
         # uvicorn closes idle connections after 5 s: leave them before that. A SuperLink that was down is up with its first
         # good answer: sites wait for it.
-        f"  server sl 127.0.0.1:{SUPERLINK_PORT} check inter 2s downinter 500ms rise 1"
-        " ssl verify required ca-file /internal-ca/ca.crt"
-        " sni str(localhost) verifyhost localhost alpn http/1.1 pool-purge-delay 2s maxconn 200",
+        _server("check inter 2s downinter 500ms rise 1", _CALLS),
         "frontend ops",
         f"  bind :{OPS_PORT}",
         "  option dontlog-normal",
@@ -166,6 +188,33 @@ def configuration(spec: HubSpec) -> str:
         "  http-request return status 503",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _site_connections(spec: HubSpec) -> list[str]:
+    """Counts the connections of each site. Those beyond its share are closed: they might never make a call that can be refused."""
+    share = max(spec.gateway_max_connections // 4, spec.gateway_max_site_calls)
+    return [
+        "  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites",
+        f"  tcp-request session reject if {{ sc1_conn_cur gt {share} }}",
+    ]
+
+
+def _body(most: int) -> list[str]:
+    """Refuses calls with a longer body, which the SuperLink would have in memory before it knows who calls."""
+    return [
+        # HAProxy takes 2^64 - 1 for a length that is not known.
+        f"  http-request deny deny_status 503 if {{ req.body_size gt {most} }} || {{ req.hdr(content-length) -m len 16: }}",
+        # A body without a length could be of any size.
+        "  http-request deny deny_status 503 if { req.hdr(transfer-encoding) -m found }",
+    ]
+
+
+def _server(health: str, calls: int) -> str:
+    """The SuperLink, with concurrent calls at most; others wait."""
+    return (
+        f"  server sl 127.0.0.1:{SUPERLINK_PORT} {health} ssl verify required ca-file /internal-ca/ca.crt"
+        f" sni str(localhost) verifyhost localhost alpn http/1.1 pool-purge-delay 2s maxconn {calls}"
+    )
 
 
 def _stored(spec: HubSpec) -> str:
@@ -184,8 +233,7 @@ def _metrics_frontend(spec: HubSpec) -> list[str]:
         f"  http-request deny deny_status 503 unless {{ req.hdr({HEADER}) -m str -f {METRICS_DIR}/token }}",
         *(_traffic() if spec.asks != "none" else []),
         "  http-request deny deny_status 503 unless METH_POST control_call",
-        f"  http-request deny deny_status 503 if {{ req.hdr_val(content-length) gt {_CONTROL_BODY} }}",
-        "  http-request deny deny_status 503 if { req.hdr(transfer-encoding) -m found }",
+        *_body(_CONTROL_BODY),
         f"  http-request del-header {HEADER}",
         "  default_backend superlink",
     ]
@@ -237,7 +285,7 @@ def volumes(spec: HubSpec) -> list[Object]:
     """Volumes of the gateway in the SuperLink pod."""
     brought = [
         # Memory: it holds sockets only. The superlink container shares it, so that a new certificate can be pushed
-        # through HAProxy's runtime API with the Python that is there. Never mount it where app code runs.
+        # through HAProxy's runtime API with the Python that is there. Apps reach it with subprocess isolation only.
         scratch_volume("gw-run", size="16Mi", memory=True),
         config_volume("gw-conf", CONFIG),
         secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),

@@ -9,6 +9,8 @@ whole path with a list, so that nothing encoded (C(%2e%2e)) or doubled gets thro
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 # Endpoints of flwr 1.40 to 1.42 (flwr/supercore/routers/runtime/router.py).
 RUNTIME_CALLS = (
     "acquire-task",
@@ -35,18 +37,20 @@ RUNTIME_CALLS = (
 )
 
 
-def frontend(port: int, certificate: str, backend: str) -> list[str]:
+def frontend(port: int, certificate: str, backend: str, limits: Iterable[str] = ()) -> list[str]:
     """The lines of haproxy.cfg.
 
     Args:
         port: on all addresses of the pod.
         certificate: file with certificate and key.
         backend: where calls go that are let through.
+        limits: further lines, which may refuse such calls.
     """
     return [
         "frontend runtime",
         f"  bind :{port} proto h1 ssl crt {certificate} alpn http/1.1",
         *[f"  acl runtime_call path /v1/runtime/{call}" for call in RUNTIME_CALLS],
         "  http-request deny deny_status 503 unless METH_POST runtime_call",
+        *limits,
         f"  default_backend {backend}",
     ]

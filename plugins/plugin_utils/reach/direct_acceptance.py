@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -109,5 +108,5 @@ def ask(cluster: Cluster, pod: Mapping[str, Any], container: str, request: Facts
     received = time.time()
     if output.rc or len(output.answers) != 1:
         raise ClusterError(f"pod {meta['name']} ({container}) could not measure: the program ended with code {output.rc}: {output.said}")
-    answer = json.loads(output.answers[0])
+    answer = output.object()
     return answer, acceptance.offset(answer, sent, received)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from ..apply.engine import Result
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
@@ -117,12 +118,12 @@ class Site:
 
 
 # What the data of one site can raise that this code did not foresee. It ends that site, and no other.
-DATA_FAULTS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+DATA_FAULTS = (*foreign_data.FAULTS, OSError)
 
 
 def unexpected(error: Exception) -> str:
     """An error that was not foreseen, as text."""
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {foreign_data.cleaned(str(error))}"
 
 
 # Variables of the role supernode that are no part of the specification.

@@ -240,7 +240,7 @@ class Admission:
             return False, error.message
         if output.rc != 0 or len(output.answers) != 1:
             return False, f"the program in pod {self.namespace}/{POD} ended with code {output.rc}: {output.said}"
-        answer = json.loads(output.answers[0])
+        answer = output.object()
         if "error" in answer:
             return False, answer["error"]
         return bool(answer["added"] or answer["removed"]), ""

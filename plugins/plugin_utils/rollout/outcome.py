@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 from ..apply.engine import ApplyFailed
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
+from ..base.foreign_data import without_controls
 from ..lease import parent
 from ..reach.site import DATA_FAULTS, Done, Reach, Run, named, unexpected
 from . import open_files
@@ -62,7 +63,7 @@ class Outcome:
         self.changed |= done.changed
         self.objects += done.objects
         self.diff += done.diff
-        self.warnings += [word for word in done.warnings if word not in self.warnings]
+        self.warnings += [word for word in map(without_controls, done.warnings) if word not in self.warnings]
         self.requests += done.requests
 
     def as_dict(self) -> dict[str, Any]:

@@ -10,7 +10,6 @@ process with the time at which the kubelet put the file there, both by the node'
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -54,7 +53,7 @@ def held(
             f"the program that checks {meta['namespace']}/{meta['name']} ({container}) on {cluster.name} ended with code "
             f"{output.rc}: {output.said}"
         )
-    return json.loads(output.answers[0])
+    return output.object()
 
 
 def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, str]) -> bool:

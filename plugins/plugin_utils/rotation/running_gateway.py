@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned
 from ..base.ports import FLEET_PORT
 from ..flower import in_pod
 from ..flower.cli import CONTAINER
@@ -94,13 +94,13 @@ class Gateway:
         result = self.cluster.exec(self.namespace, POD, NAME, command, timeout=60)
         if result.rc == 0:
             return ""
-        said = " ".join((result.stderr + result.stdout).decode("ascii", "replace").split())
+        said = cleaned((result.stderr + result.stdout).decode("utf-8", "replace"), _SHOWN)
         return (
             f"the gateway on {self.cluster.name} does not take its files: it serves what it loaded before, and when its pod is replaced it does not "
-            f"start, so that no site connects. HAProxy: {said[:_SHOWN] or f'code {result.rc}'}. Correct the certificate that it serves, or superlink_patches"
+            f"start, so that no site connects. HAProxy: {said or f'code {result.rc}'}. Correct the certificate that it serves, or superlink_patches"
         )
 
-    def _ask(self, steps: list[dict[str, Any]], seconds: float) -> list[Mapping[str, str]]:
+    def _ask(self, steps: list[dict[str, Any]], seconds: float) -> Sequence[Mapping[str, str]]:
         output = in_pod.run(
             self.cluster, self.namespace, POD, CONTAINER, gateway_program, {"steps": steps}, seconds=seconds
         )
@@ -109,7 +109,7 @@ class Gateway:
                 f"the program that checks the gateway, in pod {self.namespace}/{POD} on {self.cluster.name}, ended with code "
                 f"{output.rc}: {output.said}"
             )
-        return [json.loads(line) for line in output.answers]
+        return output.objects()
 
 
 def _look(name: str, serial: str = "", seconds: float = 0) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
@@ -137,7 +138,7 @@ def read(there: Mapping[str, Any] | None) -> Public:
         return Public()
     standing = {owner["name"] for owner in there["metadata"].get("ownerReferences", []) if owner["kind"] == "Secret"}
     try:
-        reported = json.loads(there["data"][ENTRY])
+        reported = foreign_data.read_json(there["data"][ENTRY])
         lines = {
             pool: {name: keypairs.check_supernode_key(key["public_key"]) for name, key in found["keys"].items()}
             for pool, found in reported["pools"].items()

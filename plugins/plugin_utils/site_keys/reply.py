@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.names import CLIENT_KEY, PUBLIC_KEYS
 from ..base.secret_data import entries
@@ -88,19 +89,17 @@ def opened(there: Any) -> Reply:
         meta, data = there["metadata"], there["data"]
         if (there["kind"], meta["name"]) != ("ConfigMap", PUBLIC_KEYS):
             raise ValueError(f"it is not the ConfigMap {PUBLIC_KEYS}")
-        published, sealed = data[public.ENTRY], json.loads(data[ENTRY])
+        published, sealed = data[public.ENTRY], foreign_data.read_json(data[ENTRY])
         binding, trust, found = sealed["binding"], sealed["trust"], sealed["signatures"]
         if not all(isinstance(binding[part], str) for part in _PARTS) or not isinstance(binding["version"], int):
             raise ValueError("it does not say what it answers")
-        owners = [
-            {"kind": str(one["kind"]), "name": str(one["name"])} for one in meta.get("ownerReferences") or []
-        ]
-        kept = {
-            "metadata": {"namespace": str(meta.get("namespace") or ""), "ownerReferences": owners},
-            "data": {public.ENTRY: str(published)},
-        }
-        content = _statement(binding, str(trust), published)
-        reported = json.loads(published)
+        owners = [{"kind": one["kind"], "name": one["name"]} for one in meta.get("ownerReferences") or []]
+        place = meta.get("namespace") or ""
+        if not all(isinstance(one, str) for one in [trust, published, place, *(word for one in owners for word in one.values())]):
+            raise ValueError("a part of it that is text has another form")
+        kept = {"metadata": {"namespace": place, "ownerReferences": owners}, "data": {public.ENTRY: published}}
+        content = _statement(binding, trust, published)
+        reported = foreign_data.read_json(published)
         signers = {
             f"{pool}/{name}": keypairs.check_supernode_key(key["public_key"])
             for pool, listed in reported["pools"].items()
@@ -119,7 +118,7 @@ def opened(there: Any) -> Reply:
         ) from error
     if not signers:
         raise ClusterError("it has no keys: the job of the site has not created any")
-    return Reply(dict(binding), str(trust), fingerprint(content), kept)
+    return Reply(dict(binding), trust, fingerprint(content), kept)
 
 
 def fingerprint(content: bytes) -> str:
@@ -138,4 +137,4 @@ def _sign(content: bytes, key: str) -> str:
 
 
 def _words(error: Exception) -> str:
-    return f"{error} is missing" if isinstance(error, KeyError) else str(error)[:200] or type(error).__name__
+    return f"{error} is missing" if isinstance(error, KeyError) else foreign_data.cleaned(str(error), 200) or type(error).__name__

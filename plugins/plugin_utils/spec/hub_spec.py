@@ -98,6 +98,7 @@ class HubSpec(FlowerSpec, OcmUse):
     gateway_resources: Amounts = field(default_factory=dict)
     gateway_max_connections: Number = 2000
     gateway_max_body_bytes: Number = 8388608
+    gateway_max_site_calls: Number = 64
     gateway_source_rate: Number = 0
     gateway_denied_sources: Texts = field(default_factory=list)
     gateway_access_log: Flag = False

@@ -15,6 +15,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 
 ACTIVE, STANDBY, FENCED = "active", "standby", "fenced"
@@ -58,7 +59,7 @@ def parse(text: str, where: str) -> Term:
         ClusterError: it is none.
     """
     try:
-        data: Any = json.loads(text)
+        data: Any = foreign_data.read_json(text)
         found = Term(**data)
     except (ValueError, TypeError) as error:
         raise ClusterError(_damaged(where)) from error

@@ -21,6 +21,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, remove, retry_on_conflict, write
@@ -184,7 +185,7 @@ class Store:
         if item is None:
             return {}
         try:
-            found = json.loads(item["data"][_KEY])
+            found = foreign_data.read_json(item["data"][_KEY])
             if {"target", "started", "hub", "sites"} <= set(found):
                 return dict(found)
         except (KeyError, TypeError, ValueError):

@@ -79,6 +79,7 @@ def superlink_faults(spec: Spec) -> list[str]:
     faults.number("gateway_max_connections", spec.get("gateway_max_connections"), 1, 100000)
     # The largest request of a SuperNode is a 5 MiB chunk with its envelope.
     faults.number("gateway_max_body_bytes", spec.get("gateway_max_body_bytes"), 6 * 2**20, 2**31 - 1)
+    faults.number("gateway_max_site_calls", spec.get("gateway_max_site_calls"), 1, 200)
     faults.number("wait_timeout", spec.get("wait_timeout"), 1, MAX_SECONDS)
     faults.number("client_certificate_days", spec.get("client_certificate_days"), 1, MAX_DAYS)
     faults.number("gateway_source_rate", spec.get("gateway_source_rate"), 0)

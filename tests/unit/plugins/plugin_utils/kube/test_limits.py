@@ -1,0 +1,324 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An API server that gives endless, deep, huge, slow or compressed answers: it ends the work on its own site only, in time and little memory."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import itertools
+import json
+import socket
+import struct
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import heartbeat_program
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import client
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+
+MIB = 1024 * 1024
+Serve = Callable[[socket.socket, str], None]
+
+#: What a server may do until it notices that it is not read any more.
+_GIVEN_UP = (OSError,)
+
+
+@contextlib.contextmanager
+def serving(answer: Serve) -> Iterator[str]:
+    """A server on the loopback that reads the head of each request and leaves the answer to a function; its URL."""
+    over = Event()
+
+    def talk(connection: socket.socket) -> None:
+        with connection, contextlib.suppress(*_GIVEN_UP):
+            head = b""
+            while not over.is_set():
+                while b"\r\n\r\n" not in head:
+                    piece = connection.recv(65536)
+                    if not piece:
+                        return
+                    head += piece
+                request, _end, head = head.partition(b"\r\n\r\n")
+                answer(connection, request.decode())
+
+    def accept() -> None:
+        while not over.is_set():
+            with contextlib.suppress(OSError):
+                connection, _address = listener.accept()
+                connection.settimeout(30)
+                Thread(target=talk, args=(connection,), daemon=True).start()
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        over.set()
+        listener.close()
+
+
+def site(url: str, timeout: float = 10) -> Cluster:
+    return connect({"host": url, "api_key": "t"}, timeout=timeout)
+
+
+def head(*headers: str, status: str = "200 OK") -> bytes:
+    return "\r\n".join((f"HTTP/1.1 {status}", "Content-Type: application/json", *headers, "", "")).encode()
+
+
+def whole(body: bytes, *headers: str, status: str = "200 OK") -> Serve:
+    return lambda connection, _request: connection.sendall(head(f"Content-Length: {len(body)}", *headers, status=status) + body)
+
+
+def dripping(before: bytes, drop: bytes = b" ") -> Serve:
+    """One drop every 50 ms, without end."""
+
+    def answer(connection: socket.socket, _request: str) -> None:
+        connection.sendall(before)
+        while True:
+            connection.sendall(drop)
+            time.sleep(0.05)
+
+    return answer
+
+
+def flooding(before: bytes, piece: bytes) -> Serve:
+    def answer(connection: socket.socket, _request: str) -> None:
+        connection.sendall(before)
+        while True:
+            connection.sendall(piece)
+
+    return answer
+
+
+def bomb() -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return b"".join([*(packer.compress(b" " * MIB) for _mib in range(200)), packer.flush()])
+
+
+HOSTILE: dict[str, Serve] = {
+    "deep lists": whole(b"[" * 100_000),
+    "deep objects": whole(b'{"a":' * 500 + b"1" + b"}" * 500),
+    "deep lists in an error": whole(b"[" * 100_000, status="500 Internal Server Error"),
+    "deep objects in a refusal": whole(b'{"a":' * 100_000, status="403 Forbidden"),
+    "huge": flooding(head("Content-Length: 1000000000000"), b" " * MIB),
+    "huge error": flooding(head("Content-Length: 1000000000000", status="409 Conflict"), b"x" * MIB),
+    "endless pieces": flooding(head("Transfer-Encoding: chunked"), b"100000\r\n" + b" " * MIB + b"\r\n"),
+    "endless until it closes": flooding(head("Connection: close"), b" " * MIB),
+    "endless line of a header": flooding(b"HTTP/1.1 200 OK\r\nX: ", b"x" * MIB),
+    "endless lines before the answer": flooding(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "endless trailers": flooding(head("Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n", b"X: y\r\n"),
+    "many small values": whole(b"[" + b"[]," * (15 * MIB // 3) + b"1]"),
+    "many small objects": whole(b"[" + b'{"a":0},' * (15 * MIB // 8) + b"1]"),
+    "wide characters": whole(b'{"a":"' + "\U0001f337".encode() + b"a" * (15 * MIB) + b'"'),
+    "compressed": whole(bomb(), "Content-Encoding: gzip"),
+    "compressed error": whole(bomb(), "Content-Encoding: gzip", status="500 Internal Server Error"),
+    "compressed otherwise": whole(zlib.compress(b"{}" * MIB), "Content-Encoding: deflate"),
+    "slow body": dripping(head("Content-Length: 1000000000")),
+    "slow pieces": dripping(head("Transfer-Encoding: chunked"), b"1\r\n \r\n"),
+    "slow header": dripping(b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+    "slow headers": dripping(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+    "slow status": dripping(b"", b"H"),
+}
+
+
+class Journal:
+    """What Outcomes want of a run."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, str] = {}
+
+    def failed(self, name: str, message: str) -> None:
+        self.told[name] = message
+
+    def note(self, site: str | None = None, **facts: Any) -> None:
+        """Nothing is recorded."""
+
+    def say_details(self, text: str) -> None:
+        """Nothing is shown."""
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_api_server_ends_its_own_site_only(kind: str) -> None:
+    good = whole(b'{"gitVersion": "v1.34.0"}')
+    with serving(HOSTILE[kind]) as hostile, serving(good) as first, serving(good) as last:
+        sites = {"site-a": site(first), "site-hostile": site(hostile, 1.5), "site-z": site(last)}
+        journal = Journal()
+        outcomes = Outcomes(journal, sites, 1)  # type: ignore[arg-type]
+        tracemalloc.start()
+        begun = time.monotonic()
+        found = outcomes.each(lambda name: sites[name].request("GET", "/version"))
+        took, (_now, peak) = time.monotonic() - begun, tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert sorted(found) == ["site-a", "site-z"] and list(journal.told) == ["site-hostile"]
+    assert journal.told["site-hostile"].startswith(("site-hostile: ", "127.0.0.1")) and "unexpected" not in journal.told["site-hostile"]
+    assert len(journal.told["site-hostile"]) < 3000 and not foreign_data.CONTROL.search(journal.told["site-hostile"])
+    assert peak < 300 * MIB, f"{peak / MIB:.0f} MiB"
+    assert took < 20
+
+
+def pages(*, objects: int, size: int = 0, pause: float = 0) -> Serve:
+    count = itertools.count()
+
+    def answer(connection: socket.socket, request: str) -> None:
+        time.sleep(pause)
+        items = [{"metadata": {"name": f"n{number}", "labels": {"x": "y" * size}}} for number in range(objects)]
+        body = json.dumps({"metadata": {"continue": str(next(count))}, "items": items}).encode()
+        whole(body)(connection, request)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("served", "seconds", "requests"),
+    [
+        (pages(objects=1), 60, range(30, 31)),
+        (pages(objects=0), 60, range(30, 31)),
+        (pages(objects=50, size=20_000), 60, range(8, 20)),  # 10 MiB are enough
+        (pages(objects=1, pause=0.05), 0.2, range(2, 20)),
+    ],
+)
+def test_a_list_has_an_end(monkeypatch: pytest.MonkeyPatch, served: Serve, seconds: float, requests: range) -> None:
+    monkeypatch.setattr(client, "_PAGES", 30)
+    with serving(served) as url:
+        cluster = site(url, seconds)
+        cluster.most_listed = 10 * MIB
+        with pytest.raises(ClusterError, match="the list of nodes is not read to its end"):
+            cluster.list("v1", "Node")
+    assert cluster.requests in requests
+
+
+def test_a_list_of_large_objects_comes_in_smaller_pages() -> None:
+    asked: list[int] = []
+
+    def answer(connection: socket.socket, request: str) -> None:
+        limit = int(request.partition("limit=")[2].split()[0].split("&")[0])
+        at = int(request.partition("continue=")[2].split()[0].split("&")[0] or 0) if "continue=" in request else 0
+        asked.append(limit)
+        end = min(at + limit, 40)
+        items = [{"metadata": {"name": f"n{number}"}, "data": {"x": "y" * MIB}} for number in range(at, end)]
+        whole(json.dumps({"metadata": {"continue": str(end) if end < 40 else ""}, "items": items}).encode())(connection, request)
+
+    with serving(answer) as url:
+        found = site(url, 30).list("v1", "ConfigMap")
+    assert [one["metadata"]["name"] for one in found] == [f"n{number}" for number in range(40)]
+    assert asked[0] == 500 and asked[-1] < 16
+
+
+def frame(number: int, data: bytes, *, first: int = 0x82) -> bytes:
+    size = len(data) + 1
+    length = bytes([size]) if size < 126 else b"\x7e" + struct.pack("!H", size) if size < 65536 else b"\x7f" + struct.pack("!Q", size)
+    return bytes([first]) + length + bytes([number]) + data
+
+
+def upgraded(*frames: bytes, then: bytes = b"", pause: float = 0) -> Serve:
+    """Accepts an exec, and sends frames; then something without end."""
+
+    def answer(connection: socket.socket, request: str) -> None:
+        key = next(line.split(": ")[1] for line in request.splitlines() if line.lower().startswith("sec-websocket-key"))
+        accepted = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
+        connection.sendall(
+            "\r\n".join(
+                ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Accept: {accepted}",
+                 "Sec-WebSocket-Protocol: v5.channel.k8s.io", "", ""]
+            ).encode()
+        )  # fmt: skip
+        for one in frames:
+            connection.sendall(one)
+        while then:
+            connection.sendall(then)
+            time.sleep(pause)
+        connection.recv(65536)
+
+    return answer
+
+
+EXECS: dict[str, Serve] = {
+    "endless output": upgraded(then=frame(1, b"x" * 32_000)),
+    "endless lines": upgraded(then=frame(1, b"{}\n" * 10_000)),
+    "endless errors": upgraded(then=frame(2, b"x" * 32_000)),
+    "an endless message": upgraded(frame(1, b"", first=0x02), then=frame(1, b"x" * 32_000, first=0x00)),
+    "a message of 2^62 bytes": upgraded(b"\x82\x7f" + struct.pack("!Q", 2**62), then=b"x" * MIB),
+    "a slow message": upgraded(b"\x82\x7e\xff\xff\x01", then=b"x", pause=0.05),
+    "pings only": upgraded(then=b"\x89\x01x", pause=0.01),
+    "deep status": upgraded(frame(3, b"[" * 100_000)),
+    "a status of another form": upgraded(frame(3, b'{"status": "Failure", "details": {"causes": [1, null, {"reason": "ExitCode", "message": "x"}]}}')),
+    "endless answer to the handshake": flooding(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 1000000000000\r\n\r\n", b"x" * MIB),
+    "slow answer to the handshake": dripping(b"HTTP/1.1 101 Switching Protocols\r\nX: ", b"x"),
+    "endless headers": flooding(b"HTTP/1.1 101 Switching Protocols\r\n", b"X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n" * 100),
+}
+
+
+@pytest.mark.parametrize("kind", EXECS)
+def test_an_exec_has_an_end(kind: str) -> None:
+    with serving(EXECS[kind]) as url:
+        tracemalloc.start()
+        begun = time.monotonic()
+        with pytest.raises(ClusterError, match=r"127\.0\.0\.1"):
+            in_pod.run(site(url, 2), "flower", "superlink-0", "superlink", heartbeat_program, {}, seconds=2)
+        took, (_now, peak) = time.monotonic() - begun, tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 150 * MIB, f"{peak / MIB:.0f} MiB"
+    assert took < 15
+
+
+def test_a_line_that_comes_in_pieces_is_read_in_linear_time() -> None:
+    def seconds(pieces: int) -> float:
+        lines = foreign_data.Lines()
+        begun = time.process_time()
+        for _piece in range(pieces):
+            assert not lines.feed(b"x" * 4096)
+        assert [len(line) for line in lines.feed(b"\n")] == [pieces * 4096]
+        return time.process_time() - begun
+
+    seconds(100)
+    assert seconds(3600) < 40 * max(seconds(360), 0.001)
+
+
+def test_an_exec_that_is_redirected_takes_no_credentials_along() -> None:
+    asked: list[str] = []
+    with serving(lambda _connection, request: asked.append(request)) as other:
+        moved = f"HTTP/1.1 302 Found\r\nLocation: {other.replace('http', 'ws')}/x\r\nContent-Length: 0\r\n\r\n".encode()
+        with serving(lambda connection, _request: connection.sendall(moved)) as url, pytest.raises(ClusterError, match="[Rr]edirect"):
+            site(url, 2).exec("flower", "superlink-0", "superlink", ["true"])
+    assert asked == []
+
+
+def test_what_a_good_api_server_sends_is_read() -> None:
+    body = json.dumps({"items": ["x" * 1000] * 8000}).encode()
+    parts = [body[at : at + 5000] for at in range(0, len(body), 5000)]
+    pieces = b"".join(f"{len(one):x}\r\n".encode() + one + b"\r\n" for one in parts) + b"0\r\n\r\n"
+
+    def answer(connection: socket.socket, request: str) -> None:
+        if "/pieces" in request:
+            connection.sendall(head("Transfer-Encoding: chunked") + pieces)
+        elif "/close" in request:
+            connection.sendall(head("Connection: close") + body)
+            connection.shutdown(socket.SHUT_RDWR)
+        else:
+            whole(body)(connection, request)
+
+    with serving(answer) as url:
+        cluster = site(url)
+        for path in ("/pieces", "/whole", "/close", "/whole", "/pieces"):
+            assert cluster.request("GET", path) == json.loads(body)
+
+
+def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
+    def answer(connection: socket.socket, _request: str) -> None:
+        connection.sendall(head("Content-Length: 100") + b"{}")
+        connection.close()
+
+    with serving(answer) as url, pytest.raises(ClusterError, match="127"):
+        site(url, 2).request("POST", "/x", body={})

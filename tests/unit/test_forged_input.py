@@ -1,0 +1,434 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Data that others wrote, in forms that nobody would write by mistake: each reader refuses it with its own error, and at once."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import stat
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyrage
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import bundle_reply
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import cluster_action
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import export, hash_chain, signed_files
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
+    archive_reader,
+    archive_writer,
+    hub_archive,
+    retention,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data, run_metrics
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import read_bundle, read_project
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_frames import Frames
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader, checked
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable, status_of
+from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_document
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import unexpected
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Done, Outcome
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
+from ansible_collections.federated.flower.tests.unit.volume_folder import Place
+
+
+def short(value: Any) -> str:
+    """The name of a case."""
+    return str(value[:20] if isinstance(value, (str, bytes)) else value)[:40]
+
+
+DEEP = {"lists": "[" * 100_000, "objects": '{"a":' * 100_000, "closed": "[" * 300 + "]" * 300, "mixed": '[{"a":' * 150 + "1" + "}]" * 150}
+FORGED = {
+    **DEEP,
+    "cut off": '{"a": ',
+    "not a number": "NaN",
+    "a number that Python refuses": "1" * 5000,
+    "infinite": '{"entries": 1e999, "hash": ""}',
+    "other bytes": "\ufffe",
+    "null": "null",
+    "a list": "[]",
+    "entries of other forms": '{"entries": [], "hash": {}}',
+}
+
+# ---- JSON ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_deep_json_is_refused(text: str) -> None:
+    for data in (text, text.encode()):
+        with pytest.raises(ValueError, match="nested"):
+            foreign_data.read_json(data)
+
+
+def test_what_is_not_deep_is_read() -> None:
+    for text in ('{"a": [1, {"b": null}]}', "[" * 200 + "]" * 200, json.dumps(["[{" * 1000] * 3), "[" + "[]," * 10_000 + "[]]", '"x"', "5", "null"):
+        assert foreign_data.read_json(text) == foreign_data.read_json(text.encode()) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("piece", "count"), [(b" ", foreign_data.MOST + 1), (b"0,", foreign_data.MOST // 4), (b"[],", foreign_data.MOST // 4), (b"{", 2**22)], ids=short
+)
+def test_large_json_is_refused_before_it_is_parsed(piece: bytes, count: int) -> None:
+    data = b"[" + piece * count + b"0]"
+    begun = time.process_time()
+    with pytest.raises(foreign_data.TooMuch):
+        foreign_data.read_json(data)
+    assert time.process_time() - begun < 5
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+SCREEN = "\x1b]52;c;Zm9v\x07\x1b[2J\x1b[1;1HPLAY RECAP ok=99\r\x9b2J\u202egnp.exe\u2066\u200f\u061c\x00\ud800"
+
+
+def is_clean(text: str) -> bool:
+    return foreign_data.CONTROL.search(text) is None
+
+
+def test_text_of_others_is_cleaned() -> None:
+    assert foreign_data.cleaned("a\tb\n c") == "a b c"
+    assert foreign_data.cleaned("Zürich 東京 🌷 a-b") == "Zürich 東京 🌷 a-b"
+    assert foreign_data.without_controls("a\n\tb") == "a\n\tb"
+    assert is_clean(foreign_data.cleaned(SCREEN)) and is_clean(foreign_data.without_controls(SCREEN))
+    assert len(foreign_data.cleaned("x " * 100_000)) <= 2000 and len(foreign_data.without_controls("x" * 10**7)) <= 100_000
+
+
+@pytest.mark.parametrize("body", [{"message": SCREEN * 1000, "reason": SCREEN}, {"message": [SCREEN], "details": [1]}, {"details": "x", "reason": 5}])
+def test_errors_of_api_servers_are_cleaned(body: dict[str, Any]) -> None:
+    error = Forbidden("site-b", "GET /api", 403, status_of(json.dumps(body).encode()))
+    for text in (str(error), error.message, error.text, error.reason):
+        assert is_clean(text) and "\n" not in text and len(text) < 3000
+    assert isinstance(error.details, dict)
+    assert is_clean(Forbidden("site-b", "GET /api", 403, body).message)
+
+
+@pytest.mark.parametrize("data", [SCREEN.encode("utf-8", "replace") * 50, b"\xff\x9b\x1b" * 1000, b"<html>\x1b[2J", b"[" * 10**5, b"", b"\x1f"], ids=short)
+def test_answers_that_are_no_status_are_cleaned(data: bytes) -> None:
+    text = status_of(data)["message"]
+    assert is_clean(text) and len(text) <= 300
+
+
+def test_messages_and_warnings_are_cleaned_wherever_they_come_from() -> None:
+    assert is_clean(ClusterError(f"first\n{SCREEN}").message) and is_clean(str(ClusterError(SCREEN)))
+    assert is_clean(unexpected(ValueError(SCREEN)))
+    outcome = Outcome()
+    outcome.add(Done(warnings=[SCREEN]))
+    assert all(map(is_clean, outcome.warnings))
+    given = {"msg": SCREEN, "warnings": [SCREEN], "sites": {"site-a": {"msg": SCREEN, "warnings": [SCREEN]}, "site-b": None}}
+    shown = cluster_action._shown(given)
+    for one in (shown, shown["sites"]["site-a"]):
+        assert is_clean(one["msg"]) and all(map(is_clean, one["warnings"]))
+    assert cluster_action._shown({"sites": ["site-a"], "changed": True}) == {"sites": ["site-a"], "changed": True}
+    said = in_pod._said(f"Traceback\n{SCREEN}\nPLAY RECAP\n".encode("utf-8", "replace"))
+    assert is_clean(said) and "\n" not in said
+
+
+# ---- the audit trail -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+def test_the_audit_trail(text: str, tmp_path: Path) -> None:
+    lines, head = export.parse(["{}", text], "audit.jsonl")
+    assert head is None and len(lines) == 2
+    assert hash_chain.parse(text) is None
+    assert Trail._head({"data": {"head.json": text}}) == (None, 0)
+    path = tmp_path / "statement.json"
+    path.write_text(text)
+    for ending in (signed_files.SIGNATURE, signed_files.CERTIFICATE):
+        path.with_suffix(ending).write_text("x")
+    if text != FORGED["infinite"] and text != FORGED["entries of other forms"]:
+        with pytest.raises(ClusterError, match=r"statement\.json"):
+            signed_files.read(path)
+
+
+# ---- archives --------------------------------------------------------------------------------------------------------
+
+ABOUT = About("heart", "hub-1", "20261101T000000Z", "1.0.0", "1.41.0")
+OWNER = pyrage.x25519.Identity.generate()
+
+
+def tar(path: Path, **members: bytes) -> Path:
+    with tarfile.open(path, "w") as made:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            made.addfile(info, io.BytesIO(data))
+    return path
+
+
+@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+def test_the_head_of_an_archive(text: str, tmp_path: Path) -> None:
+    path = tar(tmp_path / ABOUT.file_name, **{archive_writer.ABOUT: text.encode(), archive_writer.PAYLOAD: b"x"})
+    with pytest.raises(ClusterError, match=ABOUT.file_name):
+        archive_reader.head(path)
+    assert retention.surplus(tmp_path, ABOUT, 1) == [], "it stops no backup"
+
+
+@pytest.mark.parametrize("data", [*(text.encode() for text in FORGED.values()), b"\xff\xfe\xfd", b"\x80" * 100], ids=short)
+def test_the_manifest_and_the_objects_of_an_archive(data: bytes, tmp_path: Path) -> None:
+    inner = tar(tmp_path / "inner.tar", **{archive_writer.MANIFEST: data}).read_bytes()
+    members = {archive_writer.ABOUT: json.dumps(ABOUT.as_data()).encode(), archive_writer.PAYLOAD: pyrage.encrypt(inner, [OWNER.to_public()])}
+    with pytest.raises(ClusterError, match="Choose another"):
+        archive_reader.verify(tar(tmp_path / "forged.tar", **members), OWNER)
+    members_of = [archive_writer.member_of(hub_archive.HUB, data), archive_writer.member_of(hub_archive.DATABASE, b"abc")]
+    path = archive_writer.write(tmp_path, ABOUT, members_of, [OWNER.to_public()])
+    with pytest.raises(ClusterError, match="Choose another"):
+        hub_archive.proven(path, OWNER)
+
+
+# ---- apps ------------------------------------------------------------------------------------------------------------
+
+
+def zipped(path: Path, kind: int = zipfile.ZIP_DEFLATED, **files: bytes) -> bytearray:
+    with zipfile.ZipFile(path, "w", kind) as made:
+        for name, data in files.items():
+            made.writestr(name, data)
+    return bytearray(path.read_bytes())
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_STORED])
+def test_bundles_of_apps(kind: int, tmp_path: Path) -> None:
+    path = tmp_path / "app.fab"
+    good = zipped(path, kind, **{"pyproject.toml": b"[project]\n" * 50, "a.py": os.urandom(500)})
+    for at in range(0, len(good), 7):
+        for damaged in (good[:at], good[:at] + b"\xff" + good[at + 1 :], good[:at] + b"\xff\xff\xff\xff" + good[at + 4 :]):
+            path.write_bytes(damaged)
+            try:
+                read_bundle(path)
+            except FlowerError as error:
+                assert "app.fab" in error.message or "damaged" in error.message
+
+
+@pytest.mark.parametrize("data", [b"a = " + b"[" * 100_000, b"\xff", b"a = 1\na = 2"], ids=short)
+def test_projects_of_apps(data: bytes, tmp_path: Path) -> None:
+    zipped(tmp_path / "app.fab", **{"pyproject.toml": data})
+    files = read_bundle(tmp_path / "app.fab")
+    with pytest.raises(FlowerError, match=r"pyproject\.toml"):
+        read_project(tmp_path, files)
+
+
+# ---- answers of programs in pods -------------------------------------------------------------------------------------
+
+SHAPES: list[Any] = [{"files": 5}, {"files": [5]}, {"files": [["a"]]}, {"files": [[1, 2, 3]]}, {"files": {"a": 1}}, {"left_out": [["a"]]}, {"left_out": 7}]
+
+
+@pytest.mark.parametrize("answer", [*SHAPES, {"files": [[["a"], 1]]}, {"left_out": [None]}, {"files": [[{}, 1]]}])
+def test_lists_of_outputs(answer: Any) -> None:
+    with pytest.raises(FlowerError, match="reader of outputs on hub"):
+        checked([answer], "hub")
+
+
+@pytest.mark.parametrize("answers", [[], [{}], [{"room": 5}], [{"room": {"size": "x", "free": 1}}], [{"room": {"size": 1e999, "free": 1}}]])
+def test_answers_about_outputs(answers: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Reader(SimpleNamespace(cluster=SimpleNamespace(name="hub"), namespace="flower"))  # type: ignore[arg-type]
+    monkeypatch.setattr(reader, "ask", lambda *_request, **_options: answers)
+    for ask in (reader.room, reader.list, lambda: reader.use("7")):
+        with pytest.raises(FlowerError, match="reader of outputs on hub"):
+            ask()
+    for ask in (reader.inputs, lambda: reader.delete(["7"])):
+        if answers:
+            with pytest.raises(FlowerError, match="reader of outputs on hub"):
+                ask()
+
+
+@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+def test_answers_that_are_none(text: str) -> None:
+    output = in_pod.Output([text], 0, "", "hub: pod flower/superlink-0 (superlink)")
+    if text not in (FORGED["infinite"], FORGED["entries of other forms"]):
+        with pytest.raises(ClusterError, match="^hub: pod flower/superlink-0"):
+            output.object()
+        body = text.encode()[:1000]
+        with pytest.raises(Unreachable):
+            list(Frames("hub").feed(b"J" + len(body).to_bytes(4, "big") + body))
+    with pytest.raises(ClusterError, match="2 answers instead of one"):
+        in_pod.Output(["{}", "{}"], 0, "", "hub").object()
+
+
+def test_deep_frames() -> None:
+    with pytest.raises(Unreachable):
+        list(Frames("hub").feed(b"J" + (60_000).to_bytes(4, "big") + b"[" * 60_000))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *FORGED.values(), '{"at": 1}', '{"at": "x", "left_out": 0, "lines": []}', '{"at": 1e999, "left_out": 0, "lines": []}',
+        '{"at": 0, "left_out": 0, "lines": 5}',
+        '{"run": 5}', '{"run": {}}', '{"run": {"out": {"success": true, "runs": [5]}}}', '{"run": {"out": {"success": true, "runs": {"a": 1}}}}',
+        '{"run": {"rc": 0, "out": {"success": true, "runs": [{"run-id": "5", "status": "running"}]}}, "nodes": 5}',
+    ],
+    ids=short,
+)  # fmt: skip
+def test_messages_about_a_run(line: str) -> None:
+    watch = SimpleNamespace(log=lambda *_words: None, sight=lambda _sight: None, trouble=lambda _text: None)
+    following = Following(FlowerCLI(SimpleNamespace(name="hub"), "flower"), "5", watch)  # type: ignore[arg-type]
+    if line in (FORGED["infinite"], FORGED["entries of other forms"], FORGED["a list"]):
+        following._receive(line)  # it says nothing of the run
+        return
+    try:
+        following._receive(line)
+    except (Unreachable, FlowerError):
+        return
+    assert following.trouble or '"nodes"' in line
+
+
+# ---- keys of sites ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+def test_what_a_site_publishes(text: str) -> None:
+    there = {"metadata": {"namespace": "flower", "ownerReferences": [{"kind": "Secret", "name": "x"}]}, "data": {public.ENTRY: text}}
+    with pytest.raises(ClusterError, match="was not written by the site's Job"):
+        public.read(there)
+    for entry in (public.ENTRY, reply.ENTRY):
+        data = {public.ENTRY: "{}", reply.ENTRY: "{}", entry: text}
+        with pytest.raises(ClusterError, match="not a reply"):
+            reply.opened({"kind": "ConfigMap", "metadata": {"name": "supernode-public"}, "data": data})
+
+
+def nested(levels: int) -> str:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "text", [nested(8), f"kind: ConfigMap\n{nested(8)}", "a: &a [*a]", "kind: ConfigMap", '{"a": &x 1, "b": *x}', *DEEP.values(), "\x00", "{'a': 1}"],
+    ids=short,
+)
+def test_a_file_that_is_no_reply(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "reply.json"
+    path.write_text(text)
+    begun = time.process_time()
+    with pytest.raises(ClusterError, match="-o json"):
+        bundle_reply.ActionModule._read(path)
+    assert time.process_time() - begun < 5
+
+
+def test_a_file_that_is_too_large_for_a_reply(tmp_path: Path) -> None:
+    path = tmp_path / "reply.json"
+    path.write_bytes(b" " * (5 * 1024 * 1024))
+    with pytest.raises(ClusterError, match="larger than any reply"):
+        bundle_reply.ActionModule._read(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda sent: sent["metadata"].update(ownerReferences=[{"kind": ["Secret"], "name": "x"}]),
+        lambda sent: sent["metadata"].update(ownerReferences=[{"kind": "Secret", "name": {"x": [["y"] * 10] * 10}}]),
+        lambda sent: sent["metadata"].update(namespace=["flower"]),
+        lambda sent: sent["data"].update({public.ENTRY: {"pools": {}}}),
+        lambda sent: sent["data"].update({reply.ENTRY: sent["data"][reply.ENTRY].replace('"trust": ""', '"trust": ["a"]')}),
+    ],
+)
+def test_text_of_a_reply_has_to_be_text(change: Callable[[dict[str, Any]], None]) -> None:
+    binding = {"federation": "flower", "site": "site-a", "hub": "h", "nonce": "n", "version": 1}
+    sealed = json.dumps({"binding": binding, "trust": "", "signatures": {}})
+    sent: dict[str, Any] = {"kind": "ConfigMap", "metadata": {"name": "supernode-public"}, "data": {public.ENTRY: '{"pools": {}}', reply.ENTRY: sealed}}
+    with pytest.raises(ClusterError, match="has no keys"):
+        reply.opened(sent)
+    change(sent)
+    with pytest.raises(ClusterError, match="not a reply"):
+        reply.opened(sent)
+
+
+def test_a_plan_with_aliases() -> None:
+    begun = time.process_time()
+    with pytest.raises(ClusterError, match="was edited"):
+        plan_document.read(f"{plan_document.HEAD}\n{nested(9)}\nplan: *a8\norigin: {{seal: x}}\n", "plan.yml")
+    assert time.process_time() - begun < 5
+
+
+# ---- logs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MetricRecord: {" * 1300, "Aggregated MetricRecord: {" * 700, "Initial global evaluation results: {" * 500,
+        "MetricRecord: {" * 1300 + "}", "MetricRecord: {" + "x" * 19_000,
+        "[ROUND 1/" * 2000, "[ROUND 1/" + "1" * 19_000, "\x1b[" * 9000, "\x1b[" + "0" * 19_000,
+        "MetricRecord: {" + "-" * 18_000 + "1}", "MetricRecord: {'a': " + "[" * 9000 + "]" * 9000 + "}",
+        "MetricRecord: {" + "'a': -inf, " * 1500 + "}",
+    ],
+    ids=short,
+)  # fmt: skip
+def test_a_line_of_a_log_costs_little(line: str) -> None:
+    assert len(line) <= 20_000
+    begun = time.process_time()
+    for _line in range(5):
+        progress = run_metrics.Progress()
+        progress.feed(f"{line}\n")
+        progress.round(), progress.values()
+        run_metrics.last_metrics([line])
+    assert time.process_time() - begun < 1
+
+
+# ---- what apps leave on the volume -----------------------------------------------------------------------------------
+
+
+def leave(folder: Path, name: str, kind: str) -> None:
+    path = folder / name
+    if kind == "folder":
+        path.mkdir(parents=True)
+        (path / "file").write_text("x")
+        path.chmod(0o500)
+    elif kind == "deep folder":
+        path.mkdir()
+        at = os.open(path, os.O_RDONLY)
+        for _level in range(1500):
+            os.mkdir("d", dir_fd=at)
+            inner = os.open("d", os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = inner
+        os.close(at)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to("/etc/passwd")
+    elif kind == "link to a folder":
+        path.symlink_to("/etc")
+    elif kind == "socket":
+        os.mknod(path, 0o600 | stat.S_IFSOCK)
+    else:
+        path.write_text("someone's")
+
+
+KINDS = ["folder", "deep folder", "pipe", "link", "link to a folder", "socket", "file"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("at", ["", "name", "the staged file"])
+def test_what_arrives_is_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, at: str) -> None:
+    (tmp_path / "volume").mkdir()
+    place = Place(tmp_path / "volume", monkeypatch)
+    staging = place.folder / ".arriving"
+    if at:
+        staging.mkdir()
+    staged = hashlib.sha256(b"7/model.npz").hexdigest()
+    leave(place.folder, str(Path(".arriving") / ("" if not at else staged if at != "name" else "name")), kind)
+    before = Path("/etc/passwd").read_bytes()
+    if not (at == "the staged file" and kind == "file"):  # a part of a file that arrives is continued
+        data = b"abc"
+        request = {"pieces": [["7/model.npz", 0, 3, 3, 1_700_000_000_000_000_000]], "sha256": hashlib.sha256(data).hexdigest()}
+        assert place.ask("unpack", data=data, **request) == [{}]
+        assert (place.folder / "7/model.npz").read_bytes() == b"abc"
+    place.ask("tidy")
+    assert not os.path.lexists(staging) and Path("/etc/passwd").read_bytes() == before
+    place.ask("tidy")
