@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     tool.add_argument("name")
     image = commands.add_parser(
         "image",
-        help="give the image of an app of examples/ to all clusters that run, that of the execution environment to the hub, "
+        help="give the image of an app of examples/, or of another folder (a path), to all clusters that run, that of the execution environment to the hub, "
         "or those of another release of Flower (flower-1.40.0) to all",
     )
     image.add_argument("name")
