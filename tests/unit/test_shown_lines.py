@@ -18,11 +18,12 @@ from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 LONG = "13164552291825540154  federated-flower/quickstart 1.0.0  pending             2026-11-22 14:20  behind 9915798441516665790: 'x' # y"
 TABLE = ["run                   app                                status     elapsed  submitted (UTC)   notes", LONG]
+LOG = [LONG, "", "  x"]
 #: Playbook, its task, what it shows, and the lines that are expected.
 CASES = {
     "runs": ("runs", "Show the runs", {"__runs_found": {"table": TABLE, "msg": "1 of 1 runs"}}, [*TABLE, "1 of 1 runs"]),
     "runs show": ("runs", "Show the runs", {"flower_runs": "show", "flower_run_id": "1", "__runs_found": {"details": [LONG]}}, [LONG]),
-    "runs logs": ("runs", "Show the runs", {"flower_runs": "logs", "flower_run_id": "1", "__runs_found": {"runs": [{"log": [LONG, "", "  x"]}]}}, [LONG, "", "  x"]),
+    "runs logs": ("runs", "Show the runs", {"flower_runs": "logs", "flower_run_id": "1", "__runs_found": {"runs": [{"log": LOG}]}}, LOG),
     "outputs": ("outputs", "Show the outputs", {"__outputs_found": {"table": TABLE, "inputs_table": [], "msg": LONG}}, [*TABLE, LONG]),
     "run": ("run", "Show the output of the app", {"__run": {"succeeded": True, "output": [], "msg": LONG}}, [LONG]),
     "audit": ("audit", "Show the audit trail", {"__audit": {"table": TABLE, "notes": [], "msg": "whole"}}, [*TABLE, "whole"]),

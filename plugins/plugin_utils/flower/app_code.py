@@ -16,10 +16,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-try:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-except ImportError:  # ansible-core needs it; only the documentation is read without it
-    pass
+from . import requirements
 
 COMPONENTS = ("serverapp", "clientapp")
 
@@ -54,7 +51,7 @@ def check(files: Mapping[str, bytes], project: Mapping[str, Any]) -> tuple[list[
             notes.append(f"{name} names the module {module}, which is not among the app's files: a package of the SuperLink's image has to have it")
     others = [_parsed(path, content)[1] for path, content in files.items() if path.endswith(".py") and path not in modules]
     notes += [f"Python cannot read a file of the app: {fault}" for fault in others if fault]
-    if faults and _is_too_old(project):
+    if faults and not requirements.fits_this_python(str(project["project"].get("requires-python", ""))):
         return [], [*faults, *notes]
     return list(dict.fromkeys(faults)), notes
 
@@ -86,11 +83,3 @@ def _assigns(tree: ast.Module, name: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == name for node in assignments for target in node.targets) or any(
         isinstance(one, ast.Constant) and one.value == name for one in words
     )
-
-
-def _is_too_old(project: Mapping[str, Any]) -> bool:
-    """Whether the app needs a newer Python than this one (C(requires-python))."""
-    try:
-        return not SpecifierSet(str(project["project"].get("requires-python", ""))).contains(platform.python_version(), prereleases=True)
-    except InvalidSpecifier:
-        return False

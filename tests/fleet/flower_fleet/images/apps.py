@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+
+import tomllib
 
 from ..errors import FleetError
 from ..settings import HERE, Settings
