@@ -231,11 +231,11 @@ def test_a_folder_without_an_app_that_could_have_an_image(tmp_path: Path, text: 
 
 
 def test_images_of_another_release_of_flower() -> None:
-    image = prepare.layered_image("flower-1.40.0")
-    assert [one.reference for one in image.archives] == [f"docker.io/flwr/{program}:1.40.0" for program in ("superlink", "supernode", "superexec")]
+    image = prepare.layered_image("flower-1.41.0")
+    assert [one.reference for one in image.archives] == [f"docker.io/flwr/{program}:1.41.0" for program in ("superlink", "supernode", "superexec")]
     assert len({one.name for one in image.archives}) == 3
-    assert image.key() != prepare.layered_image("flower-1.42.0").key()
-    for wrong in ("flower-1.41.0", "flower-latest"):
+    assert image.key() != prepare.layered_image("flower-1.40.0").key()
+    for wrong in ("flower-1.42.0", "flower-latest"):
         with pytest.raises(FleetError, match="not another release"):
             prepare.layered_image(wrong)
 

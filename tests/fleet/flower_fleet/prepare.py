@@ -91,7 +91,7 @@ def layered_image(name: str) -> Layered:
     """The image of a name or path.
 
     It is that of an app, by its name in examples/ or its path, of the execution environment there, of the exporter of metrics, or of another
-    release of Flower (C(flower-1.40.0)).
+    release of Flower (C(flower-1.41.0)).
     """
     base = next(recipe for recipe in recipes("") if recipe.name == "flower")
     if name == ee.NAME:

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,8 +25,9 @@ RELEASE = "577cac1"
 #: What a user of the collection needs of it.
 PARTS = ("galaxy.yml", "meta", "playbooks", "plugins", "roles")
 
-#: What later releases set otherwise by default, so that their pods are other ones: memory had no limits.
-AS_BEFORE = {
+#: What later releases set otherwise by default, so that their pods are other ones: Flower's release, and memory had no limits.
+FLOWER = "1.41.0"
+AS_BEFORE: dict[str, Any] = {"flower_version": FLOWER} | {
     name: {"requests": {"cpu": cpu, "memory": memory}}
     for name, cpu, memory in (
         ("superlink_resources", "100m", "256Mi"),
@@ -101,7 +103,8 @@ def changed_lines(run) -> dict[str, list[str]]:
     return found
 
 
-def test_a_federation_of_an_earlier_release_is_taken_over(federation, release):
+def test_a_federation_of_an_earlier_release_is_taken_over(federation, release, fleet_image):
+    fleet_image(f"flower-{FLOWER}")
     federation.clear()  # the scenarios of this lane may have started
     run = federation.play("site", collections=release)
     assert "3 SuperNodes of 2 sites are online" in run.messages()

@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.tests.integration.scenarios import cer
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
-FORMER, CURRENT = "1.40.0", "1.41.0"
+FORMER, CURRENT = "1.41.0", "1.42.0"
 SITES = ("site-a", "site-b")
 JOINING = "site-c"
 ROLES = "rbac.authorization.k8s.io/v1"
