@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import working_folder
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs as rendered
 from ansible_collections.federated.flower.tests.integration.scenarios import published_app
 
 BIN = Path(sys.executable).parent
@@ -60,9 +60,9 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     for folder in (starter, outputs, app, home / "flwr"):
         folder.mkdir()
     program = starter / "flwr-serverapp"
-    program.write_text(working_folder.program(), encoding="utf-8")
+    program.write_text(rendered.start_program(), encoding="utf-8")
     program.chmod(0o555)
-    command = [word.replace(working_folder.ROOT, str(starter)) for word in working_folder.command(hub, "flower-superexec")["command"]]
+    command = [word.replace(rendered.STARTER_ROOT, str(starter)) for word in rendered.command(hub, "flower-superexec")["command"]]
     env = {
         **os.environ,
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
@@ -159,7 +159,7 @@ def start(tmp_path: Path) -> Any:
         server = textwrap.dedent(ALONE).replace("{top}", top).replace("{body}", textwrap.indent(textwrap.dedent(body), " " * 4))
         (app / "quickstart/server_app.py").write_text(server, encoding="utf-8")
         standin = f"#!{sys.executable}{textwrap.dedent(STANDIN).format(place=str(app))}"
-        for path, text in ((starter / "flwr-serverapp", working_folder.program()), (real / "flwr-serverapp", standin)):
+        for path, text in ((starter / "flwr-serverapp", rendered.start_program()), (real / "flwr-serverapp", standin)):
             path.write_text(text, encoding="utf-8")
             path.chmod(0o555)
         path = os.pathsep.join(map(str, (starter, real, BIN, os.environ["PATH"])))

@@ -21,27 +21,8 @@ from typing import Any
 NAME = "flwr-serverapp"
 
 
-def original() -> str:
-    """Path of Flower's own program. What it starts no longer finds this one."""
-    own = os.path.dirname(os.path.abspath(__file__))
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder != own]
-    os.environ["PATH"] = os.pathsep.join(folders)
-    found = shutil.which(NAME)
-    if found is None:
-        sys.exit(f"{NAME} is not in PATH: the image has no Flower")
-    return found
-
-
 def enter(root: str, serverapp: Any) -> str:
-    """Work in a new folder, which is renamed to the number of the run when the ServerApp is called, and removed after it if it is empty.
-
-    Args:
-        root: folder with the outputs of all runs.
-        serverapp: Flower's class.
-
-    Returns:
-        The folder's first name.
-    """
+    """Work in a new folder below that of all outputs; returns it. It gets the run's name when the ServerApp is called, and goes if it stays empty."""
     folder = os.path.join(root, f".{NAME}-{uuid.uuid4().hex}")
     call = serverapp.__call__
 
@@ -62,8 +43,10 @@ def enter(root: str, serverapp: Any) -> str:
 
 
 def main() -> None:
-    """Start Flower's program with the arguments of this one."""
-    program = original()
+    """Start Flower's program with the arguments of this one. What it starts no longer finds this one."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    os.environ["PATH"] = os.pathsep.join(one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if one != own)
+    program = shutil.which(NAME) or sys.exit(f"{NAME} is not in PATH: the image has no Flower")
     try:
         from flwr.serverapp import ServerApp
     except ImportError:  # this Python is not the one of Flower
@@ -77,7 +60,7 @@ def main() -> None:
     try:
         runpy.run_path(program, run_name="__main__")
     finally:
-        if folder and os.path.isdir(folder):  # the ServerApp was not called
+        if os.path.isdir(folder):  # the ServerApp was not called
             os.chdir(os.path.dirname(folder))
             shutil.rmtree(folder, ignore_errors=True)
 

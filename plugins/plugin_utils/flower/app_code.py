@@ -13,27 +13,16 @@ import ast
 import platform
 import warnings
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from . import requirements
 
-COMPONENTS = ("serverapp", "clientapp")
-
 
 def check(files: Mapping[str, bytes], project: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Look for the components of an app.
-
-    Args:
-        files: path in the app -> content.
-        project: its C(pyproject.toml).
-
-    Returns:
-        Why Flower would refuse the app, and what its users should know.
-    """
+    """Why Flower would refuse an app with these files and this C(pyproject.toml), and what its users should know."""
     components = project["tool"]["flwr"]["app"]["components"]
     faults, notes, modules = [], [], set()
-    for name in COMPONENTS:
+    for name in ("serverapp", "clientapp"):
         module, _colon, attribute = components[name].partition(":")
         place = module.replace(".", "/")
         found = next((path for path in (f"{place}/__init__.py", f"{place}.py") if path in files), "")
@@ -45,19 +34,14 @@ def check(files: Mapping[str, bytes], project: Mapping[str, Any]) -> tuple[list[
             if tree and not _assigns(tree, attribute.partition(".")[0]):
                 fault = f"{found} has no line '{attribute.partition('.')[0]} = …', which {name} names"
             faults += [fault] if fault else []
-        elif _top(place) in {_top(path) for path in files}:
+        elif any(path.startswith((f"{place.partition('/')[0]}.py", f"{place.partition('/')[0]}/")) for path in files):
             faults.append(f"{name} names the module {module}, and {place}.py is not among the app's files")
         else:
             notes.append(f"{name} names the module {module}, which is not among the app's files: a package of the SuperLink's image has to have it")
     others = [_parsed(path, content)[1] for path, content in files.items() if path.endswith(".py") and path not in modules]
     notes += [f"Python cannot read a file of the app: {fault}" for fault in others if fault]
-    if faults and not requirements.fits_this_python(str(project["project"].get("requires-python", ""))):
-        return [], [*faults, *notes]
-    return list(dict.fromkeys(faults)), notes
-
-
-def _top(path: str) -> str:
-    return PurePosixPath(path).parts[0].removesuffix(".py")
+    reads_all = requirements.fits_this_python(str(project["project"].get("requires-python", "")))
+    return (list(dict.fromkeys(faults)), notes) if reads_all else ([], [*faults, *notes])
 
 
 def _parsed(path: str, content: bytes) -> tuple[ast.Module | None, str]:
@@ -77,9 +61,6 @@ def _parsed(path: str, content: bytes) -> tuple[ast.Module | None, str]:
 
 def _assigns(tree: ast.Module, name: str) -> bool:
     """Whether Flower finds a name: it is assigned to anywhere, or C(__all__) lists it."""
-    assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
-    listed = [node.value for node in assignments for target in node.targets if isinstance(target, ast.Name) and target.id == "__all__"]
-    words = [one for value in listed if isinstance(value, (ast.List, ast.Tuple)) for one in value.elts]
-    return any(isinstance(target, ast.Name) and target.id == name for node in assignments for target in node.targets) or any(
-        isinstance(one, ast.Constant) and one.value == name for one in words
-    )
+    assigned = [(target.id, node.value) for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)]
+    lists = [value.elts for key, value in assigned if key == "__all__" and isinstance(value, (ast.List, ast.Tuple))]
+    return name in {key for key, _value in assigned} | {one.value for listed in lists for one in listed if isinstance(one, ast.Constant)}

@@ -9,7 +9,7 @@ from ..base.labels import selector
 from ..base.ports import RUNTIME_PORT
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
-from . import outputs, superexec, tracking, working_folder
+from . import outputs, superexec, tracking
 from .exposure import RUNTIME_SERVICE
 from .objects import metadata, service_account
 from .pod import mount, pod_template, secret_volume
@@ -73,20 +73,19 @@ def template(spec: HubSpec) -> Object:
         "/internal-ca/ca.crt",
     ]
     env = [*outputs.env(spec), *tracking.env(spec)]
-    mounts = [mount("internal-ca", "/internal-ca"), *outputs.mounts(spec), *working_folder.mounts(spec), *tracking.mounts(spec)]
+    mounts = [mount("internal-ca", "/internal-ca"), *outputs.mounts(spec), *tracking.mounts(spec)]
     return pod_template(
         spec,
         NAME,
         own,
         containers=[
-            {**superexec.container(spec, own, runtime, env=env, mounts=mounts, failures=6), **working_folder.command(spec, "flower-superexec")},
+            {**superexec.container(spec, own, runtime, env=env, mounts=mounts, failures=6), **outputs.command(spec, "flower-superexec")},
             *outputs.readers(spec),
         ],
         volumes=[
             secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
             secret_volume("superexec", "superlink-superexec"),
             *outputs.volumes(spec),
-            *working_folder.volumes(spec),
             *tracking.volumes(spec),
             *superexec.compute_volumes(own),
         ],

@@ -27,7 +27,6 @@ from . import (
     policies,
     serverapp,
     tracking,
-    working_folder,
 )
 from .objects import config_map, disruption_budget, metadata, service_account
 from .pod import (
@@ -81,7 +80,6 @@ def objects(spec: HubSpec) -> list[Object]:
         config_map(spec, CLI_CONFIG, NAME, {"config.toml": _CLI}),
         *gateway.config_objects(spec),
         *outputs.objects(spec),
-        *working_folder.objects(spec),
         *tracking.objects(spec),
         stateful_set(spec),
         *serverapp.objects(spec),
@@ -131,8 +129,7 @@ def superlink_container(spec: HubSpec) -> Object:
         mounts.append(mount("superexec", "/superexec"))
     # With subprocess isolation ServerApps compute here.
     computes = not spec.is_process
-    own = [*outputs.mounts(spec), *working_folder.mounts(spec), *tracking.mounts(spec)] if computes else []
-    mounts += own + spec.pods.volume_mounts
+    mounts += ([*outputs.mounts(spec), *tracking.mounts(spec)] if computes else []) + spec.pods.volume_mounts
     env = [*outputs.env(spec), *tracking.env(spec)] if computes else []
     # The command line calls the SuperLink, and the ServerApps that it starts do.
     peers = ["https://localhost", *(["https://127.0.0.1"] if computes else [])]
@@ -141,7 +138,7 @@ def superlink_container(spec: HubSpec) -> Object:
             "name": NAME,
             "image": image(spec, "superlink", spec.pods.image),
             "imagePullPolicy": spec.image_pull_policy,
-            **(working_folder.command(spec, "flower-superlink") if computes else {}),
+            **(outputs.command(spec, "flower-superlink") if computes else {}),
             "args": arguments(spec),
             "lifecycle": spec.pods.lifecycle,
             "env": past_proxy(merge_env(flower_env(spec, "/flwr"), env, spec.pods.env), *peers),
@@ -166,7 +163,7 @@ def stateful_set(spec: HubSpec) -> Object:
         volumes.append(secret_volume("superexec", "superlink-superexec"))
     containers = [superlink_container(spec), gateway.gateway_container(spec)]
     if not spec.is_process:
-        volumes += [*outputs.volumes(spec), *working_folder.volumes(spec), *tracking.volumes(spec)]
+        volumes += [*outputs.volumes(spec), *tracking.volumes(spec)]
         containers += outputs.readers(spec)
     volumes += spec.pods.volumes
     # An identity that may read this pod learns from it whether there are outputs, and needs no right to look for them.

@@ -13,7 +13,7 @@ from ..base.platforms import settled
 from ..base.times import duration
 from ..base.values import boolean, integer, text
 from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
-from ..manifests import outputs, tracking, working_folder
+from ..manifests import outputs, tracking
 from ..manifests import superlink as manifests
 from ..manifests.exposures.exposure_registry import EXPOSURES
 from ..spec.hub_spec import HubSpec, serverapp_of
@@ -146,7 +146,7 @@ def _app_volumes(spec: Spec) -> tuple[set[str], set[str]]:
     """Names and paths of the volumes that ServerApps have, wherever they compute."""
     found = [
         (outputs.VOLUME, outputs.ROOT, boolean(spec.get("outputs_enabled"))),
-        (working_folder.VOLUME, working_folder.ROOT, boolean(spec.get("outputs_enabled"))),
+        (outputs.STARTER, outputs.STARTER_ROOT, boolean(spec.get("outputs_enabled"))),
         (tracking.VOLUME, tracking.ROOT, bool(spec.get("tracking"))),
     ]
     return {name for name, _path, is_there in found if is_there}, {path for _name, path, is_there in found if is_there}
