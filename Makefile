@@ -51,7 +51,7 @@ fleet-up: venv ## start the test fleet: three real Kubernetes clusters on this m
 	@sh tests/fleet/fleet up
 
 fleet-core: fleet-up ## the test fleet, and what the core scenarios need on it: built before, so that they do not wait for each other
-	@[ -n "$$FLOWER_FLEET_KUBECONFIG" ] || { set -e; for tool in ocm ocm-hub kubectl; do sh tests/fleet/fleet tool $$tool; done; sh tests/fleet/fleet image flower-1.40.0; }
+	@[ -n "$$FLOWER_FLEET_KUBECONFIG" ] || { set -e; for tool in ocm ocm-hub kubectl; do sh tests/fleet/fleet tool $$tool; done; sh tests/fleet/fleet image flower-1.41.0; }
 
 fleet-down: venv ## stop the test fleet
 	@sh tests/fleet/fleet down

@@ -199,12 +199,43 @@ def test_images_of_apps_follow_what_the_apps_declare(tmp_path: Path, monkeypatch
     assert image.path(wanted) != before
 
 
+@pytest.mark.parametrize("given", ["{}", "{}/", "{}/../mine"])
+def test_the_image_of_an_app_in_any_folder(tmp_path: Path, given: str) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text('[project]\nname = "My-App"\nversion = "2.1"\n')
+    image = prepare.layered_image(given.format(folder))
+    assert isinstance(image, apps.AppImage) and image.reference == f"{apps.REGISTRY}/my-app:2.1"
+    before = image.key()
+    (folder / "pyproject.toml").write_text('[project]\nname = "My-App"\nversion = "2.2"\n')
+    assert image.key() != before
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "has no app"),
+        ("[project", "has no app"),
+        ("[project]\nversion = '1'\n", "has no app"),
+        ('project = "x"', "has no app"),
+        ('[project]\nname = "../x"\nversion = "1"\n', "cannot be the name of an image"),
+        ('[project]\nname = "x"\n', "has no version"),
+        ('[project]\nname = "x"\nversion = "1+cpu"\n', "cannot be the tag"),
+    ],
+)
+def test_a_folder_without_an_app_that_could_have_an_image(tmp_path: Path, text: str | None, words: str) -> None:
+    if text is not None:
+        (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(FleetError, match=words):
+        prepare.layered_image(str(tmp_path))
+
+
 def test_images_of_another_release_of_flower() -> None:
-    image = prepare.layered_image("flower-1.40.0")
-    assert [one.reference for one in image.archives] == [f"docker.io/flwr/{program}:1.40.0" for program in ("superlink", "supernode", "superexec")]
+    image = prepare.layered_image("flower-1.41.0")
+    assert [one.reference for one in image.archives] == [f"docker.io/flwr/{program}:1.41.0" for program in ("superlink", "supernode", "superexec")]
     assert len({one.name for one in image.archives}) == 3
-    assert image.key() != prepare.layered_image("flower-1.42.0").key()
-    for wrong in ("flower-1.41.0", "flower-latest"):
+    assert image.key() != prepare.layered_image("flower-1.40.0").key()
+    for wrong in ("flower-1.42.0", "flower-latest"):
         with pytest.raises(FleetError, match="not another release"):
             prepare.layered_image(wrong)
 

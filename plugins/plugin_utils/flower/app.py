@@ -28,8 +28,8 @@ from typing import Any
 
 import tomllib
 
-from ..base import foreign_data
-from . import app_rules
+from ..base import foreign_data, sizes
+from . import app_code, app_rules
 from .cli import FlowerError
 
 PROJECT = "pyproject.toml"
@@ -48,6 +48,12 @@ SKIPPED_IN_ROOT = frozenset(
 # Of these, Flower does not see files at all (APP_PUBLISH_EXCLUDE_PATTERNS). Of the others it sees the names, to which patterns of the app may refer.
 _UNSEEN = frozenset({".flwr", ".venv"})
 _NAMES = 5000  # names of files of such a folder that are sent at most
+
+# Files beside the code that no app opens: what Flower leaves out of these is not worth a word.
+_ASIDE = frozenset({".pyc", ".ipynb", ".lock", ".sh", ".typed", ".ini", ".cfg"})
+_ASIDE_NAMES = frozenset({"LICENSE", "NOTICE", "Makefile", "Dockerfile", "Containerfile"})
+_NAMED = 5  # files in a warning
+_DATA = "Bring data to the sites (flower_run_datasets), and send what a run begins with, such as a model (flower_run_inputs)"
 
 FAB_LIMIT = 10 * 1024 * 1024  # bytes of the packed app: flwr.common.constant.FAB_MAX_SIZE
 # What zipfile raises for files that are damaged, besides what any data can.
@@ -115,13 +121,19 @@ def load(path: str | os.PathLike[str]) -> App:
     except ValueError as error:
         raise FlowerError(f"the app {where.absolute()}: {PROJECT}: {error}") from error
     _check_size(where, files, project)
+    faults, notes = app_code.check(files, project)
+    if faults:
+        raise FlowerError(
+            f"the app {where.absolute()} would be refused by Flower: {'; '.join(faults)}. Correct it. If it needs a newer Python than the control "
+            f"node's, set requires-python in [project] of its {PROJECT}: then this is a warning."
+        )
     app = project["tool"]["flwr"]["app"]
     return App(
         name=f"{app['publisher']}/{project['project']['name']}",
         version=str(project["project"]["version"]),
         defaults=flatten(app.get("config", {})),
         files=files,
-        warnings=warnings,
+        warnings=warnings + notes,
         dependencies=_dependencies(where, project["project"]),
     )
 
@@ -130,6 +142,7 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
     """Read the files of a folder that can be part of an app, without those that C(.gitignore) leaves out, and warn about unexpected omissions."""
     files: dict[str, bytes] = {}
     links: list[str] = []
+    left_out: dict[str, int] = {}
     size = 0
     ignored = _ignored(root / GITIGNORE)
     for folder, folders, names in os.walk(root, onerror=_refuse):
@@ -148,14 +161,26 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
                         "links out of apps: replace the link with a copy, or remove it."
                     )
                 links.append(relative)
-            elif name in names and wanted(relative) and stat.S_ISREG((seen := path.stat()).st_mode):
+            elif name in folders or not stat.S_ISREG((seen := path.stat()).st_mode):
+                continue
+            elif not wanted(relative):
+                left_out |= {} if _is_aside(relative) else {relative: seen.st_size}
+            else:
                 size += seen.st_size
                 if size > SEND_LIMIT:  # before it is read: the file may be larger than the memory
-                    sizes = {**_sizes(files), relative: seen.st_size}
-                    raise FlowerError(_too_big(root, sizes, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE))
+                    raise FlowerError(_too_big(root, _sizes(files) | {relative: seen.st_size}, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE))
                 files[relative] = _read(path)
     found = [f"Flower leaves links out of apps: {', '.join(links)} in {root}"] if links else []
+    if left_out:
+        kinds = ", ".join(sorted(SUFFIXES))
+        found.append(f"Flower packs only {kinds}, so these files are not part of the app {root}: {_largest(left_out, _NAMED)}. {_DATA}")
     return _names_of_skipped(root, files) | files, found
+
+
+def _is_aside(path: str) -> bool:
+    """Whether a file is one that no app opens: of an editor, a build, or for people."""
+    parts = PurePosixPath(path)
+    return any(part.startswith(".") for part in parts.parts) or parts.suffix in _ASIDE or parts.stem in _ASIDE_NAMES
 
 
 def _ignored(path: Path) -> app_rules.Ignored:
@@ -238,6 +263,8 @@ def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
         project = tomllib.loads(files[PROJECT].decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise FlowerError(f"the app {where.absolute()}: cannot read {PROJECT}: {error}") from error
+    if _look(project, "tool", "flwr", "app", "components", "agentapp") is not None:
+        raise FlowerError(f"{where.absolute()} is an AgentApp, which this collection does not run: its {PROJECT} has agentapp in [tool.flwr.app.components]")
     missing = [
         f"[{'.'.join(table)}] {name}"
         for *table, name in (
@@ -291,10 +318,13 @@ def _sizes(files: Mapping[str, bytes]) -> dict[str, int]:
     return {name: len(content) for name, content in files.items()}
 
 
-def _too_big(where: Path, sizes: Mapping[str, int], why: str, rules: str = "fab-exclude in [tool.flwr.app] or .gitignore") -> str:
-    largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
-    listed = ", ".join(f"{name} {sizes[name] / 2**20:.1f} MiB" for name in largest)
-    return (
-        f"the app {where} is too big: {why}. Largest files: {listed}. An app is code: bring data to the sites, or leave files "
-        f"out with {rules}."
-    )
+def _too_big(where: Path, found: Mapping[str, int], why: str, rules: str = "fab-exclude in [tool.flwr.app] or .gitignore") -> str:
+    found = {name: size for name, size in found.items() if size * 100 >= max(found.values())}
+    return f"the app {where} is too big: {why}. Largest files: {_largest(found, 3)}. An app is code. {_DATA}, or leave files out with {rules}."
+
+
+def _largest(found: Mapping[str, int], most: int) -> str:
+    """Names and sizes of the largest files, and how many others there are."""
+    names = sorted(found, key=lambda name: (-found[name], name))
+    listed = ", ".join(f"{name} {sizes.readable(found[name])}" for name in names[:most])
+    return f"{listed} and {len(names) - most} more" if len(names) > most else listed

@@ -9,12 +9,14 @@ Source of the rules: packaging.python.org, «Dependency specifiers» and «Versi
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 try:
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
     from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.utils import canonicalize_name
     from packaging.version import InvalidVersion, Version
 except ImportError:  # ansible-core needs it; only the documentation is read without it
@@ -60,6 +62,14 @@ def parse(texts: Sequence[str]) -> tuple[list[Requirement], list[str]]:
         except InvalidRequirement as error:
             faults.append(f"{text!r} is not a requirement ({str(error).splitlines()[0]})")
     return found, faults
+
+
+def fits_this_python(wanted: str) -> bool:
+    """Whether the control node's Python is in a range of versions (C(requires-python)); so it is where the range is none."""
+    try:
+        return SpecifierSet(wanted).contains(platform.python_version(), prereleases=True)
+    except InvalidSpecifier:
+        return True
 
 
 def misfits(wanted: Sequence[Requirement], held: PackageList) -> list[Misfit]:

@@ -29,9 +29,18 @@ STOPPED = "finished:stopped"
 # Flower's code for an unknown run: the SuperLink has lost its database, or it is another SuperLink.
 _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
-# Control characters, line separators of Unicode, marks that reverse text, and halves of characters.
 # What Flower itself logs for a successful run.
 _CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to \S+$")
+# What Flower logs about its connection (flwr 1.42, C(http_retry)): each attempt that failed, and the one that succeeded after them.
+_RETRIES = re.compile(r"^WARNING\s*:\s*Connection attempt failed, retrying\b")
+_CONNECTED = re.compile(r"^INFO\s*:\s*Connection successful after\b")
+# Details of Flower -> what they mean, and what to do.
+_MEANINGS = {
+    "No heartbeat received from the task": "The ServerApp's pod ended or restarted, or it or the hub was too slow to report to the SuperLink for a minute. "
+    "See its restarts and whether memory ran out (kubectl describe pod; superlink_serverapp_resources)",
+    "Task failed with unknown error": "The ServerApp was ended from outside, such as by a restart of its pod (kubectl describe pod)",
+}
+_RESUME = "An app that writes checkpoints and declares the run config resume-run goes on with -e flower_run_resume="
 _NAMED, _LONGEST_REASON = 5, 200  # SuperNodes in a message, and characters of what each says
 # Of Flower's own lines, those that say that a SuperNode answered with an error: its strategies go on without it (flwr 1.41, C(FedAvg)).
 _FAILURES = re.compile(r"\baggregate_\w+: [Rr]eceived \d+ results and (0*[1-9]\d*) failures$")
@@ -99,7 +108,12 @@ def clean_log(text: str) -> list[str]:
 
 
 def highlights(lines: list[str]) -> list[str]:
-    """The lines of the app, of Flower's warnings and errors, and of errors of SuperNodes, without Flower's own log of the run."""
+    """The lines of the app, of Flower's warnings and errors, and of errors of SuperNodes, without Flower's own log of the run.
+
+    Attempts to connect count only after the last connection that succeeded.
+    """
+    connected = max((number for number, line in enumerate(lines) if _CONNECTED.match(line)), default=0)
+    lines = [line for number, line in enumerate(lines) if number >= connected or not _RETRIES.match(line)]
     return [line for line in lines if not _CHATTER.match(line) or _FAILURES.search(line) or _FAILED_REPLY.search(line)]
 
 
@@ -338,7 +352,8 @@ def stop_at_last(cli: FlowerCLI, run_id: str, seconds: float) -> tuple[str, str]
 def describe_end(run: Run) -> str:
     """Describe the end of a run that did not complete."""
     details = f": {run.details}" if run.details else ""
-    return f"run {run.run_id} of {run.app} {run.status.partition(':')[2]} after {run.elapsed:.1f} s{details}"
+    meaning = next((f". {words}. {_RESUME}{run.run_id}" for known, words in _MEANINGS.items() if run.details.startswith(known)), "")
+    return f"run {run.run_id} of {run.app} {run.status.partition(':')[2]} after {run.elapsed:.1f} s{details.rstrip('.') if meaning else details}{meaning}"
 
 
 def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str, waits: str = "") -> str:

@@ -3,8 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The place for what ServerApps make: a claim on the hub, mounted where they compute, and a container that reads it.
 
-One rule for paths: the outputs of the run C(ID) are the folder C(/outputs/ID), which the app creates. It finds C(/outputs) in
+One rule for paths: the outputs of the run C(ID) are the folder C(/outputs/ID), in which its ServerApp works. It finds C(/outputs) in
 C(FLOWER_OUTPUTS_DIR), and the number of its run in C(context.run_id). What is sent for runs is in C(/outputs/inputs).
+
+SuperExec starts C(flwr-serverapp) by its name, without an option for a working directory: C(base/serverapp_program) stands before it in PATH. The
+image's own PATH is not known here, so a shell extends it, and replaces itself with the program that the image would start.
 
 The reader is in the pod of the ServerApp, because a ReadWriteOnce volume is on one node at a time. It has an image without app code, the
 claim, and nothing else: no secrets, no scratch folder. It only sleeps; the control node starts programs in it (C(flower/outputs_program)).
@@ -12,10 +15,13 @@ claim, and nothing else: no secrets, no scratch folder. It only sleeps; the cont
 
 from __future__ import annotations
 
+import inspect
+
+from ..base import serverapp_program
 from ..base.values import Object, compact
 from ..spec.hub_spec import HubSpec
-from .objects import metadata
-from .pod import container_security_context, image, mount
+from .objects import config_map, metadata
+from .pod import config_volume, container_security_context, image, mount
 
 READER = "outputs"  # the container
 VOLUME = "flower-outputs"
@@ -23,6 +29,7 @@ ROOT = "/outputs"
 VARIABLE = "FLOWER_OUTPUTS_DIR"
 FLOOR_VARIABLE = "FLOWER_OUTPUTS_MIN_FREE"  # of the reader only: room below which no run is submitted
 CLAIM = "superlink-outputs"
+STARTER, STARTER_ROOT = "superlink-serverapp", "/serverapp"  # ConfigMap and volume, and where it is mounted
 PLACE = "federated.flower/outputs"  # annotation of the SuperLink's pod: the pod with the reader
 _APPLICATION, _COMPONENT = "superlink", "outputs"
 
@@ -31,10 +38,14 @@ _SLEEP = "import signal as s; stop = {s.SIGTERM, s.SIGINT}; s.pthread_sigmask(s.
 
 
 def objects(spec: HubSpec) -> list[Object]:
-    """The claim, unless it is someone else's."""
-    if not spec.outputs_enabled or spec.outputs_claim:
+    """The program that starts ServerApps, and the claim, unless it is someone else's."""
+    if not spec.outputs_enabled:
         return []
+    starter = config_map(spec, STARTER, _APPLICATION, {serverapp_program.NAME: start_program()}, _COMPONENT)
+    if spec.outputs_claim:
+        return [starter]
     return [
+        starter,
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
@@ -46,8 +57,18 @@ def objects(spec: HubSpec) -> list[Object]:
                     "storageClassName": spec.outputs_storage_class,
                 }
             ),
-        }
+        },
     ]
+
+
+def start_program() -> str:
+    """What SuperExec finds first under the name of Flower's program."""
+    return f"#!/usr/bin/env python3\n{inspect.getsource(serverapp_program)}"
+
+
+def command(spec: HubSpec, entrypoint: str) -> Object:
+    """The field C(command) of the container that computes, in which the image would start C(entrypoint)."""
+    return {"command": ["sh", "-c", f'PATH="{STARTER_ROOT}:$PATH" exec "$0" "$@"', entrypoint]} if spec.outputs_enabled else {}
 
 
 def claim_name(spec: HubSpec) -> str:
@@ -62,14 +83,16 @@ def env(spec: HubSpec) -> list[Object]:
 
 def mounts(spec: HubSpec) -> list[Object]:
     """Mounts of the container that computes."""
-    return [mount(VOLUME, ROOT, read_only=False)] if spec.outputs_enabled else []
+    return [mount(VOLUME, ROOT, read_only=False), mount(STARTER, STARTER_ROOT)] if spec.outputs_enabled else []
 
 
 def volumes(spec: HubSpec) -> list[Object]:
     """Volumes of its pod."""
     if not spec.outputs_enabled:
         return []
-    return [{"name": VOLUME, "persistentVolumeClaim": {"claimName": claim_name(spec)}}]
+    starter = config_volume(STARTER, STARTER)
+    starter["configMap"]["defaultMode"] = 0o555
+    return [{"name": VOLUME, "persistentVolumeClaim": {"claimName": claim_name(spec)}}, starter]
 
 
 def readers(spec: HubSpec) -> list[Object]:
@@ -87,7 +110,7 @@ def readers(spec: HubSpec) -> list[Object]:
                 "env": [*env(spec), {"name": FLOOR_VARIABLE, "value": spec.outputs_min_free}],
                 "resources": spec.outputs_resources,
                 "securityContext": container_security_context(),
-                "volumeMounts": mounts(spec),
+                "volumeMounts": [mount(VOLUME, ROOT, read_only=False)],
             }
         )
     ]

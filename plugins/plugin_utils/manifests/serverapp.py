@@ -79,7 +79,7 @@ def template(spec: HubSpec) -> Object:
         NAME,
         own,
         containers=[
-            superexec.container(spec, own, runtime, env=env, mounts=mounts, failures=6),
+            {**superexec.container(spec, own, runtime, env=env, mounts=mounts, failures=6), **outputs.command(spec, "flower-superexec")},
             *outputs.readers(spec),
         ],
         volumes=[

@@ -138,6 +138,7 @@ def superlink_container(spec: HubSpec) -> Object:
             "name": NAME,
             "image": image(spec, "superlink", spec.pods.image),
             "imagePullPolicy": spec.image_pull_policy,
+            **(outputs.command(spec, "flower-superlink") if computes else {}),
             "args": arguments(spec),
             "lifecycle": spec.pods.lifecycle,
             "env": past_proxy(merge_env(flower_env(spec, "/flwr"), env, spec.pods.env), *peers),

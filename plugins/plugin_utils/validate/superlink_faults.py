@@ -135,6 +135,7 @@ def _app_volumes(spec: Spec) -> tuple[set[str], set[str]]:
     """Names and paths of the volumes that ServerApps have, wherever they compute."""
     found = [
         (outputs.VOLUME, outputs.ROOT, boolean(spec.get("outputs_enabled"))),
+        (outputs.STARTER, outputs.STARTER_ROOT, boolean(spec.get("outputs_enabled"))),
         (tracking.VOLUME, tracking.ROOT, bool(spec.get("tracking"))),
     ]
     return {name for name, _path, is_there in found if is_there}, {path for _name, path, is_there in found if is_there}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .errors import FleetError
 
-FLOWER_VERSION = "1.41.0"
+FLOWER_VERSION = "1.42.0"
 HAPROXY_TAG = "2.6"
 SOCAT_TAG = "1.8.0.3"
 PAUSE_IMAGE = "fleet.test/pause:3.10"

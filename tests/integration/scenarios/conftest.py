@@ -149,8 +149,9 @@ class Run:
 
     @property
     def table(self) -> list[str]:
-        """The lines of the report of status.yml."""
-        return next(one["result"]["msg"] for one in self.results if isinstance(one["result"].get("msg"), list))
+        """The lines of the report of status.yml, or of another table. Where results are YAML, a table may be one text."""
+        shown = [one["result"].get("msg", "") for one in self.results]
+        return next((msg for msg in shown if isinstance(msg, list)), None) or next(msg for msg in shown if "\n" in msg).splitlines()
 
     @property
     def measured(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,20 @@ RELEASE = "577cac1"
 
 #: What a user of the collection needs of it.
 PARTS = ("galaxy.yml", "meta", "playbooks", "plugins", "roles")
+
+#: What later releases set otherwise by default, so that their pods are other ones: Flower's release, and memory had no limits.
+FLOWER = "1.41.0"
+AS_BEFORE: dict[str, Any] = {"flower_version": FLOWER} | {
+    name: {"requests": {"cpu": cpu, "memory": memory}}
+    for name, cpu, memory in (
+        ("superlink_resources", "100m", "256Mi"),
+        ("superlink_gateway_resources", "20m", "32Mi"),
+        ("superlink_serverapp_resources", "100m", "256Mi"),
+        ("supernode_resources", "50m", "192Mi"),
+        ("supernode_superexec_resources", "100m", "256Mi"),
+        ("supernode_sidecar_resources", "10m", "32Mi"),
+    )
+}
 
 WORKLOADS = (("hub", "superlink"), ("hub", "serverapp"), ("site-a", "supernode"), ("site-b", "supernode"))
 
@@ -88,14 +103,15 @@ def changed_lines(run) -> dict[str, list[str]]:
     return found
 
 
-def test_a_federation_of_an_earlier_release_is_taken_over(federation, release):
+def test_a_federation_of_an_earlier_release_is_taken_over(federation, release, fleet_image):
+    fleet_image(f"flower-{FLOWER}")
     federation.clear()  # the scenarios of this lane may have started
     run = federation.play("site", collections=release)
     assert "3 SuperNodes of 2 sites are online" in run.messages()
     before = lives(federation)
     ids = {site: federation.keys(site) for site in ("site-a", "site-b")}
 
-    run = federation.site(superlink_outputs_enabled=False)
+    run = federation.site(**AS_BEFORE, superlink_outputs_enabled=False)
     changed = changed_lines(run)
     wrong = {name: lines for name, lines in changed.items() if not all(re.fullmatch(MENDS.get(name, ""), line) for line in lines)}
     assert not wrong, f"the takeover changed more than it must: {wrong}, see {run.log}"
@@ -106,25 +122,25 @@ def test_a_federation_of_an_earlier_release_is_taken_over(federation, release):
     # Outputs are new. They replace the hub's pods, which no run may notice: a run survives that of the SuperLink, not that of the ServerApp.
     cli = FlowerCLI(federation.hub, NAMESPACE)
     run_id = str(runs.submit(cli, apps.load(APP), {"num-server-rounds": 20, "sleep": 6.0})["run-id"])
-    words = federation.play("site", rc=2).messages("hub", failed=True)
+    words = federation.play("site", rc=2, **AS_BEFORE).messages("hub", failed=True)
     assert f"which would fail run {run_id} of " in words and "superlink_outputs_enabled: false" in words
-    same = {"superlink_outputs_enabled": False}
+    same = {**AS_BEFORE, "superlink_outputs_enabled": False}
     words = federation.play("site", rc=2, **same, superlink_serverapp_image="flwr/superexec:1.41.0").messages("hub", failed=True)
     assert "the pod of ServerApps is replaced by one with another image (" in words and f"would fail run {run_id} of " in words, words
     federation.unchanged(**same)  # what replaces nothing is not refused
     assert lives(federation) == before, "what was refused replaced or restarted pods"
     assert runs.stop(cli, [run_id]) == ({}, {}) and runs.look(cli, run_id, 60).finished
 
-    federation.site()
+    federation.site(**AS_BEFORE)
     after = lives(federation)
     assert workloads(federation) == {"Deployment": False, "StatefulSet": True}
     assert [*after["hub", "serverapp"]] == ["serverapp-0"] and [*after["hub", "superlink"]] == ["superlink-0"]
     sites = [place for place in WORKLOADS if place[0] != "hub"]
     assert {place: after[place] for place in sites} == {place: before[place] for place in sites}
-    federation.unchanged()
+    federation.unchanged(**AS_BEFORE)
     assert lives(federation) == after, "the hub's pods were replaced more than once"
 
-    federation.site(superlink_outputs_enabled=False)
+    federation.site(**AS_BEFORE, superlink_outputs_enabled=False)
     assert workloads(federation) == {"Deployment": True, "StatefulSet": False}
     claim = federation.hub.get("v1", "PersistentVolumeClaim", "superlink-outputs", NAMESPACE)
     assert claim and not claim["metadata"].get("deletionTimestamp"), "the outputs went with the switch"

@@ -40,7 +40,7 @@ def ledger(federation):
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "flower-federation", "namespace": SPACE},
-        "data": {"address": "superlink.example:9092", "ca.crt": "-", "server_name": "", "version": "1.41.0"},
+        "data": {"address": "superlink.example:9092", "ca.crt": "-", "server_name": "", "version": "1.42.0"},
     }
     hub.apply(published)
     return Ledger(hub, SPACE, "race")

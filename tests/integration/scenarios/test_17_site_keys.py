@@ -41,7 +41,7 @@ def specification(name, **changes):
         "cluster": "site-a",
         "federation": "scenario",
         "namespace": name,
-        "version": "1.41.0",
+        "version": "1.42.0",
         "pod_security": "restricted",
         "run_as_user": 49999,
         "run_as_group": 49999,

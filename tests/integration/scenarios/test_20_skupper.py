@@ -428,12 +428,12 @@ def mended(net: Network, **why: str) -> None:
 def test_an_upgrade_leaves_the_network_alone(joined):
     links, hosts = joined.links(), joined.hosts()
     for site in SITES:
-        hosts[site]["supernode_image"] = "flwr/supernode:1.41.0"
+        hosts[site]["supernode_image"] = "flwr/supernode:1.42.0"
     run = joined.fed.play("upgrade", "-e", "flower_upgrade_backup=false", hosts=hosts)
     assert "is complete" in run.messages() and joined.links() == links, run.details()
     for site in SITES:
         pods = joined.fed.pods(site).values()
-        assert {one["image"] for pod in pods for one in pod["spec"]["containers"] if one["name"] == "supernode"} == {"flwr/supernode:1.41.0"}
+        assert {one["image"] for pod in pods for one in pod["spec"]["containers"] if one["name"] == "supernode"} == {"flwr/supernode:1.42.0"}
     joined.wait_joined()
 
 

@@ -378,7 +378,7 @@ def test_an_upgrade_goes_by_way_of_the_hub(fleet):
     """The same images under other names, at one site after the other."""
     hosts = fleet.hosts()
     fleet.play("site", hosts=hosts)
-    image = "flwr/supernode:1.41.0"
+    image = "flwr/supernode:1.42.0"
     for site in ("site-a", "site-b"):
         hosts[site]["supernode_image"] = image
     run = fleet.play("upgrade", "-e", "flower_upgrade_backup=false", hosts=hosts)

@@ -18,7 +18,7 @@ GATE = {"feature": "ManifestWorkReplicaSet", "mode": "Enable"}
 OTHER = {"feature": "CleanUpCompletedManifestWork", "mode": "Disable"}
 OWN = {"flower_clientapp": "workload"}
 # Names of one and the same image.
-OLD, NEW = "docker.io/flwr/superexec:1.41.0", "flwr/superexec:1.41.0"
+OLD, NEW = "docker.io/flwr/superexec:1.42.0", "flwr/superexec:1.42.0"
 
 
 class Apps(Fleet):

@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health i
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, NAMESPACE
 
-OLD, NEW = "1.40.0", "1.41.0"
+OLD, NEW = "1.41.0", "1.42.0"
 SITES = ("site-a", "site-b")
 WAIVED = ("-e", "flower_upgrade_backup=false")
 MISSING = "docker.io/flwr/supernode:none"

@@ -38,7 +38,7 @@ FEDERATION = {
         "isolationMode": "subprocess",
         "insecure": False,
         "superlink": {
-            "image": "docker.io/flwr/superlink:1.41.0",
+            "image": "docker.io/flwr/superlink:1.42.0",
             "extraArgs": [
                 "--host=0.0.0.0", "--port=9092", "--enable-supernode-auth",
                 *(f"--ssl-{name}=/tls/{file}" for name, file in (("certfile", "tls.crt"), ("keyfile", "tls.key"), ("ca-certfile", "ca.crt"))),
@@ -48,12 +48,12 @@ FEDERATION = {
             "service": {"type": "ClusterIP"},
         },
         "supernodes": {
-            "image": "docker.io/flwr/supernode:1.41.0",
+            "image": "docker.io/flwr/supernode:1.42.0",
             "pools": [
                 {
                     "name": "cpu",
                     "replicas": 2,
-                    "images": {"supernode": "docker.io/flwr/supernode:1.41.0"},
+                    "images": {"supernode": "docker.io/flwr/supernode:1.42.0"},
                     "env": [
                         {"name": "ME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
                         {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "data-token", "key": "token"}}},

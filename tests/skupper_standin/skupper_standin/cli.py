@@ -13,7 +13,7 @@ from pathlib import Path
 from . import installation, kube, switches
 from .controller import Cluster, Fleet
 
-ROUTER_IMAGE = "docker.io/flwr/superexec:1.41.0"
+ROUTER_IMAGE = "docker.io/flwr/superexec:1.42.0"
 
 
 def parser() -> argparse.ArgumentParser:

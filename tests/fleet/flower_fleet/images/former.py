@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Flower's images of another release than the fleet's, such as docker.io/flwr/superlink:1.40.0, for tests of upgrades.
+"""Flower's images of another release than the fleet's, such as docker.io/flwr/superlink:1.41.0, for tests of upgrades.
 
 Each is the fleet's own image and, as one more layer, the package flwr of that release, which Python finds first. So it has the libraries of
-the fleet's release: that is good for releases that declare the same ones, as 1.40.0 and 1.41.0 do.
+the fleet's release: that is good for releases that declare the same ones, as 1.40.0 to 1.42.0 do, but for newer CAs and a newer uv, which only
+installs the packages of apps.
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import images_of_pod
-from ansible_collections.federated.flower.tests.integration.scenarios import certificates_of, identities
+from ansible_collections.federated.flower.tests.integration.scenarios import certificates_of, identities, published_app
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
-FORMER, CURRENT = "1.40.0", "1.41.0"
+FORMER, CURRENT = "1.41.0", "1.42.0"
 SITES = ("site-a", "site-b")
 JOINING = "site-c"
 ROLES = "rbac.authorization.k8s.io/v1"
@@ -156,6 +156,16 @@ def test_an_app_runs_with_progress_and_its_model_comes_home(fed, tmp_path):
     files = json.loads((folder / "flower-outputs.json").read_text())["files"]
     assert {"model.json", "metrics.json"} <= set(files)
     assert all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == facts["sha256"] for name, facts in files.items())
+
+
+def test_a_published_example_ends_with_its_model_on_the_users_disk(fed, tmp_path):
+    """It saves its model into the working directory, as Flower's examples do."""
+    app, outputs = published_app.write(tmp_path / "quickstart-numpy"), tmp_path / "outputs"
+    run = fed.play("run", "-e", json.dumps({"flower_app": str(app), "flower_outputs_directory": str(outputs)}))
+    (folder,) = outputs.iterdir()
+    assert "completed in" in run.messages() and fed.app_runs()[folder.name] == "finished:completed", run.messages()
+    files = json.loads((folder / "flower-outputs.json").read_text())["files"]
+    assert set(files) == {published_app.MODEL} and (folder / published_app.MODEL).stat().st_size
 
 
 def test_the_status_page_shows_the_federation_and_its_runs(fed, tmp_path):

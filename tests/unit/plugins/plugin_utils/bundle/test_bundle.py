@@ -819,7 +819,7 @@ def test_statuses_say_nothing_about_pods(joined: Scene) -> None:
     assert all("gives no access" in held.why for held in joined.way().packages({}).values())
     assert joined.way().numbers() == {"cpu": (4, 2)}
     (delivered,) = reach._workloads(keeper.draft)
-    assert (delivered["name"], delivered["version"]) == ("supernode-cpu", "1.41.0") and delivered["images"]["supernode"].endswith(":1.41.0")
+    assert (delivered["name"], delivered["version"]) == ("supernode-cpu", "1.42.0") and delivered["images"]["supernode"].endswith(":1.42.0")
 
 
 def test_the_job_finds_its_owner_and_seals_what_it_publishes(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,7 +179,7 @@ def test_examples(name: str, rendered: Render) -> None:
     parts = from_federation(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text()))
     assert [part["group"] for part in parts] == ["all", "flower_hub", "flower_sites"]
     assert {entry["result"] for part in parts for entry in part["report"]} <= {"mapped", "default"}, "nothing is refused"
-    assert parts[0]["variables"] == {"flower_federation": "hospital", "flower_version": "1.41.0"}
+    assert parts[0]["variables"] == {"flower_federation": "hospital", "flower_version": "1.42.0"}
     assert rendered(parts)
     for part in parts:
         assert converted_report(part)

@@ -63,7 +63,7 @@ EXAMPLES: dict[str, Any] = {
     "superexec.extraArgs": ["--executor-config=/probe"],
 }
 ENDS: dict[str, Any] = {
-    "isolationMode": "process", "superexec.enabled": True, "pullPolicy": "Never", "image.tag": "1.42.0", "image.digest": "sha256:" + "7" * 64,
+    "isolationMode": "process", "superexec.enabled": True, "pullPolicy": "Never", "image.tag": "1.41.0", "image.digest": "sha256:" + "7" * 64,
     "image.repository": "probe/flower", "image.registry": "probe.example.com",
     "resources": {"requests": {"cpu": "777m"}}, "volumes": [{"name": "probe", "emptyDir": {}}],
     "volumeMounts": [{"name": "probe", "mountPath": "/probe"}], "extraArgs": ["--max-retries=777"], "env": [{"name": "PROBE", "value": "777"}],
@@ -117,7 +117,7 @@ def needs(chart: str, row: Row) -> dict[str, Any]:
     if row.name.endswith("image.digest"):
         more[row.name.replace("digest", "repository")] = "probe/flower"
     if row.name.endswith(("image.digest", "image.repository")):
-        more[f"{row.name.rpartition('.')[0]}.tag"] = "1.41.0"
+        more[f"{row.name.rpartition('.')[0]}.tag"] = "1.42.0"
     if row.name.endswith("volumeMounts"):
         more[row.name.replace("Mounts", "s")] = ENDS["volumes"]
     if row.name.startswith("superlink.ingress.") or row.name == "global.ingressClassName":

@@ -34,7 +34,7 @@ clientapp = "demo.client:app"
 
 def app(folder: Path, files: dict[str, str] | None = None, rules: str = "") -> Path:
     """An app with files."""
-    for name, content in {"pyproject.toml": HEAD + rules + TAIL, "demo/server.py": "", "demo/client.py": "", **(files or {})}.items():
+    for name, content in {"pyproject.toml": HEAD + rules + TAIL, "demo/server.py": "app = 1\n", "demo/client.py": "app = 1\n", **(files or {})}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
@@ -78,7 +78,7 @@ def test_a_pattern_for_a_folder_that_is_never_packed_finds_its_names(tmp_path: P
 
 def packed(path: Path, pyproject: str) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
-        for name, content in {"pyproject.toml": pyproject, "demo/server.py": "", "demo/client.py": ""}.items():
+        for name, content in {"pyproject.toml": pyproject, "demo/server.py": "app = 1\n", "demo/client.py": "app = 1\n"}.items():
             archive.writestr(name, content)
     return path
 
@@ -146,5 +146,5 @@ def test_a_file_that_is_too_big_is_not_read(tmp_path: Path) -> None:
     app(tmp_path, {"data/rows.jsonl": ""})
     with open(tmp_path / "data/rows.jsonl", "wb") as big:
         big.truncate(2**43)
-    with pytest.raises(FlowerError, match=r"more than 64 MiB to send.*data/rows\.jsonl 8388608\.0 MiB"):
+    with pytest.raises(FlowerError, match=r"more than 64 MiB to send.*data/rows\.jsonl 8\.0 TiB"):
         apps.load(tmp_path)

@@ -79,7 +79,9 @@ def test_only_what_flower_packs_is_sent(folder: Path) -> None:
     ]
     assert (app.name, app.version) == ("me/demo", "1.2")
     assert app.defaults == {"rounds": 3, "model.depth": 2, "model.name": "small"}
-    assert app.warnings == []
+    (warning,) = app.warnings
+    assert warning.startswith("Flower packs only .json, .jsonl, .md, .py, .toml, .yaml, .yml, so these files are not part of the app")
+    assert ": data.csv 0 B, demo/model.npz 0 B. Bring data to the sites" in warning and "flower_run_inputs" in warning
 
 
 def test_the_archive_holds_the_files_and_is_always_the_same(folder: Path) -> None:
@@ -147,7 +149,7 @@ def test_a_project_from_windows(folder: Path) -> None:
 def test_too_big(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apps, "FAB_LIMIT", 1024 * 1024)
     (folder / "demo" / "weights.json").write_bytes(os.urandom(apps.FAB_LIMIT + 1))
-    with pytest.raises(FlowerError, match=r"too big.*Largest files: demo/weights\.json 1\.0 MiB"):
+    with pytest.raises(FlowerError, match=r"too big.*Largest files: demo/weights\.json 1\.0 MiB\. .*\(flower_run_inputs\), or leave files out"):
         apps.load(folder)
     (folder / ".gitignore").write_text("weights.json\n")
     assert "demo/weights.json" not in apps.load(folder).files
@@ -195,4 +197,97 @@ def test_dependencies_are_read(folder: Path) -> None:
     assert apps.load(folder).dependencies == ("flwr>=1.40", "numpy")
     (folder / "pyproject.toml").write_text(project.replace('["flwr>=1.40", "numpy"]', '"numpy"'))
     with pytest.raises(FlowerError, match="dependencies in pyproject.toml is not a list"):
+        apps.load(folder)
+
+
+@pytest.mark.parametrize("name", ["model.pth", "train.csv", "weights.npz", "demo/model.safetensors", "demo/data/x.parquet", "vocab.txt", "scan.png"])
+def test_a_file_that_flower_does_not_pack_is_named_with_its_size(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(bytes(3 * 1024))
+    (warning,) = apps.load(folder).warnings
+    assert f": {name} 3.0 KiB. Bring data to the sites (flower_run_datasets)" in warning and "flower_run_inputs" in warning
+
+
+def test_the_largest_of_many_files_are_named(folder: Path) -> None:
+    for number in range(30):
+        (folder / f"{number:02}.npy").write_bytes(bytes(number))
+    (warning,) = apps.load(folder).warnings
+    assert "29.npy 29 B, 28.npy 28 B, 27.npy 27 B, 26.npy 26 B, 25.npy 25 B and 25 more" in warning
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "demo/py.typed", "uv.lock", "notes.ipynb", ".env", ".github/logo.png", "run.sh", "demo/x.pyc", "LICENSE.txt"])
+def test_what_no_app_opens_is_not_worth_a_word(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"x")
+    assert apps.load(folder).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("server", "app = None\ndef main(:\n", r"demo/server\.py, line 2: .*invalid syntax|demo/server\.py, line 2: "),
+        ("client", "app = None\n\n\nif True:\nx = 1\n", r"demo/client\.py, line 5: expected an indented block"),
+        ("server", "print 'x'\napp = 1\n", r"demo/server\.py, line 1: Missing parentheses"),
+        ("server", "app = 1\nreturn 3\n", r"demo/server\.py, line 2: 'return' outside function"),
+        ("server", "app = '\xff'\n".encode("latin-1"), r"demo/server\.py.*: .*utf-8"),
+        ("server", "app = 1\x00\n", r"demo/server\.py: source code string cannot contain null bytes|demo/server\.py, line"),
+        ("client", "app = " + "(" * 500 + ")" * 500, r"demo/client\.py.*: "),
+        ("server", "application = 1\n", r"demo/server\.py has no line 'app = …', which serverapp names"),
+        ("client", "app: int = 1\n", r"demo/client\.py has no line 'app = …', which clientapp names"),
+        ("client", None, r"clientapp names the module demo\.client, and demo/client\.py is not among the app's files"),
+    ],
+)
+def test_a_component_that_flower_would_refuse(folder: Path, name: str, content: str | bytes | None, message: str) -> None:
+    path = folder / "demo" / f"{name}.py"
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(FlowerError, match=message):
+        apps.load(folder)
+
+
+@pytest.mark.parametrize("value", ["demo.server", ":app", "demo.server:"])
+def test_a_component_that_names_nothing(folder: Path, value: str) -> None:
+    (folder / "pyproject.toml").write_text(PROJECT.replace("demo.server:app", value))
+    with pytest.raises(FlowerError, match=f"serverapp = '{value}' is not MODULE:ATTRIBUTE"):
+        apps.load(folder)
+
+
+def test_components_that_flower_finds(folder: Path) -> None:
+    (folder / "demo/server.py").write_text("import warnings\ntry:\n    from x import make\nexcept ImportError:\n    app = wrapped = 1\nx = '\\d'\n")
+    (folder / "demo/client.py").unlink()
+    (folder / "demo/client").mkdir()
+    (folder / "demo/client/__init__.py").write_text("from .inner import app\n__all__ = ['app']\n")
+    (folder / "pyproject.toml").write_text(PROJECT.replace("demo.server:app", "demo.server:app.inner"))
+    assert apps.load(folder).warnings == []
+
+
+def test_a_component_of_a_package_in_the_image_is_a_warning(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(PROJECT.replace("demo.server:app", "library.server:app"))
+    (warning,) = apps.load(folder).warnings
+    assert "serverapp names the module library.server, which is not among the app's files" in warning
+
+
+def test_code_that_is_no_component_is_a_warning(folder: Path) -> None:
+    (folder / "demo/task.py").write_text("def f(:\n")
+    (warning,) = apps.load(folder).warnings
+    assert warning.startswith("Python cannot read a file of the app: demo/task.py, line 1: ")
+
+
+def test_code_for_a_newer_python_is_a_warning(folder: Path) -> None:
+    (folder / "demo/server.py").write_text("app = 1\nnew syntax\n")
+    (folder / "pyproject.toml").write_text(PROJECT.replace('version = "1.2"', 'version = "1.2"\nrequires-python = ">=3.99"'))
+    (warning,) = apps.load(folder).warnings
+    assert "demo/server.py, line 2" in warning
+    (folder / "pyproject.toml").write_text(PROJECT.replace('version = "1.2"', 'version = "1.2"\nrequires-python = ">=3.8"'))
+    with pytest.raises(FlowerError, match=r"would be refused by Flower: demo/server\.py, line 2.*set requires-python in \[project\]"):
+        apps.load(folder)
+
+
+@pytest.mark.parametrize("components", ['agentapp = "agent.agent_app:app"', 'agentapp = "a:b"\nserverapp = "demo.server:app"\nclientapp = "demo.client:app"'])
+def test_an_agentapp_is_refused_as_such(folder: Path, components: str) -> None:
+    head, _table, rest = PROJECT.partition("[tool.flwr.app.components]\n")
+    text = f"{head}[tool.flwr.app.components]\n{components}\n{rest[rest.index('[tool.flwr.app.config]'):]}"
+    (folder / "pyproject.toml").write_text(text)
+    with pytest.raises(FlowerError, match="is an AgentApp, which this collection does not run"):
         apps.load(folder)

@@ -150,6 +150,43 @@ def test_logs_are_cleaned() -> None:
     ]
 
 
+FAILS, CONNECTS = "WARNING :   Connection attempt failed, retrying in 0.71 seconds", "INFO :      Connection successful after 1.05 seconds and 2 tries."
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ([FAILS, CONNECTS], []),
+        (["a", FAILS, FAILS, "b", CONNECTS, FAILS, CONNECTS, "c"], ["a", "b", "c"]),
+        ([FAILS, CONNECTS, "a", FAILS, FAILS], ["a", FAILS, FAILS]),  # it never came back
+        ([FAILS], [FAILS]),
+        ([CONNECTS, "WARNING :   w"], ["WARNING :   w"]),
+        (["Connection attempt failed, retrying: the app's own", CONNECTS], ["Connection attempt failed, retrying: the app's own"]),
+    ],
+)
+def test_attempts_to_connect_are_shown_if_none_succeeded(lines: list[str], shown: list[str]) -> None:
+    assert runs.highlights(lines) == shown
+
+
+@pytest.mark.parametrize(
+    ("details", "words"),
+    [
+        ("No heartbeat received from the task", "The ServerApp's pod ended or restarted"),
+        ("Task failed with unknown error.", "The ServerApp was ended from outside"),
+    ],
+)
+def test_the_end_of_a_run_is_explained(details: str, words: str) -> None:
+    told = runs.describe_end(runs.Run("7", "finished:failed", details, 61.0, "me/app"))
+    assert told.startswith(f"run 7 of me/app failed after 61.0 s: {details.rstrip('.')}. {words}")
+    assert told.endswith("resume-run goes on with -e flower_run_resume=7")
+
+
+@pytest.mark.parametrize("details", ["", "ServerApp failed with exception: No heartbeat received from the task", "Model task failed with unknown error."])
+def test_another_end_of_a_run_is_told_as_it_is(details: str) -> None:
+    told = runs.describe_end(runs.Run("7", "finished:failed", details, 61.0, "me/app"))
+    assert told == "run 7 of me/app failed after 61.0 s" + (f": {details}" if details else "")
+
+
 FAILED = [
     "INFO :      aggregate_train: Received 1 results and 1 failures",
     "INFO :          \t> Received error in reply from node 17: <class 'ValueError'>:<'the table here has 3 columns'>",

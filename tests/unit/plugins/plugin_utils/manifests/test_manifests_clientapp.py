@@ -125,7 +125,7 @@ def test_what_computes_is_with_the_client_app(spec):
     app = found(objects, "StatefulSet", "clientapp-gpu")["spec"]["template"]["spec"]
     assert [one["name"] for one in node["containers"]] == ["supernode"]
     assert [one["name"] for one in app["containers"]] == ["superexec"] and "initContainers" not in app
-    assert app["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "1"}
+    assert app["containers"][0]["resources"]["limits"] == {"memory": "8Gi", "nvidia.com/gpu": "1"}
     assert "nvidia.com/gpu" not in str(node["containers"])
     assert "shm" in {one["name"] for one in app["volumes"]} - {one["name"] for one in node["volumes"]}
     # Neither the SuperNode's key nor the site's client certificate nor the key of the door is where the app's code runs.

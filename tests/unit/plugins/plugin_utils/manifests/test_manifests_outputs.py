@@ -46,6 +46,28 @@ def test_outputs_are_mounted_where_the_serverapp_computes(superlink_spec, isolat
     assert len(found(objects, "PersistentVolumeClaim", "superlink-outputs")) == 1
 
 
+@pytest.mark.parametrize(
+    ("isolation", "workload", "computes", "starts"),
+    [("process", "serverapp", "superexec", "flower-superexec"), ("subprocess", "superlink", "superlink", "flower-superlink")],
+)
+def test_serverapps_are_started_in_the_folder_of_their_outputs(superlink_spec, tmp_path, isolation, workload, computes, starts):
+    objects = render.superlink_objects(superlink_spec(isolation=isolation))
+    containers, volumes = pod_of(objects, "StatefulSet", workload)
+    source = volumes["superlink-serverapp"]["configMap"]
+    (config,) = found(objects, "ConfigMap", source["name"])
+    assert set(config["data"]) == {"flwr-serverapp"} and config["data"]["flwr-serverapp"].startswith("#!/usr/bin/env python3\n")
+    assert source["defaultMode"] == 0o555 and "/serverapp" in paths(containers[computes])
+    assert not [name for name, one in containers.items() if name != computes and "/serverapp" in paths(one)]
+    # The program of the image is started with the arguments, and finds the folder first in PATH.
+    program = tmp_path / starts
+    program.write_text('#!/bin/sh\necho "$PATH" "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    path = f"{tmp_path}:/usr/bin:/bin"
+    command = [*containers[computes]["command"], "--one", "two words"]
+    done = subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=True)
+    assert done.stdout == f"/serverapp:{path} --one two words\n"
+
+
 def test_the_superlink_has_no_part_in_them_where_apps_have_their_own_pod(superlink_spec):
     containers, volumes = pod_of(render.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
     assert set(containers) == {"superlink", "gateway"} and "flower-outputs" not in volumes
@@ -85,7 +107,7 @@ def test_a_claim_is_never_pruned():
 
 def test_without_outputs_there_is_nothing_of_them(superlink_spec):
     text = str(render.superlink_objects(superlink_spec(outputs_enabled=False)))
-    assert "utputs" not in text and "'kind': 'Deployment'" in text
+    assert "utputs" not in text and "'kind': 'Deployment'" in text and "/serverapp'" not in text
 
 
 def test_an_existing_claim_is_used_and_not_rendered(superlink_spec):

@@ -280,7 +280,7 @@ def test_a_site_is_ready_when_its_client_apps_are(apps, status):
 
     good = row(status.taken(work, status.numbers(work)))
     assert (good["state"], good["clientapp"]["pods"], good["clientapp"]["images"]) == (
-        "ready", 1, ["docker.io/flwr/superexec:1.41.0"],
+        "ready", 1, ["docker.io/flwr/superexec:1.42.0"],
     )  # fmt: skip
     late = row(status.taken(work, status.numbers(work, 0)))
     assert late["state"] == "starting" and late["why"].startswith("ClientApps: StatefulSet clientapp-default")

@@ -30,7 +30,7 @@ def test_01_a_clusters_own_config_blanks_nothing(parsed_ocm_site, status):
         assert template.rendered(template.stored(item), {}) == template.stored(item)
     assert "customizedVariables" not in config["spec"]
     work = json.dumps(status.nodes(spec))
-    assert "docker.io/flwr/supernode:1.41.0" in work and "--superlink" in work
+    assert "docker.io/flwr/supernode:1.42.0" in work and "--superlink" in work
     # And its namespace does not move.
     spaces = {item["metadata"]["namespace"] for item in common if item["kind"] != "Namespace"}
     assert spaces == {config["spec"]["agentInstallNamespace"]} == {"flower"}

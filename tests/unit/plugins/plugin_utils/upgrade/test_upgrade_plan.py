@@ -115,8 +115,10 @@ def test_site_does_not_go_back_to_a_release_that_cannot_open_the_database(versio
 def test_releases() -> None:
     assert releases.release_of("1.41.0") == releases.release_of("v1.41") == releases.release_of("1.41.0-py3.13") == (1, 41, 0)
     assert releases.is_older("1.40.0", "1.41.0") and not releases.is_older("1.41.0", "1.41.0") and not releases.is_older("", "1.41.0")
-    assert not releases.untested("1.41.0", "1.40.0") and not releases.untested("1.43.0", "1.43.2") and releases.untested("1.42.0", "1.40.0")
+    assert not releases.untested("1.41.0", "1.40.0") and not releases.untested("1.42.0", "1.41.0")
+    assert not releases.untested("1.43.0", "1.43.2") and releases.untested("1.42.0", "1.40.0")
     assert releases.same_database("1.41.0", "1.41.0") and not releases.same_database("1.40.0", "1.41.0")
+    assert not releases.same_database("1.41.0", "1.42.0") and releases.same_database("1.42.0", "1.42.0")
     assert not releases.same_database("1.42.0", "1.42.1"), "of what is not known nothing is claimed"
 
 
