@@ -267,6 +267,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {str(ROOT / "tools")!r})
 import demo, steps
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 demo.BUILD = demo.CACHE = Path({str(tmp_path)!r})
 command = """trap 'echo ended; exit 3' INT; echo '{{"activity": "waits"}}' >>$FLOWER_PROGRESS; while :; do sleep 0.01; done"""
 steps.POLL_INTERVAL = 0.01
@@ -275,7 +276,7 @@ demo.Demo.up = lambda self, page: [demo.Step("federation", ["sh", "-c", command]
 sys.exit(demo.main(["up"]))
 '''
     environ = {name: value for name, value in os.environ.items() if name not in demo.INVENTORY_VARIABLES}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=30, env=environ)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300, env=environ)
     assert (done.returncode, done.stderr) == (130, "")
     assert [line.partition("Log")[0] for line in done.stdout.splitlines()[1:]] == [
         "1/1 federation: interrupted; waiting for its end (Ctrl-C again kills it)",
