@@ -44,6 +44,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import tunnel
 from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe, held_app
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
@@ -658,6 +659,8 @@ class Federation:
                         continue
                     self._collected.add(version)
                     for key, value in (secret.get("data") or {}).items():
+                        if (secret["metadata"]["name"], key) == (tunnel.SECRET, tunnel.MARK):
+                            continue  # a random number in the pod's environment, which tells the versions of the Secret apart
                         place = f"{key} of Secret {name}/{secret['metadata']['name']} on {context}"
                         self.secrets.update(dict.fromkeys(sensitive(base64.b64decode(value)), place))
 
