@@ -40,7 +40,7 @@ _MEANINGS = {
     "See its restarts and whether memory ran out (kubectl describe pod; superlink_serverapp_resources)",
     "Task failed with unknown error": "The ServerApp was ended from outside, such as by a restart of its pod (kubectl describe pod)",
 }
-_RESUME = "An app that writes checkpoints and declares the run config resume-run goes on with -e flower_run_resume="
+_RESUME = "An app that writes checkpoints and declares the run config resume-run continues with -e flower_run_resume="
 _NAMED, _LONGEST_REASON = 5, 200  # SuperNodes in a message, and characters of what each says
 # Of Flower's own lines, those that say that a SuperNode answered with an error: its strategies go on without it (flwr 1.41, C(FedAvg)).
 _FAILURES = re.compile(r"\baggregate_\w+: [Rr]eceived \d+ results and (0*[1-9]\d*) failures$")

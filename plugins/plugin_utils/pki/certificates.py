@@ -193,7 +193,7 @@ _COLUMNS = 64  # RFC 7468
 
 
 def blocks(pem: str) -> list[tuple[str, str]]:
-    """Label and text of each block of a PEM text, written anew as RFC 7468 wants it; comments and everything else are omitted.
+    """Label and text of each block of a PEM text, in the form of RFC 7468; comments and everything else are omitted.
 
     YAML turns line ends into blanks (C(>)) or adds blanks before lines. C(cryptography) reads that, OpenSSL does not.
     """

@@ -127,7 +127,7 @@ def unexpected(error: Exception) -> str:
 
 
 # Variables of the role supernode that are no part of the specification.
-_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
+_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim", "ocm_trust_labels")
 _CHECKED = ("wait_timeout", "partitions")
 
 

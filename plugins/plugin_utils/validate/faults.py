@@ -325,7 +325,7 @@ class Faults:
                 self.add(f"{at}.name", mount["name"], f"is not one of the volumes in {self.prefix}{variable}")
             path = normal_path(text(mount["mountPath"]))
             if path == "/" or ":" in path:
-                self.add(f"{at}.mountPath", mount["mountPath"], "is no path at which a volume can be mounted")
+                self.add(f"{at}.mountPath", mount["mountPath"], "is not a path at which a volume can be mounted")
             elif path in own_paths or path in paths:
                 self.add(f"{at}.mountPath", mount["mountPath"], "is mounted already")
             paths.add(path)

@@ -58,7 +58,7 @@ class ExistingSecret:
         if spoilt:
             plan.faults.append(
                 f"superlink_certificate_secret: {' and '.join(spoilt)} of {place} cannot be read by the gateway, which reads it as it is: each "
-                "line from BEGIN to END must be a line of its own, without blanks before it; write it anew"
+                "line from BEGIN to END must be a line of its own, without blanks before it; store it in that form"
             )
         plan.certificate, plan.key, plan.trust = there["tls.crt"], there["tls.key"], trust_bundle(trust) or trust
         return plan

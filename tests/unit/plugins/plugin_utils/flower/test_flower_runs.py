@@ -178,7 +178,7 @@ def test_attempts_to_connect_are_shown_if_none_succeeded(lines: list[str], shown
 def test_the_end_of_a_run_is_explained(details: str, words: str) -> None:
     told = runs.describe_end(runs.Run("7", "finished:failed", details, 61.0, "me/app"))
     assert told.startswith(f"run 7 of me/app failed after 61.0 s: {details.rstrip('.')}. {words}")
-    assert told.endswith("resume-run goes on with -e flower_run_resume=7")
+    assert told.endswith("resume-run continues with -e flower_run_resume=7")
 
 
 @pytest.mark.parametrize("details", ["", "ServerApp failed with exception: No heartbeat received from the task", "Model task failed with unknown error."])

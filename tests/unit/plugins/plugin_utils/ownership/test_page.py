@@ -36,6 +36,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.table impo
     SUPERNODE,
     TABLE,
 )
+from ansible_collections.federated.flower.tests.unit.specs import CA
 
 PAGE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_ownership.rst"
 Names = set[tuple[str, str]]
@@ -49,7 +50,7 @@ HUB = [
     {"protect_runs": True},
     {"protect_runs": True, "isolation": "subprocess"},
     {"outputs_enabled": False},
-    {"tracking": {"uri": "https://mlflow.example.com", "ca": "x"}},
+    {"tracking": {"uri": "https://mlflow.example.com", "ca": CA}},
     {"metrics": {"enabled": True, "image": "x", "monitor": True, "acm": True}},
 ]
 POOLS = [{"name": "one", "replicas": 2, "node_config": {}}]
@@ -182,7 +183,7 @@ def test_a_skupper_network(parsed_network_site: Any, parsed_link: Any, parsed_li
         *policies.skupper_listener_objects(listener),
         *policies.skupper_connector_objects(listener),
     ]
-    compare("Objects of a Skupper network", names(item for item in made if item["apiVersion"] != skupper.API))
+    compare("Objects of a Skupper network", names(item for item in made if item["apiVersion"] != skupper.API) | {("Lease", skupper.ROUTER_LEASE)})
 
 
 @pytest.mark.parametrize("mark", [proof.MANAGED_BY, proof.INSTANCE, proof.CREATED_FOR, proof.ADOPT, record.FEDERATION])
