@@ -126,9 +126,11 @@ def superlink(folder: Path, internal: certificates.Issued) -> Iterator[SuperLink
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     state.port = server.server_port
     Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    yield state
-    server.shutdown()
-    server.server_close()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @dataclass

@@ -55,7 +55,6 @@ HONOURED = [
 REFUSED = [("tags", "skip", "always,preflight", "has not asked for the lease")]
 
 
-
 def merged(settings: list[tuple[str, str, str]]) -> str:
     sections = dict.fromkeys(section for section, _name, _value in settings)
     return "".join(f"[{one}]\n" + "".join(f"{name} = {value}\n" for section, name, value in settings if section == one) for one in sections)
@@ -139,9 +138,9 @@ class Outcome:
         self.written = [one for one in self.requests if one[0] != "GET" and "selfsubject" not in one[1]]
 
 
-def run(folder: Path, playbook: str, *options: str, config: str = "", hub: dict[str, Any] = HUB) -> Outcome:
+def run(folder: Path, playbook: str, *options: str, config: str = "", hub: dict[str, Any] | None = None) -> Outcome:
     with api_server() as (address, seen):
-        text = str(inventory(hub, SITES)).replace("SERVER", address)
+        text = str(inventory(hub or HUB, SITES)).replace("SERVER", address)
         return Outcome(play(written(folder, text), playbook, *options, config=config), seen)
 
 

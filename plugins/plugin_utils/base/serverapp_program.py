@@ -46,7 +46,9 @@ def main() -> None:
     """Start Flower's program with the arguments of this one. What it starts no longer finds this one."""
     own = os.path.dirname(os.path.abspath(__file__))
     os.environ["PATH"] = os.pathsep.join(one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if one != own)
-    program = shutil.which(NAME) or sys.exit(f"{NAME} is not in PATH: the image has no Flower")
+    program = shutil.which(NAME)
+    if program is None:
+        sys.exit(f"{NAME} is not in PATH: the image has no Flower")
     try:
         from flwr.serverapp import ServerApp
     except ImportError:  # this Python is not the one of Flower

@@ -55,7 +55,7 @@ def _parsed(path: str, content: bytes) -> tuple[ast.Module | None, str]:
         line = f", line {error.lineno}" if error.lineno else ""
         return None, f"{path}{line}: {error.msg} (Python {platform.python_version()})"
     except (ValueError, RecursionError, MemoryError) as error:
-        return None, f"{path}: {error or 'it is nested too deeply'}"
+        return None, f"{path}: {str(error) or 'it is nested too deeply'}"
     return tree, ""
 
 

@@ -119,8 +119,8 @@ def run(
     for _attempt in range(_ATTEMPTS):
         lines, found = Lines(_MOST), list[str]()
 
-        def receive(piece: bytes, lines: Lines = lines, found: list[str] = found) -> None:
-            found.extend(lines.feed(piece))
+        def receive(piece: bytes, lines: Lines = lines, keep: Callable[[list[str]], None] = found.extend) -> None:
+            keep(lines.feed(piece))
             if heard is not None:
                 heard()
 

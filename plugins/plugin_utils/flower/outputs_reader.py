@@ -416,7 +416,8 @@ def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
         for answer in answers:
             found.began |= _began(answer.get("began"))
             found.left_out |= {shown(str(path)): foreign_data.cleaned(str(why), 200) for path, why in answer.get("left_out") or []}
-            listed += [(path, size) for path, size in answer.get("files") or []]
+            for path, size in answer.get("files") or []:
+                listed.append((path, size))
     for path, size in listed:
         if (
             not isinstance(path, str)

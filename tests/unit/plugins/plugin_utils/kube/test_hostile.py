@@ -320,7 +320,7 @@ def test_a_connection_that_is_not_made_is_no_slow_answer(monkeypatch: pytest.Mon
         full.listen(0)
         address = full.getsockname()
         with contextlib.ExitStack() as stack:
-            for _ in range(4):
+            for _number in range(4):
                 one = stack.enter_context(socket.socket())
                 one.setblocking(False)
                 one.connect_ex(address)

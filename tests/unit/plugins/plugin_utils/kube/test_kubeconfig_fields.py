@@ -175,7 +175,10 @@ def test_the_hint_of_a_plugin_that_is_not_installed_is_shown(tmp_path: Path) -> 
         auth.resolve({"kubeconfig": config(exec=plugin)})
 
 
-LOOPBACK = ["https://127.0.0.1:6443", "https://localhost:6443", "https://[::1]:6443", "https://127.0.0.2:1234", "https://LOCALHOST", "https://[::ffff:127.0.0.1]:1"]
+LOOPBACK = [
+    "https://127.0.0.1:6443", "https://localhost:6443", "https://[::1]:6443", "https://127.0.0.2:1234", "https://LOCALHOST",
+    "https://[::ffff:127.0.0.1]:1",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("server", LOOPBACK)

@@ -47,8 +47,8 @@ def anything(chance: random.Random, depth: int = 0) -> Any:
     if depth > 3 or form < 0.55:
         return chance.choice(SINGLE)
     if form < 0.78:
-        return [anything(chance, depth + 1) for _ in range(chance.randint(0, 3))]
-    return {chance.choice(KEYS): anything(chance, depth + 1) for _ in range(chance.randint(0, 3))}
+        return [anything(chance, depth + 1) for _number in range(chance.randint(0, 3))]
+    return {chance.choice(KEYS): anything(chance, depth + 1) for _number in range(chance.randint(0, 3))}
 
 
 def variables(role: str) -> list[str]:
@@ -60,9 +60,9 @@ def cases(role: str) -> Iterator[tuple[str, Any]]:
     """Several values for each variable; and 40 patches, templates and pools, which lie deepest."""
     chance = random.Random(20261127)
     for name in variables(role):
-        yield from ((name, anything(chance)) for _ in range(3))
+        yield from ((name, anything(chance)) for _number in range(3))
     named, deep = ("superlink", "superlink_pod_template") if role == "superlink" else ("supernode-default", "supernode_pools")
-    for _ in range(20):
+    for _number in range(20):
         body = {chance.choice(("spec", "metadata")): {chance.choice(("template", "replicas", "labels", "spec")): anything(chance)}}
         yield f"{role}_patches", [{"target": {"kind": "StatefulSet", "name": named}, "patch": chance.choice((body, anything(chance)))}]
         part = {chance.choice(("containers", "initContainers", "volumes", "restartPolicy")): anything(chance)}
