@@ -128,7 +128,7 @@ SUPERLINK = [
     ),
     (
         {"volumes": [{"name": "x", "emptyDir": {}}], "volume_mounts": [{"name": "x", "mountPath": "/a/.."}]},
-        "superlink_volume_mounts[0].mountPath: '/a/..' is no path",
+        "superlink_volume_mounts[0].mountPath: '/a/..' is not a path",
     ),
     ({"gateway_max_body_bytes": 1000}, "superlink_gateway_max_body_bytes: 1000 is not between"),
     ({"client_certificates": "maybe"}, "superlink_client_certificates: 'maybe' is not one of required, optional, none"),
