@@ -54,8 +54,10 @@ def _parsed(path: str, content: bytes) -> tuple[ast.Module | None, str]:
     except SyntaxError as error:
         line = f", line {error.lineno}" if error.lineno else ""
         return None, f"{path}{line}: {error.msg} (Python {platform.python_version()})"
-    except (ValueError, RecursionError, MemoryError) as error:
-        return None, f"{path}: {str(error) or 'it is nested too deeply'}"
+    except ValueError as error:
+        return None, f"{path}: {error}"
+    except (RecursionError, MemoryError):
+        return None, f"{path}: it is nested too deeply"
     return tree, ""
 
 
