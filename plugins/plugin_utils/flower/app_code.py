@@ -52,7 +52,7 @@ def _parsed(path: str, content: bytes) -> tuple[ast.Module | None, str]:
             tree = ast.parse(content, path)
             compile(tree, path, "exec", dont_inherit=True)  # finds more, such as a return outside of a function
     except SyntaxError as error:
-        line = f", line {error.lineno}" if error.lineno else ""
+        line = "" if error.lineno is None else f", line {error.lineno}"
         return None, f"{path}{line}: {error.msg} (Python {platform.python_version()})"
     except ValueError as error:
         return None, f"{path}: {error}"
