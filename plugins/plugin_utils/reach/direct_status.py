@@ -65,7 +65,10 @@ def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
         result["network"] = _network(site, namespace)
     if len(canonical(result)) > _MOST:
         result.update(unknown(skupper=result["skupper"]))
-        raise ClusterError(f"{site.name}: what it reports of its workloads in namespace {namespace} is larger than {_MOST >> 10} KiB: kubectl get all -n {namespace}")
+        raise ClusterError(
+            f"{site.name}: what it reports of its workloads in namespace {namespace} is larger than {_MOST >> 10} KiB. See what is there: "
+            f"kubectl get statefulsets,daemonsets,pods -n {namespace}"
+        )
 
 
 def _network(site: Cluster, namespace: str) -> dict[str, Any]:

@@ -23,7 +23,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import client
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
-from ansible_collections.federated.flower.tests.integration.hostile_api import ANSWERS, EXECS, MIB, Answer, head, pages, whole
+from ansible_collections.federated.flower.tests.integration.hostile_api import (
+    ANSWERS,
+    EXECS,
+    MIB,
+    Answer,
+    head,
+    pages,
+    whole,
+)
 
 #: What a server may do until it notices that it is not read any more.
 _GIVEN_UP = (OSError,)
