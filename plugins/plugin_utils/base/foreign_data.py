@@ -61,7 +61,7 @@ def read_json(data: str | bytes, most: int = MOST) -> Any:
 
 def weight(data: str | bytes) -> int:
     """About how many bytes the values of a JSON document need in memory."""
-    return len(data) + _EACH * _count(data, "[{,:")
+    return len(data) + _EACH * _count(data, "[{{,:")  # an object is as large as two values
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ Ansible. What it returns is plain JSON data.
 from __future__ import annotations
 
 import json
+import math
 import re
 import ssl
 import time
@@ -61,7 +62,7 @@ Answers = list[bool]
 _Lost = TypeVar("_Lost", Unreachable, Unavailable)
 
 _PAGE, _PAGES = 500, 1000  # objects per LIST request, and requests for one list
-_LISTED = 256 * 1024 * 1024  # bytes of memory, about, for one list
+_LISTED = 192 * 1024 * 1024  # bytes of memory, about, for one list
 _LIST_TIMES = 4  # the time for a list, in that for a request
 _WARNINGS = 50
 _PIECE = 64 * 1024
@@ -194,8 +195,9 @@ class Cluster:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         content_type: str = "application/json",
+        most: float = math.inf,
     ) -> dict[str, Any]:
-        """Send one request; return the JSON answer.
+        """Send one request; return the JSON answer, which may take about C(most) bytes of memory.
 
         Connection errors, 429, 502, 503 and 504 are retried for GET and for server-side apply, which may be repeated without
         harm, and 500 for GET; each attempt has C(timeout) seconds. Any method is retried while nothing has been sent (no connection). An API
@@ -253,7 +255,7 @@ class Cluster:
                 self._note_warnings(response.headers)
             if status < 300:
                 self._answered = True
-                return self._document(method, path, response, answer)
+                return self._document(method, path, response, answer, most)
             if (
                 ((status in _RESTARTING and repeatable) or (status == _NO_LEADER and method == "GET"))
                 and self._pauses(attempt, deadline, response.headers.get("Retry-After"))
@@ -289,12 +291,15 @@ class Cluster:
     def _too_large(self, method: str, path: str, error: foreign_data.TooMuch) -> TooLarge:
         return TooLarge(f"{self.name}: {method} {path}: the answer of {self.server} is not read, because {error}. Is it an API server?")
 
-    def _document(self, method: str, path: str, response: Any, answer: bytes) -> dict[str, Any]:
+    def _document(self, method: str, path: str, response: Any, answer: bytes, most: float) -> dict[str, Any]:
         """The JSON object in an answer. Portals and proxies answer with their own pages and status 200."""
         if not answer:
             return {}
-        self._weight += foreign_data.weight(answer)
+        weight = foreign_data.weight(answer)
+        self._weight += weight
         try:
+            if weight > most:
+                raise foreign_data.TooMuch("it takes too much memory")
             document = foreign_data.read_json(answer)
         except foreign_data.TooMuch as error:
             raise self._too_large(method, path, error) from error
@@ -451,10 +456,11 @@ class Cluster:
         seconds = max(_LIST_TIMES * self.timeout, self.patience)
         until, before = time.monotonic() + seconds, self._weight
         for _page in range(_PAGES):
-            if time.monotonic() > until or self._weight - before > self.most_listed:
+            left = self.most_listed - (self._weight - before)
+            if time.monotonic() > until or left < 0:
                 break
             try:
-                answer = self.request("GET", resource.path(namespace), query=query)
+                answer = self.request("GET", resource.path(namespace), query=query, most=left)
             except TooLarge:
                 if query["limit"] == 1:
                     raise

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.digests import canonical
+from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned
 from ..base.names import CLIENTAPP
 from ..base.secret_data import entries
 from ..kube.api_errors import NotServed
@@ -18,6 +21,8 @@ from ..manifests.skupper import API
 from ..pki import library
 from ..report import workloads
 from ..skupper import network
+
+_MOST = 256 * 1024  # bytes of JSON of what one site reports: the results of all sites are in memory several times
 
 
 def unknown(*, skupper: bool = False) -> dict[str, Any]:
@@ -42,20 +47,28 @@ def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
         result: of C(unknown).
 
     Raises:
-        ClusterError: the cluster does not answer, or refuses.
+        ClusterError: the cluster does not answer, or refuses, or reports more than any site has.
     """
     selector = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
     items = [{"kind": kind, **item} for kind in ("StatefulSet", "DaemonSet") for item in site.list("apps/v1", kind, namespace, labels=selector)]
     for one in items:
         result["clientapps" if clientapp.is_one(one) else "workloads"].append(workloads.workload(one))
-    result["trouble"] = workloads.trouble(
-        result["workloads"] + result["clientapps"],
-        namespace,
-        lambda: site.list("v1", "Pod", namespace, labels=selector),
-        lambda: [refusal(site, one) for one in items],
+    result["trouble"] = cleaned(
+        workloads.trouble(
+            result["workloads"] + result["clientapps"],
+            namespace,
+            lambda: site.list("v1", "Pod", namespace, labels=selector),
+            lambda: [refusal(site, one) for one in items],
+        )
     )
     if result["skupper"]:
         result["network"] = _network(site, namespace)
+    if len(canonical(result)) > _MOST:
+        result.update(unknown(skupper=result["skupper"]))
+        raise ClusterError(
+            f"{site.name}: what it reports of its workloads in namespace {namespace} is larger than {_MOST >> 10} KiB. See what is there: "
+            f"kubectl get statefulsets,daemonsets,pods -n {namespace}"
+        )
 
 
 def _network(site: Cluster, namespace: str) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Hub(Cluster):
             return self.works
         return [item for item in self.items.values() if SITE_LABEL in item["metadata"]["labels"]]
 
-    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "") -> Any:
+    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "", **_more: Any) -> Any:
         if method == "DELETE":
             del self.items[path.rpartition("/")[2]]
         else:

@@ -65,7 +65,7 @@ class Hub(Cluster):
         self.objects[f"{INGRESSES}/superlink"] = live(ingress(), "3")
         self.sent: list[tuple[str, str, Any]] = []
 
-    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "") -> Object:
+    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "", **_more: Any) -> Object:
         """Any request; an object that was applied is the one that was sent."""
         if path in self.refused:
             words = f'User "jane" cannot list resource "{path.rpartition("/")[2]}" in API group "x" in the namespace "flower"'

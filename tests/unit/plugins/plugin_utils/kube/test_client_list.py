@@ -18,7 +18,7 @@ class Forgetful(Cluster):
         self.times = times
         self.asked = []
 
-    def request(self, method, path, *, query=None, body=None, content_type=""):
+    def request(self, method, path, *, query=None, body=None, content_type="", **_more):
         """The first page, then 410, and after that the second page."""
         self.asked.append(query.get("continue", ""))
         if not query.get("continue"):

@@ -5,17 +5,12 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
-import itertools
 import json
 import socket
-import struct
 import time
 import tracemalloc
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from threading import Event, Thread
 from typing import Any
 
@@ -28,16 +23,22 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import client
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
-
-MIB = 1024 * 1024
-Serve = Callable[[socket.socket, str], None]
+from ansible_collections.federated.flower.tests.integration.hostile_api import (
+    ANSWERS,
+    EXECS,
+    MIB,
+    Answer,
+    head,
+    pages,
+    whole,
+)
 
 #: What a server may do until it notices that it is not read any more.
 _GIVEN_UP = (OSError,)
 
 
 @contextlib.contextmanager
-def serving(answer: Serve) -> Iterator[str]:
+def serving(answer: Answer) -> Iterator[str]:
     """A server on the loopback that reads the head of each request and leaves the answer to a function; its URL."""
     over = Event()
 
@@ -73,66 +74,6 @@ def site(url: str, timeout: float = 10) -> Cluster:
     return connect({"host": url, "api_key": "t"}, timeout=timeout)
 
 
-def head(*headers: str, status: str = "200 OK") -> bytes:
-    return "\r\n".join((f"HTTP/1.1 {status}", "Content-Type: application/json", *headers, "", "")).encode()
-
-
-def whole(body: bytes, *headers: str, status: str = "200 OK") -> Serve:
-    return lambda connection, _request: connection.sendall(head(f"Content-Length: {len(body)}", *headers, status=status) + body)
-
-
-def dripping(before: bytes, drop: bytes = b" ") -> Serve:
-    """One drop every 50 ms, without end."""
-
-    def answer(connection: socket.socket, _request: str) -> None:
-        connection.sendall(before)
-        while True:
-            connection.sendall(drop)
-            time.sleep(0.05)
-
-    return answer
-
-
-def flooding(before: bytes, piece: bytes) -> Serve:
-    def answer(connection: socket.socket, _request: str) -> None:
-        connection.sendall(before)
-        while True:
-            connection.sendall(piece)
-
-    return answer
-
-
-def bomb() -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    return b"".join([*(packer.compress(b" " * MIB) for _mib in range(200)), packer.flush()])
-
-
-HOSTILE: dict[str, Serve] = {
-    "deep lists": whole(b"[" * 100_000),
-    "deep objects": whole(b'{"a":' * 500 + b"1" + b"}" * 500),
-    "deep lists in an error": whole(b"[" * 100_000, status="500 Internal Server Error"),
-    "deep objects in a refusal": whole(b'{"a":' * 100_000, status="403 Forbidden"),
-    "huge": flooding(head("Content-Length: 1000000000000"), b" " * MIB),
-    "huge error": flooding(head("Content-Length: 1000000000000", status="409 Conflict"), b"x" * MIB),
-    "endless pieces": flooding(head("Transfer-Encoding: chunked"), b"100000\r\n" + b" " * MIB + b"\r\n"),
-    "endless until it closes": flooding(head("Connection: close"), b" " * MIB),
-    "endless line of a header": flooding(b"HTTP/1.1 200 OK\r\nX: ", b"x" * MIB),
-    "endless lines before the answer": flooding(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-    "endless trailers": flooding(head("Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n", b"X: y\r\n"),
-    "many small values": whole(b"[" + b"[]," * (15 * MIB // 3) + b"1]"),
-    "many small objects": whole(b"[" + b'{"a":0},' * (15 * MIB // 8) + b"1]"),
-    "wide characters": whole(b'{"a":"' + "\U0001f337".encode() + b"a" * (15 * MIB) + b'"'),
-    "compressed": whole(bomb(), "Content-Encoding: gzip"),
-    "compressed error": whole(bomb(), "Content-Encoding: gzip", status="500 Internal Server Error"),
-    "compressed otherwise": whole(zlib.compress(b"{}" * MIB), "Content-Encoding: deflate"),
-    "slow body": dripping(head("Content-Length: 1000000000")),
-    "slow pieces": dripping(head("Transfer-Encoding: chunked"), b"1\r\n \r\n"),
-    "slow header": dripping(b"HTTP/1.1 200 OK\r\nX: ", b"x"),
-    "slow headers": dripping(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
-    "slow status": dripping(b"", b"H"),
-}
-
-
 class Journal:
     """What Outcomes want of a run."""
 
@@ -149,10 +90,10 @@ class Journal:
         """Nothing is shown."""
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", ANSWERS)
 def test_a_hostile_api_server_ends_its_own_site_only(kind: str) -> None:
     good = whole(b'{"gitVersion": "v1.34.0"}')
-    with serving(HOSTILE[kind]) as hostile, serving(good) as first, serving(good) as last:
+    with serving(ANSWERS[kind]) as hostile, serving(good) as first, serving(good) as last:
         sites = {"site-a": site(first), "site-hostile": site(hostile, 1.5), "site-z": site(last)}
         journal = Journal()
         outcomes = Outcomes(journal, sites, 1)  # type: ignore[arg-type]
@@ -168,18 +109,6 @@ def test_a_hostile_api_server_ends_its_own_site_only(kind: str) -> None:
     assert took < 20
 
 
-def pages(*, objects: int, size: int = 0, pause: float = 0) -> Serve:
-    count = itertools.count()
-
-    def answer(connection: socket.socket, request: str) -> None:
-        time.sleep(pause)
-        items = [{"metadata": {"name": f"n{number}", "labels": {"x": "y" * size}}} for number in range(objects)]
-        body = json.dumps({"metadata": {"continue": str(next(count))}, "items": items}).encode()
-        whole(body)(connection, request)
-
-    return answer
-
-
 @pytest.mark.parametrize(
     ("served", "seconds", "requests"),
     [
@@ -189,7 +118,7 @@ def pages(*, objects: int, size: int = 0, pause: float = 0) -> Serve:
         (pages(objects=1, pause=0.05), 0.2, range(2, 20)),
     ],
 )
-def test_a_list_has_an_end(monkeypatch: pytest.MonkeyPatch, served: Serve, seconds: float, requests: range) -> None:
+def test_a_list_has_an_end(monkeypatch: pytest.MonkeyPatch, served: Answer, seconds: float, requests: range) -> None:
     monkeypatch.setattr(client, "_PAGES", 30)
     with serving(served) as url:
         cluster = site(url, seconds)
@@ -197,6 +126,29 @@ def test_a_list_has_an_end(monkeypatch: pytest.MonkeyPatch, served: Serve, secon
         with pytest.raises(ClusterError, match="the list of nodes is not read to its end"):
             cluster.list("v1", "Node")
     assert cluster.requests in requests
+
+
+def test_a_page_that_is_larger_than_what_is_left_for_the_list_is_not_kept() -> None:
+    with serving(pages(objects=100_000)) as url, pytest.raises(ClusterError, match="not read to its end.* 0 objects were read"):
+        cluster = site(url, 60)
+        cluster.most_listed = MIB
+        cluster.list("v1", "Node")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"metadata":{"name":"n%d"}}', '{"a":{"b":{}}}', '{"a":%d}', '{"k%d":"v%d"}', '{"a":"n%d","b":1,"c":[],"d":{},"e":2.5,"f":"n%d"}',
+        "[]", "[[%d]]", '"n%d"', "1%d", "1.%d", "null",
+    ],
+)  # fmt: skip
+def test_what_a_document_weighs_is_what_its_values_take_in_memory(value: str) -> None:
+    text = "[" + ",".join(value.replace("%d", str(number)) for number in range(1000, 6000)) + "]"
+    tracemalloc.start()
+    found = json.loads(text)
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(found) == 5000 and taken < 1.15 * foreign_data.weight(text)
 
 
 def test_a_list_of_large_objects_comes_in_smaller_pages() -> None:
@@ -214,50 +166,6 @@ def test_a_list_of_large_objects_comes_in_smaller_pages() -> None:
         found = site(url, 30).list("v1", "ConfigMap")
     assert [one["metadata"]["name"] for one in found] == [f"n{number}" for number in range(40)]
     assert asked[0] == 500 and asked[-1] < 16
-
-
-def frame(number: int, data: bytes, *, first: int = 0x82) -> bytes:
-    size = len(data) + 1
-    length = bytes([size]) if size < 126 else b"\x7e" + struct.pack("!H", size) if size < 65536 else b"\x7f" + struct.pack("!Q", size)
-    return bytes([first]) + length + bytes([number]) + data
-
-
-def upgraded(*frames: bytes, then: bytes = b"", pause: float = 0) -> Serve:
-    """Accepts an exec, and sends frames; then something without end."""
-
-    def answer(connection: socket.socket, request: str) -> None:
-        key = next(line.split(": ")[1] for line in request.splitlines() if line.lower().startswith("sec-websocket-key"))
-        accepted = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
-        connection.sendall(
-            "\r\n".join(
-                ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Accept: {accepted}",
-                 "Sec-WebSocket-Protocol: v5.channel.k8s.io", "", ""]
-            ).encode()
-        )  # fmt: skip
-        for one in frames:
-            connection.sendall(one)
-        while then:
-            connection.sendall(then)
-            time.sleep(pause)
-        connection.recv(65536)
-
-    return answer
-
-
-EXECS: dict[str, Serve] = {
-    "endless output": upgraded(then=frame(1, b"x" * 32_000)),
-    "endless lines": upgraded(then=frame(1, b"{}\n" * 10_000)),
-    "endless errors": upgraded(then=frame(2, b"x" * 32_000)),
-    "an endless message": upgraded(frame(1, b"", first=0x02), then=frame(1, b"x" * 32_000, first=0x00)),
-    "a message of 2^62 bytes": upgraded(b"\x82\x7f" + struct.pack("!Q", 2**62), then=b"x" * MIB),
-    "a slow message": upgraded(b"\x82\x7e\xff\xff\x01", then=b"x", pause=0.05),
-    "pings only": upgraded(then=b"\x89\x01x", pause=0.01),
-    "deep status": upgraded(frame(3, b"[" * 100_000)),
-    "a status of another form": upgraded(frame(3, b'{"status": "Failure", "details": {"causes": [1, null, {"reason": "ExitCode", "message": "x"}]}}')),
-    "endless answer to the handshake": flooding(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 1000000000000\r\n\r\n", b"x" * MIB),
-    "slow answer to the handshake": dripping(b"HTTP/1.1 101 Switching Protocols\r\nX: ", b"x"),
-    "endless headers": flooding(b"HTTP/1.1 101 Switching Protocols\r\n", b"X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n" * 100),
-}
 
 
 @pytest.mark.parametrize("kind", EXECS)

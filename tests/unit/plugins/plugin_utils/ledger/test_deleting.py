@@ -41,7 +41,7 @@ class Hub(Cluster):
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
         return self.items.get(name)
 
-    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "") -> Any:
+    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "", **_more: Any) -> Any:
         assert method == "DELETE"
         name = path.removeprefix(PLACE)
         if self.rival is not None and self.rival["metadata"]["name"] == name:

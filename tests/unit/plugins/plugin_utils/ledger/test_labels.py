@@ -30,7 +30,7 @@ class Hub(Cluster):
         # The second label of the selector has no value: it has to be there.
         return [one for one in self.items.values() if SITE_LABEL in one["metadata"]["labels"] and selects(labels.partition(",")[0], one["metadata"]["labels"])]
 
-    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "") -> Any:
+    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "", **_more: Any) -> Any:
         self.writes += 1
         body["metadata"]["resourceVersion"] = str(self.writes)
         self.items[body["metadata"]["name"]] = body

@@ -40,7 +40,7 @@ class Secrets(Cluster):
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Any:
         return self.secret if name == "supernode-cpu-keys" else None
 
-    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "") -> Any:
+    def request(self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = "", **_more: Any) -> Any:
         self.sent.append((method, body.get("preconditions") or body["metadata"]["resourceVersion"]))
         if self.replaced:
             raise Conflict("site-a", f"{method} {path}", 409, {"message": "the precondition differs"})
