@@ -25,7 +25,7 @@ options:
   hub:
     description:
       - >-
-        What M(federated.flower.preflight) returned for the hub; empty if it was not checked. The identity of the hub is then read from its
+        What M(federated.flower.superlink) returned for the hub; empty if it was not checked. The identity of the hub is then read from its
         ledger.
     type: dict
     default: {}

@@ -12,7 +12,7 @@ import gc
 import io
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -262,6 +262,11 @@ class ClusterAction(ActionBase):
             return plain(self._templar.template(value))
         except AnsibleError as error:
             raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
+
+    def templater(self, variables: Mapping[str, Any]) -> Callable[[Any], Any]:
+        """What templates a value with some variables, which are not templated."""
+        template: Callable[[Any], Any] = self._templar.copy_with_new_env(available_variables=variables).template
+        return template
 
     @property
     def check(self) -> bool:

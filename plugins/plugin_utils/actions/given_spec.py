@@ -6,18 +6,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..base.errors import ClusterError
 from ..preflight import hub_place, inventory, variables
+from ..reach.way import SKUPPER, connected_by
 from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
-from .fleet_action import BESIDE, role_options, type_faults
+from .fleet_action import BESIDE, role_defaults, role_options, type_faults
+from .role_variables import Defaults, HostVariables
 
-_CHECKED = ("client_certificate_days", "wait_timeout")  # variables of the run, which are no part of a specification
+_PREFIX = f"{SUPERLINK}_"
+_ADDRESS = "superlink_address"  # its key in a specification has the prefix, too
+# Options of the role that are no part of a specification: private keys, since specifications are shown and compared, and what a run does.
+SETTINGS = (
+    "ca_namespace", "ca_certificate", "ca_key", "certificate", "certificate_key", "client_certificate_days", "forget_cas", "rights_settings",
+    "serverapp_force", "tracking_credentials", "wait", "wait_timeout",
+)  # fmt: skip
+_CHECKED = ("client_certificate_days", "wait_timeout")
 variables.known()  # read once, in the parent of all forks
 
 
@@ -48,11 +60,69 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
     return found
 
 
+def hub_values(action: ClusterAction) -> HostVariables:
+    """The variables of the host of a task, with the defaults of the role superlink where the task is in no role."""
+    raw = {**role_defaults(SUPERLINK).values, **action.task_vars}
+    return HostVariables(raw, action.templater(raw), Defaults(role_defaults(SUPERLINK).values))
+
+
+def hub_settings(action: ClusterAction) -> dict[str, Any]:
+    """The options of the role superlink that are no part of a specification, without their prefix, and C(sites), the inventory names of the sites.
+
+    Raises:
+        ClusterError: a value cannot be evaluated, or has another type.
+    """
+    options, values = role_options(SUPERLINK), hub_values(action)
+    names = [f"{_PREFIX}{name}" for name in SETTINGS]
+    try:
+        given = {name: values[name] for name in names}
+    except AnsibleError as error:
+        raise ClusterError(f"a variable of the role {SUPERLINK} cannot be evaluated: {error}") from error
+    outcome = ArgumentSpecValidator({name: options[name] for name in names}).validate(given)
+    if outcome.error_messages:
+        raise ClusterError(f"{outcome.errors.msg}.")
+    return {name.removeprefix(_PREFIX): value for name, value in outcome.validated_parameters.items()} | {"sites": _sites(action)}
+
+
+def described(action: ClusterAction) -> dict[str, Any]:
+    """The specification of the hub (C(spec/hub_spec.py)) from the role's variables, not checked.
+
+    What the check of the hub found (C(superlink_checked)) is part of it.
+
+    Raises:
+        ClusterError: a template cannot be evaluated.
+    """
+    values = hub_values(action)
+    found: Mapping[str, Any] = values.get("superlink_checked") or {}
+    try:
+        spec = {name.removeprefix(_PREFIX): values[name] for name in role_options(SUPERLINK) if name.removeprefix(_PREFIX) not in SETTINGS}
+        credentials = values[f"{_PREFIX}tracking_credentials"] or {}
+    except AnsibleError as error:
+        raise ClusterError(f"a variable of the role {SUPERLINK} cannot be evaluated: {error}") from error
+    spec[_ADDRESS] = spec.pop(_ADDRESS.removeprefix(_PREFIX))
+    return spec | {
+        "cluster": action.inventory_host,
+        "platform": found.get("platform") or spec["platform"],
+        "skupper": found["skupper"] if "skupper" in found else bool(_in_network(action)),
+        "tracking_credentials": sorted(name for name, value in credentials.items() if value is not None),
+    }
+
+
+def _sites(action: ClusterAction) -> list[str]:
+    groups = action.task_vars.get("groups") or {}
+    return [str(site) for site in groups.get(action.variable("flower_sites_group", inventory.SITES)) or []]
+
+
+def _in_network(action: ClusterAction) -> list[str]:
+    """Sites that reach the hub through Skupper."""
+    return connected_by(SKUPPER, action.task_vars.get("hostvars") or {}, _sites(action))
+
+
 def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str = "") -> HubSpec:
     """The hub of a run, without faults.
 
     Args:
-        spec: the option of the task; None for what the role assembles from its variables.
+        spec: the option of the task; None for the variables of the role superlink.
         platform: of its cluster, once it is known.
 
     Raises:
@@ -63,7 +133,7 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     if not platform:  # that is known with a second look
         found += _faults_of_variables(action)
     if spec is None:
-        spec = {} if found else action.variable(f"__{SUPERLINK}_spec", {})
+        spec = {} if found else described(action)
         if not found:
             names = [name for pair in hub_place.VARIABLES.values() for name in pair]
             found += hub_place.faults(action.inventory_host, {name: action.variable(name, None) for name in names})
