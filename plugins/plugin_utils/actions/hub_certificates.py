@@ -79,7 +79,7 @@ class HubCertificates(CertificateAction):
                 wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_certificate_days"]
             )
             client_ca = secret_ref(reported.ca_namespace, clients.CA)
-            seen = self._look(hub, source, wanted, client_ca)
+            seen = self._observe(hub, source, wanted, client_ca)
             made_size = database_claim.made_size(seen[live_certificates.stateful_set_ref(wanted)])
             made, plan = credentials.plan(wanted, seen), source.plan(wanted, seen)
             own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
@@ -145,7 +145,7 @@ class HubCertificates(CertificateAction):
         )
 
     @staticmethod
-    def _look(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Observed:
+    def _observe(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Observed:
         more = [
             *others,
             *credentials.reads(wanted),
@@ -173,7 +173,7 @@ class HubCertificates(CertificateAction):
     def _wait(self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float) -> tuple[Observed, Plan]:
         deadline = time.monotonic() + seconds
         while True:
-            seen = self._look(hub, source, wanted)
+            seen = self._observe(hub, source, wanted)
             plan = source.plan(wanted, seen)
             if not plan.lacks:
                 return seen, plan

@@ -78,7 +78,7 @@ class HubCheck(CertificateAction):
             version = cluster.request("GET", "/version")["gitVersion"]
             ca_namespace = ca_namespaces.resolve(cluster, spec.namespace, params["ca_namespace"])
             params = {**params, "ca_namespace": ca_namespace}
-            found = self._look(cluster, spec, ca_namespace)
+            found = self._inspect_namespaces(cluster, spec, ca_namespace)
             ask.require(
                 cluster,
                 grants.controller_rights(
@@ -170,7 +170,7 @@ class HubCheck(CertificateAction):
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
         return found, dict(wanted.lost_sites)
 
-    def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
+    def _inspect_namespaces(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""
         found = look_at.look(cluster, SUPERLINK, spec, ca_namespace, owner=None, claim=False)
         other = self.claim(self.inventory_host, [f"{SUPERLINK} {one}" for one in found.places])
