@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import RoleAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
@@ -20,18 +20,23 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, placement_switch
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError, ocm_addon_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import (
+    SpecError,
+    ocm_addon_objects,
+    ocm_policy_objects,
+)
 
 _SET = "ocm-addon"
 _BINDING = "ManagedClusterSetBinding"
 
 
-class ActionModule(ClusterAction):
+class ActionModule(RoleAction):
     """See the module's documentation."""
 
+    ROLE = "ocm_addon"
     ARGS = {
         "spec": {"type": "dict", "required": True},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "state": {"type": "str", "choices": ["present", "absent", "policy"], "default": "present"},
         "claim": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
     }
@@ -39,6 +44,8 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """What was done before an error is recorded, too."""
         try:
+            if params["state"] == "policy":
+                return {"changed": False, "objects": ocm_policy_objects(params["spec"])}
             objects = ocm_addon_objects(params["spec"])
         except SpecError as error:
             raise ClusterError(str(error)) from error

@@ -8,24 +8,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import RoleAction, site_hosts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, hub_reader, leaving, placement_switch
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import ocm_addon_faults
 
 
-class ActionModule(ClusterAction):
+class ActionModule(RoleAction):
     """See the module's documentation."""
 
+    ROLE = "ocm_addon"
     ARGS = {
         "spec": {"type": "dict", "required": True},
         "claim": {"type": "bool", "default": False},
         "sites": {"type": "list", "elements": "str", "default": []},
     }
 
+    def arguments(self) -> dict[str, Any]:
+        """See C(RoleAction); C(sites) are those of the inventory."""
+        return {"sites": site_hosts(self)} | super().arguments()
+
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read everything, then report all faults at once."""
+        if faults := ocm_addon_faults(params["spec"]):
+            raise ClusterError("\n".join(faults))
         spec = AddonSpec.parse(params["spec"])
         with self.connect() as hub:
             found = hub_reader.at_addon(hub, spec, claim=params["claim"])

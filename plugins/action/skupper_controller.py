@@ -28,6 +28,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_
 class ActionModule(SkupperAction):
     """See the module's documentation."""
 
+    ROLE = "skupper_site"
     ARGS = {
         "spec": {"type": "dict", "required": True},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},

@@ -37,6 +37,7 @@ _UNMADE = dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "created together with
 class ActionModule(SkupperAction):
     """See the module's documentation."""
 
+    ROLE = "skupper_link"
     ARGS = {
         "spec": {"type": "dict", "required": True},
         "hub": {"type": "str", "required": True},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import role_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -31,11 +32,20 @@ from ansible_collections.federated.flower.plugins.plugin_utils.validate import s
 class ActionModule(SkupperAction):
     """See the module's documentation."""
 
+    ROLE = "skupper_site"
     ARGS = {
         "site": {"type": "dict", "required": True},
         "listener": {"type": "dict", "required": True},
         "link": {"type": "dict", "default": {}},
     }
+
+    def arguments(self) -> dict[str, Any]:
+        """The specifications of the three roles. The hub has no link to another one."""
+        site, given = self.spec(), super().arguments()
+        place = {name: site[name] for name in ("federation", "namespace")}
+        listener = role_spec(self, "skupper_listener") | place
+        link = {} if self.at_hub else role_spec(self, "skupper_link") | place
+        return {"site": site, "listener": listener, "link": link} | given
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Check the variables, then the cluster."""

@@ -29,6 +29,7 @@ BEGIN, FINISH = "begin", "finish"
 class ActionModule(SkupperAction):
     """See the module's documentation."""
 
+    ROLE = "skupper_link"
     ARGS = {
         "hub": {"type": "str", "required": True},
         "hub_namespace": {"type": "str"},

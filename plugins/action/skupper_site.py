@@ -31,6 +31,7 @@ _SET = skupper.applyset(skupper.SITE)
 class ActionModule(SkupperAction):
     """See the module's documentation."""
 
+    ROLE = "skupper_site"
     ARGS = {
         "spec": {"type": "dict", "required": True},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},

@@ -1,19 +1,17 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/validate/render.py."""
+"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/reach/way.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM, ocm_addon_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
@@ -33,7 +31,5 @@ class FilterModule:
         """Names and functions."""
         return marked({
             "clientapp_sites": clientapp_sites,
-            "ocm_addon_faults": spec_filter(ocm_addon_faults),
-            "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
         })

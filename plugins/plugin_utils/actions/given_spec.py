@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible.errors import AnsibleError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-
 from ..base.errors import ClusterError
 from ..preflight import hub_place, inventory, variables
 from ..reach.way import SKUPPER, connected_by
@@ -19,11 +16,9 @@ from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
-from .fleet_action import BESIDE, role_defaults, role_options, type_faults
-from .role_variables import Defaults, HostVariables
+from .fleet_action import BESIDE, role_options, type_faults
+from .role_spec import role_settings, role_spec, site_hosts
 
-_PREFIX = f"{SUPERLINK}_"
-_ADDRESS = "superlink_address"  # its key in a specification has the prefix, too
 # Options of the role that are no part of a specification: private keys, since specifications are shown and compared, and what a run does.
 SETTINGS = (
     "ca_namespace", "ca_certificate", "ca_key", "certificate", "certificate_key", "client_certificate_days", "forget_cas", "rights_settings",
@@ -60,28 +55,13 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
     return found
 
 
-def hub_values(action: ClusterAction) -> HostVariables:
-    """The variables of the host of a task, with the defaults of the role superlink where the task is in no role."""
-    raw = {**role_defaults(SUPERLINK).values, **action.task_vars}
-    return HostVariables(raw, action.templater(raw), Defaults(role_defaults(SUPERLINK).values))
-
-
 def hub_settings(action: ClusterAction) -> dict[str, Any]:
     """The options of the role superlink that are no part of a specification, without their prefix, and C(sites), the inventory names of the sites.
 
     Raises:
         ClusterError: a value cannot be evaluated, or has another type.
     """
-    options, values = role_options(SUPERLINK), hub_values(action)
-    names = [f"{_PREFIX}{name}" for name in SETTINGS]
-    try:
-        given = {name: values[name] for name in names}
-    except AnsibleError as error:
-        raise ClusterError(f"a variable of the role {SUPERLINK} cannot be evaluated: {error}") from error
-    outcome = ArgumentSpecValidator({name: options[name] for name in names}).validate(given)
-    if outcome.error_messages:
-        raise ClusterError(f"{outcome.errors.msg}.")
-    return {name.removeprefix(_PREFIX): value for name, value in outcome.validated_parameters.items()} | {"sites": _sites(action)}
+    return role_settings(action, SUPERLINK, SETTINGS) | {"sites": site_hosts(action)}
 
 
 def described(action: ClusterAction) -> dict[str, Any]:
@@ -92,30 +72,15 @@ def described(action: ClusterAction) -> dict[str, Any]:
     Raises:
         ClusterError: a template cannot be evaluated.
     """
-    values = hub_values(action)
-    found: Mapping[str, Any] = values.get("superlink_checked") or {}
-    try:
-        spec = {name.removeprefix(_PREFIX): values[name] for name in role_options(SUPERLINK) if name.removeprefix(_PREFIX) not in SETTINGS}
-        credentials = values[f"{_PREFIX}tracking_credentials"] or {}
-    except AnsibleError as error:
-        raise ClusterError(f"a variable of the role {SUPERLINK} cannot be evaluated: {error}") from error
-    spec[_ADDRESS] = spec.pop(_ADDRESS.removeprefix(_PREFIX))
+    spec = role_spec(action, SUPERLINK, {*SETTINGS} - {"tracking_credentials"})
+    found: Mapping[str, Any] = action.variable("superlink_checked", {})
+    in_network = found["skupper"] if "skupper" in found else connected_by(SKUPPER, action.task_vars.get("hostvars") or {}, site_hosts(action))
     return spec | {
-        "cluster": action.inventory_host,
+        "superlink_address": spec.pop("address"),
         "platform": found.get("platform") or spec["platform"],
-        "skupper": found["skupper"] if "skupper" in found else bool(_in_network(action)),
-        "tracking_credentials": sorted(name for name, value in credentials.items() if value is not None),
+        "skupper": bool(in_network),
+        "tracking_credentials": sorted(name for name, value in (spec["tracking_credentials"] or {}).items() if value is not None),
     }
-
-
-def _sites(action: ClusterAction) -> list[str]:
-    groups = action.task_vars.get("groups") or {}
-    return [str(site) for site in groups.get(action.variable("flower_sites_group", inventory.SITES)) or []]
-
-
-def _in_network(action: ClusterAction) -> list[str]:
-    """Sites that reach the hub through Skupper."""
-    return connected_by(SKUPPER, action.task_vars.get("hostvars") or {}, _sites(action))
 
 
 def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str = "") -> HubSpec:

@@ -17,14 +17,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.tests.unit.read import role_options, yaml_file
+from ansible_collections.federated.flower.tests.unit.read import role_options
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = (
     "awx", "cert_rotation", "clientapp", "ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode",
 )  # fmt: skip
-# What they are told goes to a renderer as a spec.
-WITH_SPEC = ("ocm_addon", "skupper_link", "skupper_listener", "skupper_site")
 TABLE = re.compile(r"(## Parameters\n.*?\n)(?=\n## )", re.S)
 HEAD = "| Parameter | Description | Type | Required | Default |\n|---|---|---|---|---|\n"
 
@@ -107,18 +105,6 @@ def test_headings_are_no_remarks_on_one_variable(role: str) -> None:
 def test_readme_says_what_a_role_promises(role: str) -> None:
     text = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
     assert [word for word in ("Outcome", "Roll-back", "Idempotent", "Atomic") if f"| {word} |" not in text] == []
-
-
-@pytest.mark.parametrize("role", WITH_SPEC)
-def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
-    """So that a fault in the spec can name the variable."""
-    variables = yaml_file("roles", role, "vars", "main.yml")
-    spec = variables[f"__{role}_spec"]
-    found_by_tasks = {"cluster", "hub"}
-    for key, expression in spec.items():
-        variable = f"{role}_{key}"
-        assert key in found_by_tasks or re.search(rf"\b{variable}\b", expression), f"{key}: {expression}"
-        assert key in found_by_tasks or variable in options(role)
 
 
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
