@@ -124,14 +124,14 @@ def test_what_was_deleted_of_a_forgotten_site_is_recorded_as_the_sites(monkeypat
     assert noted == [("site-b", {"change": "deleted", "object": f"ManifestWork {cluster}/flower-site-b"}) for cluster in ("c1", "c9")]
 
 
-def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch, ocm_addon_spec: Any) -> None:
     """In the check that site.yml and plan.yml begin with."""
     monkeypatch.setattr(ocm_preflight.hub_reader, "at_addon", lambda *_given, **_more: {"warnings": []})
     monkeypatch.setattr(ocm_preflight.placement_switch, "loss", lambda *_given: "")
     action: Any = object.__new__(ocm_preflight.ActionModule)
     action.connect = lambda: contextlib.nullcontext(Moved())
     action.variables_of = lambda site: {"flower_delivery": "ocm", "ocm_name": PLACES.get(site)}
-    params = {"spec": {"cluster": "hub", "version": "1.41.0"}, "claim": False, "sites": ["site-a", "site-c"]}
+    params = {"spec": ocm_addon_spec(), "claim": False, "sites": ["site-a", "site-c"]}
     (words,) = action.execute(params, {})["warnings"]
     assert words.startswith("site-a is in the cluster c2 now, but the hub still delivers to its former cluster c1")
     assert "federated.flower.site -e flower_forget_clusters=c1" in words
@@ -142,3 +142,5 @@ def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.Mo
     monkeypatch.setattr(ocm_preflight.placement_switch, "loss", lambda *_given: "a site would be lost")
     with pytest.raises(ClusterError, match="a site would be lost"):
         action.execute(params, {})
+    with pytest.raises(ClusterError, match="^hub: ocm_addon_install: 'never' is not one of"):
+        action.execute({**params, "spec": ocm_addon_spec(install="never")}, {})
