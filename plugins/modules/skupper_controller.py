@@ -31,9 +31,8 @@ description:
 options:
   spec:
     description:
-      - The specification, as assembled by the role (C(__skupper_site_spec)).
+      - The specification. By default, what the variables of the role say.
     type: dict
-    required: true
   upgrade:
     description:
       - Whether to upgrade a controller that this module installed.
@@ -53,7 +52,6 @@ EXAMPLES = r"""
 ---
 - name: Install Skupper's controller
   federated.flower.skupper_controller:
-    spec: "{{ __skupper_site_spec }}"
 """
 
 RETURN = r"""

@@ -36,9 +36,8 @@ description:
 options:
   spec:
     description:
-      - The specification, as assembled by the role (C(__skupper_link_spec)).
+      - The specification. By default, what the variables of the role say.
     type: dict
-    required: true
   hub:
     description:
       - >-
@@ -65,7 +64,6 @@ EXAMPLES = r"""
 ---
 - name: Link the site to the hub
   federated.flower.skupper_link:
-    spec: "{{ __skupper_link_spec }}"
     hub: hub
 """
 

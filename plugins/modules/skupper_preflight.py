@@ -23,19 +23,16 @@ description:
 options:
   site:
     description:
-      - The specification of the Site, as assembled by the role (C(__skupper_site_spec)).
+      - The specification. By default, what the variables of the role say.
     type: dict
-    required: true
   listener:
     description:
-      - The specification of the Listener or Connector.
+      - The specification of the Listener or Connector, likewise.
     type: dict
-    required: true
   link:
     description:
-      - The specification of the link. Empty for the hub.
+      - The specification of the link, likewise. Empty for the hub.
     type: dict
-    default: {}
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -46,9 +43,6 @@ EXAMPLES = r"""
 ---
 - name: Check variables and cluster
   federated.flower.skupper_preflight:
-    site: "{{ __skupper_site_spec }}"
-    listener: "{{ __skupper_site_listener }}"
-    link: "{{ __skupper_site_link }}"
 """
 
 RETURN = r"""

@@ -26,9 +26,8 @@ description:
 options:
   spec:
     description:
-      - The specification, as assembled by the role (C(__skupper_site_spec)).
+      - The specification. By default, what the variables of the role say.
     type: dict
-    required: true
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -44,7 +43,6 @@ EXAMPLES = r"""
 ---
 - name: Create the Skupper site
   federated.flower.skupper_site:
-    spec: "{{ __skupper_site_spec }}"
 """
 
 RETURN = r"""

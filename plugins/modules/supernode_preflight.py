@@ -31,7 +31,7 @@ options:
     default: {}
   ocm:
     description:
-      - What M(federated.flower.ocm_preflight) returned for the hub; empty if it was not checked.
+      - What M(federated.flower.ocm_addon) returned for the hub; empty if it was not checked.
     type: dict
     default: {}
 extends_documentation_fragment:
