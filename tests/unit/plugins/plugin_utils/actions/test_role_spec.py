@@ -13,7 +13,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
-from ansible_collections.federated.flower.plugins.action import ocm_addon, skupper_link, skupper_preflight, skupper_site
+from ansible_collections.federated.flower.plugins.action import ocm_addon, skupper_link, skupper_site
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec, NetworkSiteSpec
@@ -22,14 +22,20 @@ from ansible_collections.federated.flower.tests.unit.test_collection import trus
 GROUPS = {"flower_hub": ["hub"], "flower_sites": ["site-a"]}
 
 
-def task(module: Any, host: str = "site-a", args: dict[str, Any] | None = None, **variables: Any) -> dict[str, Any]:
-    """The options with which an action works."""
+def prepared(module: Any, host: str = "site-a", args: dict[str, Any] | None = None, **variables: Any) -> Any:
+    """An action of a task."""
     action: Any = object.__new__(module.ActionModule)
     action.inventory_host = host
     hostvars: dict[str, Any] = {"hub": {"flower_namespace": "fed"}, "site-a": {}}
     action.task_vars = {"inventory_hostname": host, "groups": GROUPS, "hostvars": hostvars, **trusted(variables)}
     action._templar = Templar(loader=DataLoader(), variables=action.task_vars)
     action._task = SimpleNamespace(args=args or {})
+    return action
+
+
+def task(module: Any, host: str = "site-a", args: dict[str, Any] | None = None, **variables: Any) -> dict[str, Any]:
+    """The options with which an action works."""
+    action = prepared(module, host, args, **variables)
     given: dict[str, Any] = action._checked(action.ARGS, {}, action.arguments(), "")
     return given
 
@@ -48,11 +54,17 @@ def test_an_argument_of_the_task_wins() -> None:
     assert LinkSpec.parse(found["spec"]).name == "far"
 
 
-def test_the_check_knows_all_three_roles_and_the_hub_has_no_link() -> None:
-    found = task(skupper_preflight, skupper_site_namespace="net", skupper_listener_port=9443)
-    assert (found["site"]["namespace"], found["listener"]["namespace"], found["link"]["namespace"]) == ("net", "net", "net")
-    assert (found["listener"]["port"], found["link"]["hub_namespace"]) == (9443, "fed")
-    assert task(skupper_preflight, "hub")["link"] == {}
+def test_the_check_knows_all_three_roles_and_the_hub_has_no_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[Any] = []
+    monkeypatch.setattr(skupper_site.ActionModule, "check_parts", lambda _self, *parts: checked.append(parts))
+    action = prepared(skupper_site, skupper_site_namespace="net", skupper_listener_port=9443)
+    action.check_site(action.spec())
+    ((site, listener, link),) = checked
+    assert (site["namespace"], listener["namespace"], link["namespace"]) == ("net", "net", "net")
+    assert (listener["port"], link["hub_namespace"]) == (9443, "fed")
+    hub = prepared(skupper_site, "hub")
+    hub.check_site(hub.spec())
+    assert checked[1][2] == {}
 
 
 def test_a_variable_that_cannot_be_evaluated_is_named() -> None:
