@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.validate.render i
 )
 
 ABSENT, CHECKED, CLEANED, POLICY, PRESENT = "absent", "checked", "cleaned", "policy", "present"
-FEATURE = "ManifestWorkReplicaSet"  # delivers ClientApps in pods of their own
+FEATURE = "ManifestWorkReplicaSet"  # delivers separate pods for ClientApps
 _SET = "ocm-addon"
 _BINDING = "ManagedClusterSetBinding"
 

@@ -14,8 +14,8 @@ author:
 description:
   - >-
     V(present) applies the objects of the add-on that are not specific to a cluster to the hub. AddOnTemplates and AddOnDeploymentConfigs are never
-    changed: every change of settings creates new ones. With C(ocm_addon_enable_gates) it first enables the feature that ClientApps in pods of their
-    own need.
+    changed: every change of settings creates new ones. With C(ocm_addon_enable_gates) it first enables the feature that separate ClientApps
+    need.
   - >-
     If the add-on exists and gets its clusters from another Placement than before, the Placement is applied first. The
     add-on refers to it when it has selected every cluster that has a site. If it does not select them within a minute,

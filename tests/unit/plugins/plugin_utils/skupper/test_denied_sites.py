@@ -51,7 +51,8 @@ def finish(monkeypatch: pytest.MonkeyPatch) -> Any:
         action._task = SimpleNamespace(check_mode=False, diff=False)
         action.begin()
         reports = [{"site": "site-a", "link": good}, *([{"site": "site-b", **report}] if report else [])]
-        asked = {"spec": {}, "step": "finish", "hub": "hub", "hub_namespace": "flower", "federation": "flower", "sites": ["site-a", "site-b"], "reports": reports}
+        place = {"hub": "hub", "hub_namespace": "flower", "federation": "flower"}
+        asked = {"spec": {}, "step": "finish", **place, "sites": ["site-a", "site-b"], "reports": reports}
         cluster: Any = SimpleNamespace(name="hub")
         action._finish(HubRotation(action, cluster, "flower", 1), action._checked(action.ARGS, {}, {**asked, **options}, ""))
         return steps
