@@ -13,7 +13,6 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..base.errors import ClusterError
-from ..base.plain import plain
 from ..preflight import inventory
 from .cluster_action import ClusterAction, first_line
 from .fleet_action import role_defaults, role_options
@@ -79,11 +78,14 @@ def _value(values: HostVariables, name: str) -> Any:
 class RoleAction(ClusterAction):
     """An action whose options, where a task leaves them out, are those of a role, and whose option C(spec) is the specification of that role."""
 
-    ROLE: str
+    #: The role; without one its options have the defaults of the module.
+    ROLE = ""
 
     def arguments(self) -> dict[str, Any]:
         """See C(ClusterAction)."""
-        given: dict[str, Any] = plain(dict(self._task.args))
+        given = super().arguments()
+        if not self.ROLE:
+            return given
         absent = [name for name in self.ARGS if name not in given]
         if "spec" in absent:
             given["spec"] = self.spec()
