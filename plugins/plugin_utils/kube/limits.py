@@ -16,6 +16,9 @@ from typing import Any
 from ..base.foreign_data import MOST, TooMuch
 
 
+_PIECE = 1 << 20  # bytes
+
+
 class _Socket:
     """A socket whose time-out is for all that is read until the next one is set, and for C(MOST) bytes."""
 
@@ -32,7 +35,7 @@ class _Socket:
 
     def recv(self, size: int) -> bytes:
         self._wait()
-        data: bytes = self._sock.recv(size)
+        data: bytes = self._sock.recv(min(size, _PIECE))  # older releases of websocket-client ask for as much as the other end announces
         self._take(len(data))
         return data
 

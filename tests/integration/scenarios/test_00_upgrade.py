@@ -50,8 +50,10 @@ _DNS = rf"\+ +({_RULE}|(- )?(port: 53|ipBlock:|cidr: 169\.254\.0\.0/16|kubernete
 _HUB_HERE = rf"\+ +((- )?port: 9092|kubernetes\.io/metadata\.name: {NAMESPACE}|app\.kubernetes\.io/(component|instance|name): (superlink|scenario))"
 MENDS = {
     "ConfigMap superlink-clients": r"\+ +federated\.flower/hub: [0-9a-f-]+",  # the hub's identity, which survives the loss of the ledger
-    # Connections that are there go on when others are too many; health checks of load balancers are not logged.
-    "ConfigMap superlink-gateway": r"[+-] +(tcp|http)-request .*fe_conn gt \d+ }|\+ +option dontlognull",
+    # Limits of each site and of ServerApps, by what HAProxy counts itself; the gateway reads them without a restart.
+    "ConfigMap superlink-gateway": (
+        r"[+-] +((tcp|http)-request|http-response|acl|maxconn|default_backend|backend|server|http-reuse|stick-table|option dontlognull)\b.*"
+    ),
     "NetworkPolicy serverapp": f"{_SELECTOR}|{_DNS}",
     "NetworkPolicy superlink": f"{_SELECTOR}|{_DNS}",
     "NetworkPolicy supernode": f"{_SELECTOR}|{_DNS}|{_HUB_HERE}",
