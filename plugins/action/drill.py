@@ -33,7 +33,6 @@ class ActionModule(FleetAction):
     ARGS = {
         **OPTIONS,
         "step": {"type": "str", "required": True, "choices": ["undo", "plan", "conduct", "report"]},
-        "spec": {"type": "dict", "required": True},
         "ca_namespace": {"type": "str", "required": True},
         "drills": {"type": "raw"},
         "confirm": {"type": "str", "default": ""},
@@ -56,7 +55,7 @@ class ActionModule(FleetAction):
             rows = params["rows"]
             faults = verdict.faults(rows)
             return {"rows": rows, "lines": verdict.table(rows), "faults": faults, "msg": f"{len(rows)} drills, {len(faults)} not as they should be"}
-        spec = given_spec(self, params["spec"])
+        spec = given_spec(self, None)
         result: dict[str, Any]
         with self.connect() as hub:
             hub.name = self.inventory_host

@@ -2,14 +2,17 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.ocm_addon): the add-on's objects on the hub, so that no site loses it by a change of its Placement."""
+"""Action of M(federated.flower.ocm_addon): the add-on on the hub, so that no site loses it by a change of its Placement."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_cleanup import Cleanup
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_features import Features
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import RoleAction, site_hosts
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
@@ -18,49 +21,107 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.values impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, placement_switch
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    addon_objects,
+    api,
+    checks,
+    hub_reader,
+    leaving,
+    placement_switch,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError, ocm_addon_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import (
+    SpecError,
+    ocm_addon_objects,
+    ocm_policy_objects,
+)
 
+ABSENT, CHECKED, CLEANED, POLICY, PRESENT = "absent", "checked", "cleaned", "policy", "present"
+FEATURE = "ManifestWorkReplicaSet"  # delivers separate pods for ClientApps
 _SET = "ocm-addon"
 _BINDING = "ManagedClusterSetBinding"
 
 
-class ActionModule(ClusterAction):
+class ActionModule(RoleAction):
     """See the module's documentation."""
 
+    ROLE = "ocm_addon"
     ARGS = {
         "spec": {"type": "dict", "required": True},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "state": {"type": "str", "choices": [ABSENT, CHECKED, CLEANED, POLICY, PRESENT], "default": PRESENT},
         "claim": {"type": "bool", "default": False},
+        "sites": {"type": "list", "elements": "str", "default": []},
+        "forget": {"type": "raw"},
+        "former": {"type": "raw"},
+        "max": {"type": "int"},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
+    def arguments(self) -> dict[str, Any]:
+        """See C(RoleAction); C(sites) are those of the inventory."""
+        return {"sites": site_hosts(self)} | super().arguments()
+
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """What was done before an error is recorded, too."""
+        """Do what C(state) says."""
+        state = params["state"]
+        place = {"addon": params["spec"]["name"], **{key: params["spec"][key] for key in ("federation", "namespace")}}
+        if state == CLEANED:  # also of a fleet without the add-on, whose variables are not checked
+            return Cleanup(self).clean({**params, **place})
         try:
-            objects = ocm_addon_objects(params["spec"])
+            objects = ocm_policy_objects(params["spec"]) if state == POLICY else ocm_addon_objects(params["spec"])
         except SpecError as error:
             raise ClusterError(str(error)) from error
         spec = AddonSpec.parse(params["spec"])
+        if state == POLICY:
+            return {"changed": False, "objects": objects}
+        if state == CHECKED:
+            return self._check_hub(spec, params)
+        done = self._apply_or_remove(spec, objects, params)
+        if state == PRESENT:
+            return done
+        cleaned = Cleanup(self).clean({**params, **place, "sites": None})
+        return {**done, **{key: done[key] + cleaned.get(key, []) for key in ("objects", "diff", "warnings")}, "changed": done["changed"] or cleaned["changed"]}
+
+    def _check_hub(self, spec: AddonSpec, params: dict[str, Any]) -> dict[str, Any]:
+        """Read everything, then report all faults at once."""
+        with self.connect() as hub:
+            found = hub_reader.at_addon(hub, spec, claim=params["claim"])
+            loss = placement_switch.loss(hub, spec, hub.get(api.ADDONS, "ClusterManagementAddOn", spec.name))
+            if loss:
+                raise ClusterError(f"{loss}.")
+            addons = hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={spec.name}") if params["sites"] else []
+        where = places(self, sorted({leaving.site_of(item) for item in addons} & set(params["sites"])))
+        left = [leaving.moved_sentence(site, cluster, where[site]) for site, cluster in leaving.moved(addons, where)]
+        return {
+            **found,
+            "warnings": [*found["warnings"], *left],
+            "changed": False,
+            "msg": f"{hub.name} is an Open Cluster Management hub that can deliver SuperNodes",
+        }
+
+    def _apply_or_remove(self, spec: AddonSpec, objects: Sequence[Object], params: dict[str, Any]) -> dict[str, Any]:
+        """Apply the add-on or delete it. What was done before an error is recorded, too."""
         versioned = [item for item in objects if item["kind"] in addon_objects.VERSIONED]
         rest = [item for item in objects if item["kind"] not in addon_objects.VERSIONED]
         self._results: list[Result] = []
         self._warnings: list[str] = []
         with self.connect() as hub:
             hub.name = self.inventory_host
+            enabled = ""
+            if params["state"] == PRESENT and spec.clientapps and spec.enable_gates:
+                enabled = Features(self, hub).enable([FEATURE], params["wait_timeout"])
             live = self._management(hub, spec.name)
             faults = checks.foreign(spec, live, claim=params["claim"])
             if faults:
                 raise ClusterError(f"nothing is changed: {faults[0]}.")
-            if params["state"] == "present" and (loss := placement_switch.loss(hub, spec, live)):
+            if params["state"] == PRESENT and (loss := placement_switch.loss(hub, spec, live)):
                 raise ClusterError(f"nothing is changed: {loss}.")
             rest = self._bindings(hub, spec) + [item for item in rest if item["kind"] != _BINDING]
-            if self.rendering and params["state"] == "present":
+            if self.rendering and params["state"] == PRESENT:
                 return self._render(hub, spec.name, live, [*versioned, *rest])
             self._options = {"applyset": _SET, "applyset_namespace": spec.namespace}
             try:
-                if params["state"] == "present":
+                if params["state"] == PRESENT:
                     self._apply(hub, versioned)
                     self._hand_over(hub, spec.name, placement_switch.first(live, rest), rest)
                     self._apply(hub, rest, **self._options)
@@ -69,7 +130,7 @@ class ActionModule(ClusterAction):
                         hub,
                         rest,
                         **self._options,
-                        state="absent",
+                        state=ABSENT,
                         own_only=True,
                         wait=True,
                         wait_timeout=params["wait_timeout"],
@@ -80,8 +141,9 @@ class ActionModule(ClusterAction):
         found = merged(self._results)
         return {
             **found,
+            "changed": found["changed"] or bool(enabled),
             "warnings": [*self._warnings, *found["warnings"]],
-            "msg": "; ".join(one.msg for one in self._results),
+            "msg": "; ".join([*filter(None, [enabled and f"enabled {enabled}"]), *(one.msg for one in self._results)]),
         }
 
     @staticmethod

@@ -10,8 +10,13 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_joining import Join
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotation import (
+    BEGIN,
+    FINISH,
+    RotationAction,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
@@ -19,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
     link_credentials,
     links,
+    rotation_plan,
     sites,
     state,
     tokens,
@@ -34,24 +40,37 @@ _UNKNOWN = [{"name": "inter-router", "host": "not-known-yet.invalid", "port": "5
 _UNMADE = dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "created together with the hub")
 
 
-class ActionModule(SkupperAction):
+class ActionModule(RotationAction):
     """See the module's documentation."""
 
+    ROLE = "skupper_link"
     ARGS = {
         "spec": {"type": "dict", "required": True},
         "hub": {"type": "str", "required": True},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "renew": {"type": "bool", "default": False},
+        "step": {"type": "str", "choices": [BEGIN, FINISH]},
+        "hub_namespace": {"type": "str"},
+        "federation": {"type": "str"},
+        "rotate": {"type": "str", "default": rotation_plan.DUE, "choices": list(rotation_plan.CHOICES)},
+        "sites": {"type": "list", "elements": "str", "default": []},
+        "revoke": {"type": "str", "default": ""},
+        "reports": {"type": "list", "elements": "dict", "default": []},
+        "force": {"type": "bool", "default": False},
+        "warn_only": {"type": "bool", "default": False},
+        "renew_before": {"type": "str", "default": ""},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Read both, decide, get a certificate, apply Secret and Links, wait for the link."""
+        """Read both, decide, get a certificate, apply Secret and Links, wait for the link; or rotate at the hub."""
         self.begin()
+        library.require()
+        if params["step"]:
+            return self.rotate(params)
         given, seconds = params["spec"], params["wait_timeout"]
         self.refuse(link_faults(given))
         spec = LinkSpec.parse(given)
-        library.require()
         with contextlib.ExitStack() as stack:
             hub = stack.enter_context(self.reach(params["hub"]))
             site = stack.enter_context(self.reach())

@@ -25,6 +25,7 @@ LISTENER, CONNECTOR = "listener", "connector"
 class ActionModule(SkupperAction):
     """See the module's documentation."""
 
+    ROLE = "skupper_listener"
     ARGS = {
         "spec": {"type": "dict", "required": True},
         "side": {"type": "str", "choices": [LISTENER, CONNECTOR], "required": True},

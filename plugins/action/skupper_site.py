@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import (
-    Object,
-    SkupperAction,
-    facts,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, facts
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_check import CheckAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_controller import ControllerAction
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -26,27 +25,43 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults
 
 _SET = skupper.applyset(skupper.SITE)
+ABSENT, CHECKED, PRESENT, UNINSTALLED = "absent", "checked", "present", "uninstalled"
 
 
-class ActionModule(SkupperAction):
+class ActionModule(ControllerAction, CheckAction):
     """See the module's documentation."""
 
+    ROLE = "skupper_site"
     ARGS = {
         "spec": {"type": "dict", "required": True},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "state": {"type": "str", "choices": [ABSENT, CHECKED, PRESENT, UNINSTALLED], "default": PRESENT},
+        "upgrade": {"type": "bool", "default": False},
         "wait": {"type": "bool", "default": True},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Read, decide, create or remove, wait."""
+        """Do what C(state) says."""
         self.begin()
+        state, seconds = params["state"], params["wait_timeout"]
+        if state == CHECKED:
+            return self.check_site(params["spec"])
         self.refuse(site_faults(params["spec"]))
         spec = NetworkSiteSpec.parse(params["spec"])
+        if state == UNINSTALLED and spec.install == "none":
+            return self.finished("nothing to uninstall")
         with self.reach() as cluster:
-            if params["state"] == "absent":
-                return self._absent(cluster, spec, params["wait_timeout"])
-            return self._present(cluster, spec.on(cluster_platform.known(cluster, spec.platform)), params)
+            if state == UNINSTALLED:
+                return self.uninstall(cluster, spec, seconds)
+            if state == ABSENT:
+                return self._absent(cluster, spec, seconds)
+            try:
+                if spec.install != "none":
+                    self.install(cluster, spec, params)
+                return self._present(cluster, spec.on(cluster_platform.known(cluster, spec.platform)), params)
+            except ClusterError:
+                self.note(objects=notes.of_objects(self.done["objects"]))
+                raise
 
     def _present(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         if not (self.check and spec.install != "none"):  # what would be installed is not there yet
@@ -131,7 +146,7 @@ class ActionModule(SkupperAction):
         self.refuse_other_end(cluster, namespace, hub=spec.hub, own=sites.has_own(spec, found), removing=_SET)
         ours, theirs = split(found)
         self.apply(
-            cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
+            cluster, [], state=ABSENT, applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in ours], seconds)
         if ours and not theirs:  # no Site owns it, so it would stay, and with it the namespace

@@ -44,7 +44,6 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
-        "spec": {"type": "dict", "required": True},
         "ca_namespace": {"type": "str", "required": True},
         "archive": {"type": "path", "required": True},
         "identity": {"type": "str", "required": True, "no_log": True},
@@ -55,7 +54,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Everything that can be refused is refused before the first change. What an interrupted restore did is kept and completed."""
-        spec = given_spec(self, params["spec"])
+        spec = given_spec(self, None)
         identity = age_keys.identity_of(params["identity"])
         path = Path(params["archive"])
         proven = hub_archive.proven(path, identity, params["sha256"])

@@ -25,8 +25,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernod
 ALL, CLIENTAPP = "all", "clientapp"
 # Each site says for itself whether its volumes may be deleted.
 VOLUMES = "flower_delete_volumes"
-# The role superlink registers what M(federated.flower.certificates) found.
-_CERTIFICATES = "__superlink_certificates"
+# The role superlink registers its result.
+_HUB = "__superlink_deployed"
 
 
 class ActionModule(FleetAction):
@@ -112,7 +112,7 @@ class ActionModule(FleetAction):
 
         Files for a GitOps controller are made for the hub that is there.
         """
-        found = self.value_of(hub, _CERTIFICATES, {}) if self.check and not self.rendering else {}
+        found = self.value_of(hub, _HUB, {}) if self.check and not self.rendering else {}
         return {key: str(found[key]) for key in ("address", "ca_bundle", "server_name") if key in found}
 
     def _remove(self, ways: dict[str, Any], outcomes: Outcomes) -> None:

@@ -6,44 +6,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options of the gateway's certificate that are not part of a specification."""
-
-    DOCUMENTATION = r"""
-options:
-  ca_namespace:
-    description:
-      - Namespace of the CA keys.
-    type: str
-    default: flower-ca
-  ca_certificate:
-    description:
-      - Certificate of a CA that the user provides, PEM, optionally followed by those of its issuers up to the root. Empty for
-        the federation's own CA.
-    type: str
-    default: ""
-  ca_key:
-    description:
-      - Private key of O(ca_certificate), PEM. It is never stored.
-    type: str
-    default: ""
-  certificate:
-    description:
-      - An existing certificate with its chain, PEM.
-    type: str
-    default: ""
-  certificate_key:
-    description:
-      - Private key of O(certificate), PEM.
-    type: str
-    default: ""
-  sites:
-    description:
-      - Inventory names of the sites. Their variables C(supernode_superlink_address), C(supernode_server_name) and
-        C(supernode_sidecar) say which names they verify.
-    type: list
-    elements: str
-    default: []
-"""
+    """The option of modules that read or write the CA keys."""
 
     CA = r"""
 options:

@@ -1,20 +1,17 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/validate/render.py."""
+"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/reach/way.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM, ocm_addon_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
@@ -27,13 +24,6 @@ def clientapp_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[s
     return [host for host in ocm_sites(hostvars, hosts) if str(hostvars[host].get("flower_clientapp")) == WORKLOAD]
 
 
-_render_metrics_policy = spec_filter(render.ocm_metrics_policy_objects)
-
-
-def _metrics_policy(spec: Any, settings: Any) -> Any:
-    return _render_metrics_policy(spec, plain(settings))
-
-
 class FilterModule:
     """Filters of the role ocm_addon and of playbooks."""
 
@@ -41,8 +31,5 @@ class FilterModule:
         """Names and functions."""
         return marked({
             "clientapp_sites": clientapp_sites,
-            "ocm_addon_faults": spec_filter(ocm_addon_faults),
-            "ocm_metrics_policy_objects": _metrics_policy,
-            "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
         })

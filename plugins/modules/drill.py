@@ -26,11 +26,6 @@ options:
     type: str
     required: true
     choices: [undo, plan, conduct, report]
-  spec:
-    description:
-      - The specification of the SuperLink, as assembled by the role C(federated.flower.superlink).
-    type: dict
-    required: true
   drills:
     description:
       - Names of drills, a list or a text with commas. For the step V(conduct) a single one.
@@ -112,7 +107,6 @@ EXAMPLES = r"""
 - name: Cut a site off for a minute
   federated.flower.drill:
     step: conduct
-    spec: "{{ spec }}"
     ca_namespace: flower-ca
     drills: site_cut
     confirm: flower

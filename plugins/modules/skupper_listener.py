@@ -23,9 +23,8 @@ description:
 options:
   spec:
     description:
-      - The specification, as assembled by the role (C(__skupper_listener_spec)).
+      - The specification. By default, what the variables of the role say.
     type: dict
-    required: true
   side:
     description:
       - Which object to manage.
@@ -49,7 +48,6 @@ EXAMPLES = r"""
 ---
 - name: Create the Listener of the site
   federated.flower.skupper_listener:
-    spec: "{{ __skupper_listener_spec }}"
     side: listener
 """
 

@@ -24,11 +24,6 @@ description:
   - Needs the Python package C(pyrage) on the control node.
   - This module is a step of the playbook C(federated.flower.restore). Its options may change in any release.
 options:
-  spec:
-    description:
-      - The specification of the SuperLink, as assembled by the role C(federated.flower.superlink).
-    type: dict
-    required: true
   archive:
     description:
       - The archive on the control node.
@@ -72,7 +67,6 @@ EXAMPLES = r"""
 ---
 - name: Put the backup into the emptied hub
   federated.flower.superlink_restore:
-    spec: "{{ spec }}"
     ca_namespace: flower-ca
     archive: /srv/backups/flower-backup-flower-20261124T010000Z.tar
     identity: "{{ backup_private_key }}"

@@ -25,13 +25,13 @@ options:
   hub:
     description:
       - >-
-        What M(federated.flower.preflight) returned for the hub; empty if it was not checked. The identity of the hub is then read from its
+        What M(federated.flower.superlink) returned for the hub; empty if it was not checked. The identity of the hub is then read from its
         ledger.
     type: dict
     default: {}
   ocm:
     description:
-      - What M(federated.flower.ocm_preflight) returned for the hub; empty if it was not checked.
+      - What M(federated.flower.ocm_addon) returned for the hub; empty if it was not checked.
     type: dict
     default: {}
 extends_documentation_fragment:

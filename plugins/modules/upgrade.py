@@ -39,7 +39,7 @@ options:
     default: {}
   hub_checked:
     description:
-      - Result of M(federated.flower.preflight).
+      - Result of M(federated.flower.superlink) with C(state=checked).
     type: dict
     default: {}
   sites_checked:

@@ -262,14 +262,9 @@ def test_an_exposure(tree: Tree) -> None:
     assert code == [f"{folder}/exposure_registry.py", f"{folder}/toy_exposure.py"]
     assert others == ["roles/superlink/meta/argument_specs.yml"]
 
-    role = tree.root / "roles" / "superlink"
-    # What the role makes of the inventory's variables.
-    kept = {"dest": str(tree.folder / "spec.json"), "content": "{{ __superlink_spec | to_json }}"}
-    read = {"ansible.builtin.include_vars": str(role / "vars" / "main.yml")}
-    found = {"superlink_checked": {"skupper": False}}
-    defaults = yaml.safe_load((role / "defaults" / "main.yml").read_text(encoding="utf-8"))
-    given = {**defaults, **found, "superlink_exposure": "toy", "superlink_host": "toys.example.com"}
-    tree.play([read, {"ansible.builtin.copy": kept}], **given)
+    kept = {"dest": str(tree.folder / "spec.json"), "content": "{{ described.spec | to_json }}"}
+    describe = {"federated.flower.superlink": {"state": "described"}, "register": "described"}
+    tree.play([describe, {"ansible.builtin.copy": kept}], superlink_exposure="toy", superlink_host="toys.example.com")
     faults, front, address = tree.python(RENDER)
     assert faults == [] and address == "toys.example.com:30092"
     services = {one["metadata"]["name"]: one["spec"] for one in front if one["kind"] == "Service"}

@@ -18,7 +18,9 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import role_defaults, role_options
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import described
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import site_of
@@ -80,23 +82,23 @@ def known_variables() -> set[str]:
     return known
 
 
+class Check(ClusterAction):
+    """An action on a host of the inventory, before anything is known from the clusters."""
+
+    def __init__(self, host: str, groups: dict[str, list[str]]) -> None:
+        self.inventory_host = host
+        own = trusted({key: value for key, value in hostvars()[host].items() if key not in CONNECTION | ANSIBLE})
+        self.task_vars = {**own, "inventory_hostname": host, "groups": groups}
+        self._templar = Templar(loader=DataLoader(), variables=self.task_vars)
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
 def spec_of(host: str, name: str) -> dict[str, Any]:
-    """The spec that the role C(name) assembles for a host, before anything is known from the clusters."""
+    """The variables of the role C(name) for a host, as its specification."""
     groups = {group: entry["hosts"] for group, entry in listing().items() if "hosts" in entry}
-    if name == "supernode":
-        return site_spec(host, groups)
-    variables = trusted(
-        {
-            **role(name, "defaults/main.yml"),
-            **{key: value for key, value in hostvars()[host].items() if key not in CONNECTION | ANSIBLE},
-            **role(name, "vars/main.yml"),
-            "inventory_hostname": host,
-            "groups": groups,
-            # What the check found; filters of collections are not loaded here.
-            "superlink_checked": {"skupper": False},
-        }
-    )
-    return Templar(loader=DataLoader(), variables=variables).template(variables[f"__{name}_spec"])
+    return site_spec(host, groups) if name == "supernode" else described(Check(host, groups))
 
 
 def site_spec(host: str, groups: dict[str, list[str]]) -> dict[str, Any]:

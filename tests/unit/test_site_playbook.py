@@ -48,7 +48,7 @@ def tasks_of(play: dict[str, Any]) -> list[dict[str, Any]]:
 def test_delivery_to_a_site_ends_before_it_is_forgotten_and_nothing_else_stops_with_that() -> None:
     found = plays("site_whole.yml")
     clean, told = found[0], found[-1]
-    assert "ocm_clean" in json.dumps(yaml_file("roles", "ocm_addon", "tasks", "clean.yml"))
+    assert "cleaned" in json.dumps(yaml_file("roles", "ocm_addon", "tasks", "clean.yml"))
     (block,) = clean["tasks"]
     assert block["block"][0]["ansible.builtin.import_role"] == {"name": "federated.flower.ocm_addon", "tasks_from": "clean"}
     (kept,) = block["rescue"][0]["ansible.builtin.set_fact"]

@@ -12,7 +12,7 @@ import gc
 import io
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -263,6 +263,11 @@ class ClusterAction(ActionBase):
         except AnsibleError as error:
             raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
 
+    def templater(self, variables: Mapping[str, Any]) -> Callable[[Any], Any]:
+        """What templates a value with some variables, which are not templated."""
+        template: Callable[[Any], Any] = self._templar.copy_with_new_env(available_variables=variables).template
+        return template
+
     @property
     def check(self) -> bool:
         """Check mode."""
@@ -388,8 +393,13 @@ class ClusterAction(ActionBase):
         except AnsibleError as error:
             raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
 
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the task, not validated."""
+        given: dict[str, Any] = plain(dict(self._task.args))
+        return given
+
     def _validated(self) -> dict[str, Any]:
-        validated = self._checked(self.AUTH | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
+        validated = self._checked(self.AUTH | self.ARGS, self.SPEC, self.arguments(), "")
         self._auth_params = {name: validated[name] for name in self.AUTH if validated.get(name) is not None}
         params = {name: value for name, value in validated.items() if name in self.ARGS}
         unset = [name for name in _PLACE if name in params and params[name] is None]

@@ -6,18 +6,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..preflight import hub_place, inventory, variables
+from ..reach.way import SKUPPER, connected_by
 from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
 from .fleet_action import BESIDE, role_options, type_faults
+from .role_spec import role_settings, role_spec, site_hosts
 
-_CHECKED = ("client_certificate_days", "wait_timeout")  # variables of the run, which are no part of a specification
+# Options of the role that are no part of a specification: private keys, since specifications are shown and compared, and what a run does.
+SETTINGS = (
+    "ca_namespace", "ca_certificate", "ca_key", "certificate", "certificate_key", "client_certificate_days", "forget_cas", "rights_settings",
+    "serverapp_force", "tracking_credentials", "wait", "wait_timeout",
+)  # fmt: skip
+_CHECKED = ("client_certificate_days", "wait_timeout")
 variables.known()  # read once, in the parent of all forks
 
 
@@ -48,11 +55,39 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
     return found
 
 
+def hub_settings(action: ClusterAction) -> dict[str, Any]:
+    """The options of the role superlink that are no part of a specification, without their prefix, and C(sites), the inventory names of the sites.
+
+    Raises:
+        ClusterError: a value cannot be evaluated, or has another type.
+    """
+    return role_settings(action, SUPERLINK, SETTINGS) | {"sites": site_hosts(action)}
+
+
+def described(action: ClusterAction) -> dict[str, Any]:
+    """The specification of the hub (C(spec/hub_spec.py)) from the role's variables, not checked.
+
+    What the check of the hub found (C(superlink_checked)) is part of it.
+
+    Raises:
+        ClusterError: a template cannot be evaluated.
+    """
+    spec = role_spec(action, SUPERLINK, {*SETTINGS} - {"tracking_credentials"})
+    found: Mapping[str, Any] = action.variable("superlink_checked", {})
+    in_network = found["skupper"] if "skupper" in found else connected_by(SKUPPER, action.task_vars.get("hostvars") or {}, site_hosts(action))
+    return spec | {
+        "superlink_address": spec.pop("address"),
+        "platform": found.get("platform") or spec["platform"],
+        "skupper": bool(in_network),
+        "tracking_credentials": sorted(name for name, value in (spec["tracking_credentials"] or {}).items() if value is not None),
+    }
+
+
 def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str = "") -> HubSpec:
     """The hub of a run, without faults.
 
     Args:
-        spec: the option of the task; None for what the role assembles from its variables.
+        spec: the option of the task; None for the variables of the role superlink.
         platform: of its cluster, once it is known.
 
     Raises:
@@ -63,7 +98,7 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     if not platform:  # that is known with a second look
         found += _faults_of_variables(action)
     if spec is None:
-        spec = {} if found else action.variable(f"__{SUPERLINK}_spec", {})
+        spec = {} if found else described(action)
         if not found:
             names = [name for pair in hub_place.VARIABLES.values() for name in pair]
             found += hub_place.faults(action.inventory_host, {name: action.variable(name, None) for name in names})

@@ -32,7 +32,7 @@ from .cluster_action import ClusterAction
 
 
 class CertificateAction(ClusterAction):
-    """An action on the hub with the option C(spec) and those of C(settings.OPTIONS)."""
+    """An action on the hub. C(params) of its methods: C(spec), and C(given_spec.hub_settings)."""
 
     @staticmethod
     def address(hub: Cluster, spec: HubSpec, *, likely: bool = False) -> str:

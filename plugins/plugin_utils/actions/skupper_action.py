@@ -26,19 +26,28 @@ from ..skupper.state import State
 from ..spec.network_spec import LinkSpec
 from ..spec.part_spec import PartSpec
 from ..validate.skupper_faults import OLDEST, version_fault
-from .cluster_action import ClusterAction
+from .role_spec import RoleAction, hub_hosts
 
 Object = dict[str, Any]
 
 _OLDEST = ".".join(map(str, OLDEST))
 
 
-class SkupperAction(ClusterAction):
+class SkupperAction(RoleAction):
     """An action on Skupper's objects."""
 
     IS_FORESEEN = False  # tokens, certificates and links come one from the other
     #: What was done so far, for the result.
     done: dict[str, Any]
+
+    def spec(self) -> dict[str, Any]:
+        """See C(RoleAction). C(hub): whether this host is the hub, for the Site."""
+        return super().spec() | {"hub": self.at_hub}
+
+    @property
+    def at_hub(self) -> bool:
+        """Whether this host is the hub."""
+        return self.inventory_host in hub_hosts(self)
 
     def begin(self) -> None:
         """Forget what an earlier task of this process has done."""

@@ -38,7 +38,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
         run: the run.
         cluster: a connection.
         site: the site.
-        hub: what M(federated.flower.preflight) returned for the hub; empty if it was not checked.
+        hub: what M(federated.flower.superlink) returned for the hub; empty if it was not checked.
 
     Returns:
         C(msg), C(warnings), C(version), C(skew) and C(rehearsed).

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# Variables in which the role superlink registers its results, and the word for what has no objects.
-_HUB = {"__superlink_front": "Services", "__superlink_certificates": "certificates and secrets", "__superlink_applied": "SuperLink"}
-_SITES = "__supernode_deployed"
+# Variables in which the roles register their results.
+_HUB, _SITES = "__superlink_deployed", "__supernode_deployed"
 
 
 def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[dict[str, str]]:
@@ -27,8 +26,7 @@ def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str])
     found = []
     for host in map(str, hosts):
         own = hostvars.get(host) or {}
-        for variable, words in _HUB.items():
-            found += _entries(host, own.get(variable) or {}, words)
+        found += _entries(host, own.get(_HUB) or {}, "SuperLink")
         site = ((own.get(_SITES) or {}).get("sites") or {}).get(host)
         if site and not site.get("failed"):
             found += _entries(host, site, str(site.get("msg") or "SuperNodes"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .fields import Flag, Listed, Mapped, MaybeNumber, Parsed, Text, Texts
+from .fields import Flag, Limit, Listed, Mapped, Parsed, Text, Texts
 from .part_spec import PartSpec
 
 INSTALLS = PLACEMENTS, MANUAL = "Placements", "Manual"
@@ -43,7 +43,7 @@ class AddonSpec(PartSpec, OcmUse):
     placement: Text = ""
     cluster_sets: Texts = field(default_factory=list)
     predicates: Listed = field(default_factory=list)
-    number_of_clusters: MaybeNumber = None
+    number_of_clusters: Limit = None
     prioritizers: Listed = field(default_factory=list)
     spread: Listed = field(default_factory=list)
     decision_groups: Mapped = field(default_factory=dict)

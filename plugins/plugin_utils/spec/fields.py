@@ -50,6 +50,7 @@ Certificates = Annotated[str, lambda value: "".join(certificates.split(text(valu
 Flag = Annotated[bool, boolean]
 Number = Annotated[int, integer]
 MaybeNumber = Annotated[int | None, integer]
+Limit = Annotated[int | None, lambda value: integer(value) or None]  # 0: none
 Texts = Annotated[list[str], lambda value: [text(entry) for entry in value or []]]
 Labels = Annotated[dict[str, str], lambda value: {key: text(entry) for key, entry in (value or {}).items()}]
 Listed = Annotated[list[Any], lambda value: list(value or [])]

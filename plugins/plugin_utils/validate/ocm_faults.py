@@ -97,7 +97,7 @@ def _placement_faults(spec: Spec, faults: Faults) -> None:
             )
         for number, name in enumerate(spec.get("cluster_sets") or []):
             faults.subdomain(f"cluster_sets[{number}]", name)
-    faults.number("number_of_clusters", spec.get("number_of_clusters"), 1)
+    faults.number("number_of_clusters", spec.get("number_of_clusters") or None, 1)  # 0: no limit
     if faults.sequence("predicates", spec.get("predicates")):
         for number, one in enumerate(spec.get("predicates") or []):
             predicate_faults(f"predicates[{number}]", one, faults)

@@ -51,7 +51,6 @@ def test_a_rotation_takes_the_settings_of_the_hub_that_is_named(hub: str | None,
         ("supernode", "supernode_hub", "defaults"),
         ("skupper_link", "skupper_link_hub", "defaults"),
         ("cert_rotation", "cert_rotation_hub", "defaults"),
-        ("skupper_site", "__skupper_site_hub", "vars"),
     ],
 )
 @pytest.mark.parametrize(
@@ -59,8 +58,7 @@ def test_a_rotation_takes_the_settings_of_the_hub_that_is_named(hub: str | None,
     [({"groups": {}}, "flower_hub"), ({"groups": {"flower_hub": []}}, "flower_hub"), ({"flower_hub_group": "centre"}, "centre")],
 )
 def test_a_hub_that_no_group_has_is_asked_for(role: str, name: str, file: str, given: dict[str, Any], group: str) -> None:
-    variable = name.replace("__skupper_site", "skupper_link")
     assert value(role, name, file) == "other"
-    with pytest.raises(Exception, match=rf"{variable} is not set, and no host is in the group {group} \(flower_hub_group\): set it to the inventory"):
+    with pytest.raises(Exception, match=rf"{name} is not set, and no host is in the group {group} \(flower_hub_group\): set it to the inventory"):
         value(role, name, file, **given)
-    assert value(role, name, file, **given, **{variable: "named"}) == "named"
+    assert value(role, name, file, **given, **{name: "named"}) == "named"

@@ -17,14 +17,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.tests.unit.read import role_options, yaml_file
+from ansible_collections.federated.flower.tests.unit.read import role_options
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = (
     "awx", "cert_rotation", "clientapp", "ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode",
 )  # fmt: skip
-# What they are told goes to a renderer as a spec.
-WITH_SPEC = ("ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink")
 TABLE = re.compile(r"(## Parameters\n.*?\n)(?=\n## )", re.S)
 HEAD = "| Parameter | Description | Type | Required | Default |\n|---|---|---|---|---|\n"
 
@@ -109,21 +107,6 @@ def test_readme_says_what_a_role_promises(role: str) -> None:
     assert [word for word in ("Outcome", "Roll-back", "Idempotent", "Atomic") if f"| {word} |" not in text] == []
 
 
-@pytest.mark.parametrize("role", WITH_SPEC)
-def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
-    """So that a fault in the spec can name the variable."""
-    variables = yaml_file("roles", role, "vars", "main.yml")
-    spec = variables[f"__{role}_spec"]
-    found_by_tasks = {
-        "cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names", "made_storage_size", "skupper", "hub",
-    }  # fmt: skip
-    renamed = {"superlink_address": "superlink_address"} if role == "superlink" else {}
-    for key, expression in spec.items():
-        variable = renamed.get(key, f"{role}_{key}")
-        assert key in found_by_tasks or re.search(rf"\b{variable}\b", expression), f"{key}: {expression}"
-        assert key in found_by_tasks or variable in options(role)
-
-
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
     from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import POOL_KEYS
 
@@ -131,6 +114,7 @@ def test_pools_have_the_options_that_the_renderer_knows() -> None:
 
 
 def test_every_option_of_a_site_or_hub_is_read() -> None:
+    from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import SETTINGS
     from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import APART
     from ansible_collections.federated.flower.plugins.plugin_utils.spec import hub_spec, pods_spec, pool_spec, site_spec
 
@@ -141,7 +125,8 @@ def test_every_option_of_a_site_or_hub_is_read() -> None:
     assert given - set(APART) - names(site_spec.SiteSpec, pool_spec.PoolSpec) == set()
     known = names(hub_spec.HubSpec, pods_spec.PodsSpec)
     known |= {f"{hub_spec.SERVERAPP}{name}" for name in names(pods_spec.PodsSpec)}
-    assert set(yaml_file("roles", "superlink", "vars", "main.yml")["__superlink_spec"]) - known == set()
+    given = {name.removeprefix("superlink_") for name in options("superlink") if name.startswith("superlink_")}
+    assert given - set(SETTINGS) - known == {"address"}, "that one is superlink_address also in the specification"
 
 
 @pytest.mark.parametrize("role", ROLES)

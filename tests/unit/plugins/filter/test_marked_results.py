@@ -60,7 +60,7 @@ def test_text_of_a_site_that_a_filter_returns_is_not_executed(tmp_path: Path) ->
     facts = {f"kept_{number}": f"{{{{ {expression} }}}}" for number, expression in enumerate(EXPRESSIONS.values())}
     tasks = [
         {"ansible.builtin.command": {"argv": ["printf", "%s", "{{ lookup('ansible.builtin.file', folder + '/hostile') }}"]}, "register": "told"},
-        {"ansible.builtin.set_fact": {"hidden": hidden, "__superlink_applied": hidden}},
+        {"ansible.builtin.set_fact": {"hidden": hidden, "__superlink_deployed": hidden}},
         {"ansible.builtin.set_fact": facts},
         {"ansible.builtin.copy": {"content": "".join(f"{{{{ {name} }}}}\n=====\n" for name in facts), "dest": "{{ folder }}/seen"}},
     ]

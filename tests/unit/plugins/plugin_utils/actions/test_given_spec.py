@@ -13,7 +13,11 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import (
+    described,
+    given_spec,
+    hub_settings,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
@@ -25,8 +29,8 @@ class Action(ClusterAction):
 
     def __init__(self, spec: dict[str, Any], **variables: Any) -> None:
         self.inventory_host = "hub"
-        own = {"superlink_namespace": spec["namespace"], "superlink_federation": spec["federation"]}
-        self.task_vars = {"groups": {"flower_hub": ["hub"]}, "__superlink_spec": spec, **own, **variables}
+        own = {f"superlink_{name.removeprefix('superlink_')}": value for name, value in spec.items() if name not in ("cluster", "skupper")}
+        self.task_vars = {"groups": {"flower_hub": ["hub"]}, **own, **variables}
         self._templar = Templar(loader=DataLoader(), variables={})
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -78,3 +82,35 @@ def test_variables_that_cannot_be_read_are_named_with_their_host(superlink_spec:
             given_spec(Action(superlink_spec(), **trusted(variables)), spec)
         assert all(word in error.value.message for word in words), error.value.message
         assert all(line.startswith("hub: ") for line in error.value.message.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({}, []),
+        ({"token": "t"}, ["token"]),
+        ({"token": ""}, ["token"]),
+        ({"username": "jane", "password": ""}, ["password", "username"]),
+        ({"username": "jane", "password": "x", "token": None}, ["password", "username"]),
+    ],
+)
+def test_a_specification_has_the_names_of_credentials_alone(superlink_spec: Any, given: dict[str, Any], names: list[str]) -> None:
+    """Credentials that turn out empty, such as those of a lookup that found nothing, are a fault and not left out."""
+    action = Action(superlink_spec(), superlink_tracking_credentials=given)
+    assert described(action)["tracking_credentials"] == names
+    assert hub_settings(action)["tracking_credentials"] == given
+
+
+def test_private_keys_are_in_no_specification(superlink_spec: Any) -> None:
+    secret = {"superlink_ca_key": "PRIVATE-ca", "superlink_certificate_key": "PRIVATE-gateway"}
+    action = Action(superlink_spec(), **secret)
+    assert "PRIVATE" not in str(described(action))
+    assert hub_settings(action)["ca_key"] == "PRIVATE-ca"
+
+
+def test_the_role_without_variables_is_described_with_its_defaults() -> None:
+    action = Action({})
+    action.task_vars = {"groups": {"flower_hub": ["hub"], "flower_sites": ["a"]}, "superlink_checked": {"platform": "openshift", "skupper": True}}
+    found = described(action)
+    assert (found["namespace"], found["platform"], found["skupper"], found["cluster"]) == ("flower", "openshift", True, "hub")
+    assert hub_settings(action)["sites"] == ["a"]

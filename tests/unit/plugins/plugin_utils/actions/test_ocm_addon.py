@@ -32,6 +32,8 @@ class Run:
         self.rendered: list[str] | None = None
         self.live, self.selected, self.binding = live, selected, binding
         monkeypatch.setattr(ocm_addon, "apply_objects", self._apply)
+        nothing = {"changed": False, "objects": [], "diff": [], "warnings": [], "msg": ""}
+        monkeypatch.setattr(ocm_addon.Cleanup, "clean", lambda _self, params: self.steps.append(f"clean up after {params['addon']}") or nothing)
         monkeypatch.setattr(ocm_addon.placement_switch, "loss", lambda *_given: loss)
         monkeypatch.setattr(Handover, "wait", lambda _self: self._wait())
         monkeypatch.setattr(Handover, "wait_until_taken_over", lambda _self: self.steps.append("taken over"))
@@ -43,6 +45,10 @@ class Run:
         )
         entries = [{"kind": item["kind"], "name": item["metadata"]["name"], "change": "created"} for item in objects]
         return Result(True, "done", entries)
+
+    @property
+    def applied(self) -> list[Any]:
+        return [step for step in self.steps if isinstance(step, tuple)]
 
     def _wait(self) -> None:
         self.steps.append("wait")
@@ -104,7 +110,7 @@ def test_a_binding_of_the_hubs_administrators_is_used_and_stays(state, monkeypat
     for binding, kinds in ((theirs, ["Placement", ADD_ON]), (ours, [*BEFORE, ADD_ON])):
         run = Run(monkeypatch, None, binding=binding)
         run(ocm_addon_spec(), state=state)
-        assert run.steps[-1] == (kinds, True, state)
+        assert run.applied[-1] == (kinds, True, state)
 
 
 def test_bindings_of_this_collection_stay_when_it_is_not_to_create_them_any_more(monkeypatch, ocm_addon_spec, parsed_addon):
@@ -174,4 +180,5 @@ def test_the_add_on_of_the_same_federation_in_another_namespace_is_left_alone(
         run(ocm_addon_spec(), state=state)
     assert run.steps == []
     run(ocm_addon_spec(), state=state, claim=True)
-    assert run.steps[-1] == ([*BEFORE, ADD_ON], True, state)
+    assert run.applied[-1] == ([*BEFORE, ADD_ON], True, state)
+    assert (run.steps[-1] == "clean up after flower-supernode") is (state == "absent")

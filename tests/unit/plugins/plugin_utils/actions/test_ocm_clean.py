@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import ocm_clean, ocm_preflight
+from ansible_collections.federated.flower.plugins.action import ocm_addon
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import ocm_cleanup
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
@@ -34,14 +35,15 @@ class Hub(Cluster):
 def clean(
     monkeypatch: pytest.MonkeyPatch, delivery: str, *, hub: Any = None, records: Any = None, note: Any = None, **given: Any
 ) -> dict[str, Any]:
-    monkeypatch.setattr(ocm_clean.Ledger, "read_sites", lambda _ledger: (records or {}, {}))
-    monkeypatch.setattr(ocm_clean.Ledger, "read_book", lambda _ledger: ranges.empty_book())
-    action: Any = object.__new__(ocm_clean.ActionModule)
+    monkeypatch.setattr(ocm_cleanup.Ledger, "read_sites", lambda _ledger: (records or {}, {}))
+    monkeypatch.setattr(ocm_cleanup.Ledger, "read_book", lambda _ledger: ranges.empty_book())
+    action: Any = object.__new__(ocm_addon.ActionModule)
     action._task = SimpleNamespace(check_mode=False, diff=False)
     action.connect, action.note = lambda: contextlib.nullcontext(hub or Hub()), note
     action.way_of = lambda _site: SimpleNamespace(delivery=delivery)
     action.variables_of = lambda site: {"flower_delivery": delivery, "ocm_name": PLACES.get(site)}
-    result: dict[str, Any] = action.execute(action._checked(action.ARGS, {}, {"addon": "flower-supernode", **given}, ""), {})
+    spec = {"name": "flower-supernode", "federation": "flower", "namespace": "flower"}
+    result: dict[str, Any] = action.execute(action._checked(action.ARGS, {}, {"spec": spec, "state": "cleaned", **given}, ""), {})
     return result
 
 
@@ -97,7 +99,7 @@ def test_what_is_left_in_a_former_cluster_goes_on_request_and_nothing_else(monke
         deleted.append([(one["kind"], one["metadata"]["namespace"], one["metadata"]["name"]) for one in objects])
         return Result()
 
-    monkeypatch.setattr(ocm_clean, "apply_objects", apply)
+    monkeypatch.setattr(ocm_cleanup, "apply_objects", apply)
     given: dict[str, Any] = {"sites": ["site-a", "site-c"], "hub": Moved()}
     clean(monkeypatch, "ocm", **given)
     assert deleted[0] == []
@@ -119,19 +121,19 @@ def test_what_was_deleted_of_a_forgotten_site_is_recorded_as_the_sites(monkeypat
         told = [{"kind": one["kind"], **one["metadata"], "change": "deleted"} for one in objects]
         return Result(changed=bool(told), objects=told)
 
-    monkeypatch.setattr(ocm_clean, "apply_objects", apply)
+    monkeypatch.setattr(ocm_cleanup, "apply_objects", apply)
     clean(monkeypatch, "ocm", hub=Moved(), sites=["site-a"], forget="site-b", note=lambda site, objects: noted.extend((site, one) for one in objects))
     assert noted == [("site-b", {"change": "deleted", "object": f"ManifestWork {cluster}/flower-site-b"}) for cluster in ("c1", "c9")]
 
 
-def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch, ocm_addon_spec: Any) -> None:
     """In the check that site.yml and plan.yml begin with."""
-    monkeypatch.setattr(ocm_preflight.hub_reader, "at_addon", lambda *_given, **_more: {"warnings": []})
-    monkeypatch.setattr(ocm_preflight.placement_switch, "loss", lambda *_given: "")
-    action: Any = object.__new__(ocm_preflight.ActionModule)
+    monkeypatch.setattr(ocm_addon.hub_reader, "at_addon", lambda *_given, **_more: {"warnings": []})
+    monkeypatch.setattr(ocm_addon.placement_switch, "loss", lambda *_given: "")
+    action: Any = object.__new__(ocm_addon.ActionModule)
     action.connect = lambda: contextlib.nullcontext(Moved())
     action.variables_of = lambda site: {"flower_delivery": "ocm", "ocm_name": PLACES.get(site)}
-    params = {"spec": {"cluster": "hub", "version": "1.41.0"}, "claim": False, "sites": ["site-a", "site-c"]}
+    params = {"spec": ocm_addon_spec(), "state": "checked", "claim": False, "sites": ["site-a", "site-c"]}
     (words,) = action.execute(params, {})["warnings"]
     assert words.startswith("site-a is in the cluster c2 now, but the hub still delivers to its former cluster c1")
     assert "federated.flower.site -e flower_forget_clusters=c1" in words
@@ -139,6 +141,8 @@ def test_a_moved_site_is_named_before_anything_is_changed(monkeypatch: pytest.Mo
     assert "not delivered through Open Cluster Management any more" in action.execute(params, {})["warnings"][0]
     action.variables_of = lambda site: {"flower_delivery": "ocm", "supernode_ocm_cluster": "c1", "ocm_name": "c2"}
     assert action.execute(params, {})["warnings"] == []
-    monkeypatch.setattr(ocm_preflight.placement_switch, "loss", lambda *_given: "a site would be lost")
+    monkeypatch.setattr(ocm_addon.placement_switch, "loss", lambda *_given: "a site would be lost")
     with pytest.raises(ClusterError, match="a site would be lost"):
         action.execute(params, {})
+    with pytest.raises(ClusterError, match="^hub: ocm_addon_install: 'never' is not one of"):
+        action.execute({**params, "spec": ocm_addon_spec(install="never")}, {})

@@ -22,6 +22,6 @@ KNOWN = {key: FOUND[key] for key in ("address", "ca_bundle", "server_name")}
     [(True, False, FOUND, KNOWN), (False, False, FOUND, {}), (True, True, FOUND, {}), (True, False, {"skipped": True}, {}), (True, False, None, {})],
 )
 def test_check_mode_knows_what_the_hub_would_publish(check: bool, rendering: bool, registered: Any, foreseen: dict[str, str]) -> None:
-    variables = {} if registered is None else {"__superlink_certificates": registered}
+    variables = {} if registered is None else {"__superlink_deployed": registered}
     asked: Any = SimpleNamespace(check=check, rendering=rendering, value_of=lambda host, name, default: {"hub": variables}[host].get(name, default))
     assert supernode.ActionModule._foreseen(asked, "hub") == foreseen

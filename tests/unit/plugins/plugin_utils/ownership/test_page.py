@@ -16,7 +16,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit import trai
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import keys_secret
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     image_pull,
     key_job,
@@ -111,7 +110,7 @@ def test_the_hub(parsed_hub: Any) -> None:
 
 
 def test_the_ca_keys(parsed_hub: Any) -> None:
-    spec = parsed_hub(namespace=OPTIONS["ca_namespace"]["default"])
+    spec = parsed_hub(namespace="flower-ca")
     made = [*namespaces.objects(spec), *policies.default_deny(spec, policies.SUPERLINK)]
     compare("Objects beside the CA keys", names(made) | {("Secret", name) for name in reserved.CA})
 

@@ -27,7 +27,7 @@ DEPLOYED = {
 
 def test_objects_by_host() -> None:
     hostvars: dict[str, dict[str, Any]] = {name: {"__supernode_deployed": DEPLOYED} for name in DEPLOYED["sites"]}
-    hostvars["hub"] = {"__superlink_applied": {"changed": True, "objects": [SERVICE, SAME]}, "__superlink_front": {"changed": False}}
+    hostvars["hub"] = {"__superlink_deployed": {"changed": True, "objects": [SERVICE, SAME]}}
     found = fleet_drift(hostvars, ["hub", *DEPLOYED["sites"]])
     assert [one["text"] for one in found] == [
         "hub: Service flower/superlink would be changed",

@@ -14,7 +14,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import (
     skupper_link,
     skupper_listener,
-    skupper_preflight,
     skupper_site,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
@@ -166,8 +165,9 @@ def looked(
     def claim(_self: Any, name: str, places: Any) -> str:
         return twins.claim(folder, places, name)
 
-    monkeypatch.setattr(skupper_preflight.ActionModule, "claim", claim)
-    return act(skupper_preflight, cluster, host, site=site, listener={**listener, "cluster": host}, **more)
+    monkeypatch.setattr(skupper_site.ActionModule, "claim", claim)
+    monkeypatch.setattr(skupper_site.ActionModule, "check_site", lambda self, spec: self.check_parts(spec, {**listener, "cluster": host}, more.get("link", {})))
+    return act(skupper_site, cluster, host, spec=site, state="checked")
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -7,7 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import supernode_faults as supernode
@@ -118,17 +117,6 @@ def test_networks_of_the_hub_mean_nothing_behind_a_router(supernode_spec):
         connectivity="skupper", superlink_address="flower-superlink:9092", superlink_cidrs=["192.0.2.0/24"]
     )
     assert "has no effect" in supernode.supernode_faults(spec)[0]
-
-
-def test_what_the_check_assumes_are_the_defaults_of_the_roles(link_spec, listener_spec):
-    """roles/skupper_site/vars says once more what the two other roles default to."""
-    said = yaml.safe_load((ROOT / "roles" / "skupper_site" / "vars" / "main.yml").read_text(encoding="utf-8"))
-    for role, part in (("skupper_listener", "__skupper_site_listener"), ("skupper_link", "__skupper_site_link")):
-        defaults = yaml.safe_load((ROOT / "roles" / role / "defaults" / "main.yml").read_text(encoding="utf-8"))
-        for key, expression in said[part].items():
-            if f"{role}_{key} | default(" in expression and not expression.partition("default(")[2].startswith(("flower_", "hostvars")):
-                assumed = yaml.safe_load(expression.partition("default(")[2].rpartition(")")[0])
-                assert assumed == defaults[f"{role}_{key}"], key
 
 
 def test_supernodes_dial_where_the_listener_is(listener_spec):

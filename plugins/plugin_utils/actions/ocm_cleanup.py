@@ -2,46 +2,55 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.ocm_clean): delete unreferenced templates and configs of an add-on."""
+"""Delete what no managed cluster uses any more."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.notes import of_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import query
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, replica_set, versions
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import addon_labels
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import PLACEMENTS
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
+from ..apply.engine import Result, apply_objects
+from ..apply.results import merged
+from ..audit.notes import of_objects
+from ..base.errors import ClusterError
+from ..base.labels import query
+from ..kube.api_errors import Forbidden, NotServed
+from ..kube.client import Cluster
+from ..ledger import forgetting
+from ..ledger.store import Ledger
+from ..ocm import api, leaving, replica_set, versions
+from ..ocm.addon_objects import addon_labels
+from ..ocm.apps import Apps
+from ..spec.addon_spec import PLACEMENTS
+from ..spec.site_spec import SiteSpec
+from ..validate.ocm_faults import OCM
+from .cluster_action import ClusterAction
+from .ocm_places import places
 
 
-class ActionModule(ClusterAction):
-    """See the module's documentation."""
+class Cleanup:
+    """What no cluster uses any more: versions of the add-on, and what is delivered to sites that left.
 
-    ARGS = {
-        "addon": {"type": "str", "required": True},
-        "federation": {"type": "str", "default": "flower"},
-        "namespace": {"type": "str", "default": "flower"},
-        "sites": {"type": "list", "elements": "str"},
-        "forget": {"type": "raw"},
-        "former": {"type": "raw"},
-        "max": {"type": "int"},
-    }
+    Args:
+        run: the action.
+    """
 
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Remove what is left of sites without a host; then find all references to versions, and delete the rest."""
+    def __init__(self, run: ClusterAction) -> None:
+        self._run = run
+
+    def clean(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Remove what is left of sites without a host; then find all references to versions, and delete the rest.
+
+        Args:
+            params: C(addon), C(federation) and C(namespace) of the add-on; C(sites) of the inventory, None to search for no other ones;
+                C(forget), C(former) and C(max) as in M(federated.flower.ocm_addon).
+
+        Returns:
+            The result of the action.
+
+        Raises:
+            ClusterError: a site may not be forgotten, or what the hub delivers is not known.
+        """
         labels = query(addon_labels(params["federation"]))
         try:
             forget = forgetting.names(params["forget"])
@@ -52,7 +61,7 @@ class ActionModule(ClusterAction):
         self._labels: list[Result] = []
         known: dict[str, Any] = {}
         unreadable: dict[str, str] = {}
-        with self.connect() as hub:
+        with self._run.connect() as hub:
             if forget:
                 ledger = Ledger(hub, params["namespace"], params["federation"])
                 known, unreadable = ledger.read_sites()
@@ -64,7 +73,7 @@ class ActionModule(ClusterAction):
             except NotServed:
                 return {"changed": False, "msg": f"{hub.name} is not an Open Cluster Management hub"}
             except Forbidden as error:
-                if self._former or any(self.way_of(site).delivery == OCM for site in params["sites"]):
+                if self._former or any(self._run.way_of(site).delivery == OCM for site in params["sites"]):
                     raise
                 doubtful = leaving.doubtful(forget, known, unreadable)
                 if doubtful:
@@ -72,7 +81,7 @@ class ActionModule(ClusterAction):
                 # The rights that this fleet needs do not have it: nothing of it is delivered so, nor was what is forgotten.
                 words = f"whether Open Cluster Management still delivers anything to {', '.join(forget)} is not known: {error.message}"
                 return {"changed": False, "msg": "no site is behind Open Cluster Management", "warnings": [words] if forget else []}
-            removed = apply_objects(hub, [_identity(item) for item in left], state="absent", check=self.check, show_diff=self.show_diff)
+            removed = apply_objects(hub, [_identity(item) for item in left], state="absent", check=self._run.check, show_diff=self._run.show_diff)
             self._note_sites(left, removed)
             # First list the existing objects: those that another run creates meanwhile are not among them.
             made = hub.list(api.ADDONS, "AddOnTemplate", labels=labels)
@@ -86,11 +95,11 @@ class ActionModule(ClusterAction):
             if sets:
                 label = replica_set.label(params["federation"])
                 gone += versions.unused_apps(sets, hub.list(api.CLUSTERS, "ManagedCluster", labels=label), label)
-            result = apply_objects(hub, gone, state="absent", check=self.check, show_diff=self.show_diff)
+            result = apply_objects(hub, gone, state="absent", check=self._run.check, show_diff=self._run.show_diff)
         return {**merged([*self._labels, removed, result]), "warnings": warnings, "msg": result.msg}
 
     @staticmethod
-    def _replica_sets(hub: Cluster, params: dict[str, Any]) -> list[dict[str, Any]]:
+    def _replica_sets(hub: Cluster, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Versions of the ClientApps; none on a hub without such objects, or without the right to read them."""
         own = replica_set.labels(params["federation"])
         labels = query(own)
@@ -100,7 +109,7 @@ class ActionModule(ClusterAction):
             return []
 
     def _left(
-        self, hub: Cluster, params: dict[str, Any], labels: str, forget: list[str], warnings: list[str]
+        self, hub: Cluster, params: Mapping[str, Any], labels: str, forget: list[str], warnings: list[str]
     ) -> list[dict[str, Any]]:
         """What is still delivered to sites that are not in the inventory, if they are forgotten."""
         if params["sites"] is None:
@@ -126,21 +135,21 @@ class ActionModule(ClusterAction):
         """Record for each site, too, what was deleted of it: a statement on a site that left is taken from its records."""
         sites = {(item["kind"], item["metadata"]["namespace"], item["metadata"]["name"]): leaving.site_of(item) for item in left}
         for one in removed.objects:
-            self.note(sites[one["kind"], one["namespace"], one["name"]], objects=of_objects([one]))
+            self._run.note(sites[one["kind"], one["namespace"], one["name"]], objects=of_objects([one]))
 
     def _remove_apps(self, hub: Cluster, cluster: dict[str, Any] | None, spec: SiteSpec) -> None:
         if cluster is not None:
-            apps = Apps(hub, spec, [], check=self.check, show_diff=self.show_diff)
+            apps = Apps(hub, spec, [], check=self._run.check, show_diff=self._run.show_diff)
             apps.remove(None)
             self._labels += apps.results
 
     def _left_behind(
-        self, hub: Cluster, params: dict[str, Any], items: list[dict[str, Any]], warnings: list[str], *, manual: bool
+        self, hub: Cluster, params: Mapping[str, Any], items: list[dict[str, Any]], warnings: list[str], *, manual: bool
     ) -> list[dict[str, Any]]:
         """What is left in the former clusters of sites that have moved, of these sites alone."""
         found: list[dict[str, Any]] = []
         there = [item for item in items if item["metadata"]["namespace"] in self._former]
-        moved = leaving.moved(there, places(self, sorted({leaving.site_of(item) for item in there} & set(params["sites"]))))
+        moved = leaving.moved(there, places(self._run, sorted({leaving.site_of(item) for item in there} & set(params["sites"]))))
         for site, name in moved:
             cluster = hub.get(api.CLUSTERS, "ManagedCluster", name)
             found += [item for item in there if (leaving.site_of(item), item["metadata"]["namespace"]) == (site, name)]

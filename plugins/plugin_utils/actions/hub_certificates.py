@@ -2,64 +2,69 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.certificates): the hub's CA, certificates and shared secrets."""
+"""The hub's CA, certificates and shared secrets."""
 
 from __future__ import annotations
 
 import datetime
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.base.addresses import split_address
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.names import METRICS
-from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
+from ..apply.engine import apply_objects
+from ..base.addresses import split_address
+from ..base.errors import ClusterError
+from ..base.names import METRICS
+from ..base.secret_data import entries
+from ..hub import (
     clients,
     credentials,
     live_certificates,
     metrics_secret,
-    settings,
     tracking_secret,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look, read
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import Plan, Source
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Ref, Wanted, secret_ref
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies, superlink
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import database_claim
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ..hub.client_store import ClientStore
+from ..hub.handover import hand_over
+from ..hub.source_reader import look, read
+from ..hub.sources.interface import Plan, Source
+from ..hub.wanted import Observed, Ref, Wanted, secret_ref
+from ..kube import refresh
+from ..kube.client import Cluster
+from ..ledger.store import Ledger
+from ..manifests import namespace, policies, superlink
+from ..marks import proof
+from ..ownership import ca_namespace
+from ..pki import certificates, library
+from ..preflight import database_claim
+from ..rotation import internal
+from ..spec.hub_spec import HubSpec
+from .hub_action import CertificateAction
 
 APPLYSET = "superlink"
 
 
-class ActionModule(CertificateAction):
-    """See the module's documentation."""
+class HubCertificates(CertificateAction):
+    """An action that issues the hub's certificates."""
 
-    ARGS = {
-        "spec": {"type": "dict", "required": True},
-        **settings.OPTIONS,
-        "ca_lifetime_days": {"type": "int", "default": 3650},
-        "client_lifetime_days": {"type": "int", "default": 90},
-        "tracking_credentials": {"type": "dict", "default": {}, "no_log": True},
-        "forget_cas": {"type": "bool", "default": False},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
+    def issue_missing(self, spec: HubSpec, params: Mapping[str, Any], ca_lifetime_days: int = 3650) -> dict[str, Any]:
+        """Find the address of the gateway, create the Secrets that are missing or no longer valid, wait for those that others create.
 
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Find the address, create what is missing, wait for what others create, return the facts."""
-        spec = HubSpec.parse(params["spec"])
+        If sites do not trust the CA of a new certificate yet, the gateway keeps its certificate and both CAs are published; the next run
+        continues from there.
+
+        Args:
+            spec: the hub, of which the namespace and the Services exist.
+            params: C(hub_settings) of the action.
+            ca_lifetime_days: of a CA that is created.
+
+        Returns:
+            C(changed), C(diff), C(warnings), C(objects) and C(msg) as in a result, and C(address), C(names), C(server_name), C(ca_bundle),
+            C(secret), C(storage_size), and facts of certificates.
+
+        Raises:
+            ClusterError: sites would reject the certificate, or it was not issued in time.
+        """
         library.require()
         with self.connect() as hub:
             place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
@@ -68,13 +73,13 @@ class ActionModule(CertificateAction):
             found = self.address(hub, spec)
             address = found or self._no_address(hub, spec)
             doubts: list[str] = []
-            wanted = self.wanted(hub, params, found, doubts, params["ca_lifetime_days"])
+            wanted = self.wanted(hub, params, found, doubts, ca_lifetime_days)
             source = self.source(params, wanted, found)
             reported = clients.Settings(
-                wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_lifetime_days"]
+                wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_certificate_days"]
             )
             client_ca = secret_ref(reported.ca_namespace, clients.CA)
-            seen = self._look(hub, source, wanted, client_ca)
+            seen = self._observe(hub, source, wanted, client_ca)
             made_size = database_claim.made_size(seen[live_certificates.stateful_set_ref(wanted)])
             made, plan = credentials.plan(wanted, seen), source.plan(wanted, seen)
             own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
@@ -140,7 +145,7 @@ class ActionModule(CertificateAction):
         )
 
     @staticmethod
-    def _look(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Observed:
+    def _observe(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Observed:
         more = [
             *others,
             *credentials.reads(wanted),
@@ -168,7 +173,7 @@ class ActionModule(CertificateAction):
     def _wait(self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float) -> tuple[Observed, Plan]:
         deadline = time.monotonic() + seconds
         while True:
-            seen = self._look(hub, source, wanted)
+            seen = self._observe(hub, source, wanted)
             plan = source.plan(wanted, seen)
             if not plan.lacks:
                 return seen, plan

@@ -2,45 +2,48 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.skupper_preflight): variables and cluster of a Skupper site, before anything is changed."""
+"""Can a cluster take part in the Skupper network?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+from ..base.errors import ClusterError
+from ..kube.client import Cluster
+from ..ownership import look
+from ..skupper import (
     installed,
     listeners,
     security,
     sites,
     state,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
+from ..spec.network_spec import (
     LinkSpec,
     ListenerSpec,
     NetworkSiteSpec,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
+from ..validate import skupper_faults as rules
+from .role_spec import role_spec
+from .skupper_action import SkupperAction
 
 
-class ActionModule(SkupperAction):
-    """See the module's documentation."""
+class CheckAction(SkupperAction):
+    """An action that checks the variables of all three roles, and the cluster."""
 
-    ARGS = {
-        "site": {"type": "dict", "required": True},
-        "listener": {"type": "dict", "required": True},
-        "link": {"type": "dict", "default": {}},
-    }
+    def check_site(self, site: Mapping[str, Any]) -> dict[str, Any]:
+        """Check a Site with the listener and the link that the other two roles make of their variables; the hub has no link."""
+        place = {name: site[name] for name in ("federation", "namespace")}
+        link = {} if self.at_hub else role_spec(self, "skupper_link") | place
+        return self.check_parts(site, role_spec(self, "skupper_listener") | place, link)
 
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Check the variables, then the cluster."""
-        self.begin()
-        site, link, listener = (params[part] for part in ("site", "link", "listener"))
+    def check_parts(self, site: Mapping[str, Any], listener: Mapping[str, Any], link: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the variables, then the cluster.
+
+        Raises:
+            ClusterError: all that is wrong with the variables, or why the cluster cannot take part.
+        """
         self.refuse(rules.all_faults(site, listener, link))
         with self.reach() as cluster:
             wanted = NetworkSiteSpec.parse(site)

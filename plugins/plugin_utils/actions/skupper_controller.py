@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.skupper_controller): install Skupper's controller, and never upgrade it unasked."""
+"""Install Skupper's controller, and never upgrade it unasked."""
 
 from __future__ import annotations
 
@@ -13,42 +13,33 @@ from urllib.error import URLError
 
 from ansible.module_utils.urls import open_url
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller, installed
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults, version_fault
+from ..apply import applyset
+from ..base.errors import ClusterError
+from ..kube.api_errors import NotServed
+from ..kube.client import Cluster
+from ..ownership import contents
+from ..skupper import controller, installed
+from ..skupper.state import State
+from ..spec.network_spec import NetworkSiteSpec
+from ..validate.skupper_faults import version_fault
+from .skupper_action import Object, SkupperAction
 
 
-class ActionModule(SkupperAction):
-    """See the module's documentation."""
+class ControllerAction(SkupperAction):
+    """An action that installs or removes the controller."""
 
-    ARGS = {
-        "spec": {"type": "dict", "required": True},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "upgrade": {"type": "bool", "default": False},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
+    def install(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Install the controller as the specification says; one that is there stays as it is.
 
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Install in the way of the spec; do nothing for none."""
-        self.begin()
-        self.refuse(site_faults(params["spec"]))
-        spec = NetworkSiteSpec.parse(params["spec"])
-        if spec.install == "none":
-            return self.finished("nothing to install")
-        with self.reach() as cluster:
-            if params["state"] == "absent":
-                return self._absent(cluster, spec, params["wait_timeout"])
-            self.refuse([installed.fault(cluster, spec)])
-            if spec.install == "operator":
-                return self._operator(cluster, spec, params["wait_timeout"])
-            return self._manifests(cluster, spec, params)
+        Args:
+            cluster: a connection.
+            spec: the Site.
+            params: C(upgrade), whether one that this collection installed is replaced, and C(wait_timeout).
+        """
+        self.refuse([installed.fault(cluster, spec)])
+        if spec.install == "operator":
+            return self._operator(cluster, spec, params["wait_timeout"])
+        return self._manifests(cluster, spec, params)
 
     # ---- manifests ---------------------------------------------------------------------------------------------------
 
@@ -148,7 +139,7 @@ class ActionModule(SkupperAction):
 
     # ---- absent ------------------------------------------------------------------------------------------------------
 
-    def _absent(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
+    def uninstall(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
         """Remove what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
         namespace = controller.home(spec)
         if cluster.get("v1", "Namespace", namespace) is None:

@@ -2,31 +2,29 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.preflight): check a cluster before anything is changed."""
+"""Check the hub before anything is changed: rights, clock, pods that run, volumes, the gateway's certificate."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import KUBERNETES, OPENSHIFT
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform, volume_classes
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, outputs, superlink
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import (
+from ..base.errors import ClusterError
+from ..base.platforms import KUBERNETES, OPENSHIFT
+from ..hub import plan_checks
+from ..hub.source_reader import look
+from ..kube import cluster_platform, volume_classes
+from ..kube.client import Cluster
+from ..ledger.store import Ledger
+from ..manifests import exposure, outputs, superlink
+from ..manifests import namespace as namespaces
+from ..marks import proof
+from ..ownership import ca_namespace as ca_namespaces
+from ..ownership import look as look_at
+from ..pki import certificates, library
+from ..preflight import (
     claim_checks,
     clocks,
     database_claim,
@@ -38,43 +36,49 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight import 
     storage_classes,
     tracking_checks,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
+from ..rights import ask, grants
+from ..rights.need import DEPLOY
+from ..rights.table import SUPERLINK
+from ..spec.hub_spec import HubSpec
+from ..upgrade import what_runs
+from . import serving
+from .given_spec import given_spec, hub_settings
+from .hub_action import CertificateAction
 
 _CLAIM = "PersistentVolumeClaim"
 _NAMES = {KUBERNETES: "Kubernetes", OPENSHIFT: "OpenShift, Kubernetes"}
 
 
-class ActionModule(CertificateAction):
-    """See the module's documentation."""
+class HubCheck(CertificateAction):
+    """An action that checks the hub before anything is changed."""
 
-    ARGS = {
-        "spec": {"type": "dict"},
-        **settings.OPTIONS,
-        "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
-        "serverapp_force": {"type": "bool", "default": False},
-        "standby": {"type": "bool", "default": False},
-    }
+    def check_hub(self, works: Iterable[str] = (DEPLOY,), *, serves_later: bool = False) -> dict[str, Any]:
+        """Connect to the cluster; check variables, rights, clock, volumes, running pods and the gateway's certificate.
 
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Connect to the cluster, check rights, its clock and the gateway's certificate."""
-        spec = given_spec(self, params["spec"])
+        Args:
+            works: tasks that the identity is going to perform, keys of C(WORKS); rights for others are not checked.
+            serves_later: whether it is a standby that is going to serve after a failover.
+
+        Returns:
+            What was found, as M(federated.flower.superlink) returns it.
+
+        Raises:
+            ClusterError: why the hub cannot be deployed.
+        """
+        spec, params = given_spec(self, None), hub_settings(self) | {"works": list(works), "standby": serves_later}
         warnings: list[str] = []
         certificate: dict[str, Any] = {}
         lost: dict[str, str] = {}
         if spec.insecure:
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
-            spec = given_spec(self, params["spec"], cluster_platform.known(cluster, spec.platform))
+            spec = given_spec(self, None, cluster_platform.known(cluster, spec.platform))
             params = {**params, "spec": spec}
             spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
             version = cluster.request("GET", "/version")["gitVersion"]
             ca_namespace = ca_namespaces.resolve(cluster, spec.namespace, params["ca_namespace"])
             params = {**params, "ca_namespace": ca_namespace}
-            found = self._look(cluster, spec, ca_namespace)
+            found = self._inspect_namespaces(cluster, spec, ca_namespace)
             ask.require(
                 cluster,
                 grants.controller_rights(
@@ -166,7 +170,7 @@ class ActionModule(CertificateAction):
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
         return found, dict(wanted.lost_sites)
 
-    def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
+    def _inspect_namespaces(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""
         found = look_at.look(cluster, SUPERLINK, spec, ca_namespace, owner=None, claim=False)
         other = self.claim(self.inventory_host, [f"{SUPERLINK} {one}" for one in found.places])

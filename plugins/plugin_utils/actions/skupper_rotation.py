@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.skupper_rotation): the hub's part of a rotation in the Skupper network."""
+"""Rotate the certificates of the Skupper network at the hub."""
 
 from __future__ import annotations
 
@@ -10,49 +10,33 @@ import dataclasses
 import datetime
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration, moment
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, forgetting
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import rotation_plan
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
+from ..base.errors import ClusterError
+from ..base.plain import plain
+from ..base.times import duration, moment
+from ..kube.client import Cluster
+from ..ledger import access, forgetting
+from ..ledger.store import Ledger
+from ..manifests import skupper
+from ..skupper import rotation_plan
+from ..skupper.ownership import is_ours
+from .skupper_action import SkupperAction
+from .skupper_rotating import HubRotation
 
 BEGIN, FINISH = "begin", "finish"
 
 
-class ActionModule(SkupperAction):
-    """See the module's documentation."""
+class RotationAction(SkupperAction):
+    """An action that rotates the certificates of the network at the hub."""
 
-    ARGS = {
-        "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str"},
-        "federation": {"type": "str"},
-        "step": {"type": "str", "required": True, "choices": [BEGIN, FINISH]},
-        "rotate": {"type": "str", "default": rotation_plan.DUE, "choices": list(rotation_plan.CHOICES)},
-        "sites": {"type": "list", "elements": "str", "default": []},
-        "revoke": {"type": "str", "default": ""},
-        "reports": {"type": "list", "elements": "dict", "default": []},
-        "force": {"type": "bool", "default": False},
-        "patient": {"type": "bool", "default": False},
-        "renew_before": {"type": "str", "default": ""},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
+    def rotate(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Begin a rotation, or finish it after the sites have their new certificates.
 
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Look, and do what the step is for."""
-        self.begin()
-        library.require()
+        Args:
+            params: options of M(federated.flower.skupper_link).
+        """
         with self.reach(params["hub"]) as cluster:
             hub = HubRotation(self, cluster, params["hub_namespace"], params["wait_timeout"])
-            if params["step"] == BEGIN:
-                return self._begin(cluster, hub, params)
-            return self._finish(hub, params)
+            return self._begin(cluster, hub, params) if params["step"] == BEGIN else self._finish(hub, params)
 
     def _begin(self, cluster: Cluster, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
         now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=cluster.skew or 0)
@@ -170,7 +154,7 @@ class ActionModule(SkupperAction):
                 "it resumes where it stopped. flower_skupper_force=true continues without them"
                 + (f", and {params['revoke']} stays linked until then." if params["revoke"] else ".")
             )
-            if not params["patient"]:
+            if not params["warn_only"]:
                 raise ClusterError(words)
             self.warn(words)
             return self.finished("it waits", stage=rotation_plan.stage(before), after=rotation_plan.facts(before))

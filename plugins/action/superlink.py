@@ -1,0 +1,135 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.superlink): check the hub and deploy the SuperLink."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import (
+    described,
+    given_spec,
+    hub_settings,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_certificates import APPLYSET, HubCertificates
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_check import HubCheck
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, Result, apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import (
+    SpecError,
+    ocm_metrics_policy_objects,
+)
+
+CHECKED, DESCRIBED, NAMESPACE, SERVICES, PRESENT = "checked", "described", "namespace", "services", "present"
+
+
+class ActionModule(HubCheck, HubCertificates):
+    """See the module's documentation."""
+
+    ARGS = {
+        "state": {"type": "str", "choices": [CHECKED, DESCRIBED, NAMESPACE, SERVICES, PRESENT], "default": PRESENT},
+        "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
+        "serves_later": {"type": "bool", "default": False},
+        "rights": {"type": "dict"},
+        "policy": {"type": "dict"},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Deploy the SuperLink, or the part of it that C(state) names."""
+        if params["state"] == CHECKED:
+            return self.check_hub(params["works"], serves_later=params["serves_later"])
+        if params["state"] == DESCRIBED:
+            return self._describe(params)
+        self._done: list[Result] = []
+        try:
+            return self._apply_part(params["state"])
+        except ClusterError as error:
+            failed = error.result.objects if isinstance(error, ApplyFailed) else []  # the base class records these
+            self.note(objects=notes.of_objects(one for one in merged(self._done)["objects"] if one not in failed))
+            raise
+
+    def _apply_part(self, state: str) -> dict[str, Any]:
+        settings, warnings, platform = hub_settings(self), [], ""
+        if state == PRESENT and "superlink_checked" not in self.task_vars:  # the role alone
+            checked = self.check_hub()
+            warnings, platform = checked["warnings"], checked["platform"]
+        spec = given_spec(self, None, platform)
+        if state == PRESENT:
+            return self._deploy(spec, settings, warnings)
+        objects = superlink.front_objects(spec)
+        if state == SERVICES:
+            return self._apply(spec, settings, objects, prune=False, wait=True).as_dict()
+        # Nothing but the namespace, which the lease needs: of several first deployments one goes on.
+        return self._apply(spec, settings, [one for one in objects if one["kind"] == "Namespace"]).as_dict()
+
+    def _describe(self, params: dict[str, Any]) -> dict[str, Any]:
+        spec, settings, objects = described(self), hub_settings(self), []
+        try:
+            if params["rights"] is not None:
+                objects = rights_objects(SUPERLINK, spec, {**params["rights"], "ca_namespace": settings["ca_namespace"]})
+            elif params["policy"] is not None:
+                objects = ocm_metrics_policy_objects(spec, params["policy"])
+        except SpecError as error:
+            raise ClusterError(str(error)) from error
+        described_hub = {"spec": spec, "ca_namespace": settings["ca_namespace"], "seconds": settings["wait_timeout"]}
+        return {"changed": False, "objects": objects, **({} if objects else described_hub)}
+
+    def _deploy(self, spec: HubSpec, settings: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
+        """Namespace and Services, which give the address; certificates, which need it; the rest, which needs both."""
+        front = self._apply(spec, settings, superlink.front_objects(spec), prune=False, wait=True)
+        issued = self.issue_missing(spec, settings)
+        spec = replace(
+            spec,
+            superlink_address=issued["address"] or spec.superlink_address,
+            ca_bundle=issued["ca_bundle"] or spec.ca_bundle,
+            gateway_secret=issued["secret"],
+            gateway_names=issued["names"],
+            made_storage_size=issued["storage_size"],
+        )
+        rest = self._apply(spec, settings, superlink.objects(spec), prune=None, wait=settings["wait"])
+        self._refresh(spec)
+        applied = merged([front, rest])
+        return {
+            **issued,
+            "changed": applied["changed"] or issued["changed"],
+            "diff": [*front.diff, *issued["diff"], *rest.diff],
+            "objects": [*front.objects, *issued["objects"], *rest.objects],
+            "warnings": [*warnings, *issued["warnings"], *applied["warnings"]],
+            "msg": f"{rest.msg}; {issued['msg']}",
+        }
+
+    def _apply(self, spec: HubSpec, settings: Mapping[str, Any], objects: Sequence[Object], **options: Any) -> Result:
+        """Apply objects of the hub; with options of a set (see C(apply_objects)) as members of its set."""
+        if self.rendering:
+            self.render(self.inventory_host, objects)
+            return Result(msg=f"{len(objects)} objects are written by the end of the playbook")
+        of_set = {"applyset": APPLYSET, "applyset_namespace": spec.namespace, "owner": record.notes(federation=spec.federation)}
+        options = {**(of_set if options else {}), **options}
+        with self.connect() as hub:
+            hub.name = self.inventory_host
+            self._done.append(
+                apply_objects(
+                    hub, objects, own_only=True, check=self.check, show_diff=self.show_diff, wait_timeout=settings["wait_timeout"], **options
+                )
+            )
+        return self._done[-1]
+
+    def _refresh(self, spec: HubSpec) -> None:
+        """Have pods read the files of changed ConfigMaps and Secrets at once."""
+        if not self.check and refresh.are_files_changed(merged(self._done)["objects"]):
+            with self.connect() as hub:
+                refresh.touch_pods(hub, spec.namespace, proof.pods_query(spec.federation, superlink.NAME))

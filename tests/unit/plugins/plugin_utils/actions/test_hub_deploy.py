@@ -1,0 +1,90 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Steps of the action superlink: what each applies, and what is recorded where a later one fails."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action import superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+
+SETTINGS = {"wait": True, "wait_timeout": 30, "ca_namespace": "flower-ca", "sites": []}
+ISSUED = {
+    "changed": False, "diff": [], "warnings": [], "objects": [], "msg": "all certificates are good", "address": "hub.example.com:9092",
+    "ca_bundle": "CA", "secret": "superlink-tls", "names": ["hub.example.com"], "storage_size": "10Gi",
+}  # fmt: skip
+
+
+class Action(superlink.ActionModule):
+    """The action with a cluster that accepts everything."""
+
+    rendering = False
+    check = False
+    show_diff = False
+
+    def __init__(self, fails: str = "") -> None:
+        self.inventory_host, self.task_vars, self._fails = "hub", {"superlink_checked": {}}, fails
+        self.noted: list[Any] = []
+
+    def connect(self, host: str | None = None, *, timeout: float = 0) -> Any:
+        return nullcontext(SimpleNamespace(name="hub"))
+
+    def note(self, site: str | None = None, **facts: Any) -> None:
+        self.noted += list(facts["objects"])
+
+    def issue_missing(self, spec: Any, params: Any, ca_lifetime_days: int = 3650) -> dict[str, Any]:
+        if self._fails:
+            raise ClusterError(self._fails)
+        return ISSUED
+
+
+@pytest.fixture
+def applied(monkeypatch: pytest.MonkeyPatch, parsed_hub: Any) -> list[tuple[list[str], dict[str, Any]]]:
+    calls: list[tuple[list[str], dict[str, Any]]] = []
+
+    def apply(hub: Any, objects: list[dict[str, Any]], **options: Any) -> Result:
+        kinds = [one["kind"] for one in objects]
+        calls.append((kinds, options))
+        done = [{"apiVersion": one["apiVersion"], "kind": one["kind"], "namespace": "flower", "name": one["kind"], "change": "created"} for one in objects]
+        return Result(changed=True, msg="applied", objects=done)
+
+    monkeypatch.setattr(superlink, "apply_objects", apply)
+    monkeypatch.setattr(superlink, "given_spec", lambda action, spec, platform="": parsed_hub())
+    monkeypatch.setattr(superlink, "hub_settings", lambda action: SETTINGS)
+    monkeypatch.setattr(superlink.refresh, "are_files_changed", lambda objects: False)
+    return calls
+
+
+def of(state: str) -> dict[str, Any]:
+    return {"state": state, "works": ["deploy"], "serves_later": False, "rights": None, "policy": None}
+
+
+def test_the_services_come_first_and_nothing_is_pruned_until_everything_is_known(applied: Any) -> None:
+    result = Action().execute(of("present"), {})
+    (front, first), (rest, second) = applied
+    assert "Service" in front and "StatefulSet" not in front and first["prune"] is False
+    assert "StatefulSet" in rest and second["prune"] is None and second["applyset"] == "superlink"
+    assert result["changed"] and result["address"] == "hub.example.com:9092"
+    assert len(result["objects"]) == len(front) + len(rest)
+
+
+def test_the_namespace_of_the_lease_is_applied_alone(applied: Any) -> None:
+    """Of several first deployments one creates the lease; the others leave nothing, also no record of a set."""
+    Action().execute(of("namespace"), {})
+    ((kinds, options),) = applied
+    assert kinds == ["Namespace"] and "applyset" not in options
+
+
+def test_what_was_applied_before_an_error_is_recorded(applied: Any) -> None:
+    action = Action(fails="nobody signs")
+    with pytest.raises(ClusterError, match="nobody signs"):
+        action.execute(of("present"), {})
+    assert any("Service" in str(one) for one in action.noted)
