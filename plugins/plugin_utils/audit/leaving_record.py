@@ -117,7 +117,7 @@ def _line(text: str, level: int = 0) -> str:
 def _words(fact: Any) -> str:
     if not isinstance(fact, Mapping):
         return str(fact)
-    rest = ", ".join(f"{name} {value}" for name, value in fact.items() if name not in ("change", "object", "sha256"))
+    rest = ", ".join(f"{name} {fact[name]}" for name in sorted(fact, key="choice".__eq__) if name not in ("change", "object", "sha256"))
     return " ".join(filter(None, (_change(fact), str(fact.get("object", "")), rest)))
 
 

@@ -103,7 +103,7 @@ def test_a_site_that_did_not_leave(contents: list[dict[str, Any]]) -> None:
 
 
 def test_volumes_have_the_choice_and_the_policy() -> None:
-    volume = {"change": "deleted", "claim": "flower/a", "storage": "Retain", "choice": "flower_delete_volumes is set"}
+    volume = {"change": "deleted", "choice": "flower_delete_volumes is set", "claim": "flower/a", "storage": "Retain"}
     text = page({"sites": {"lab": JOINED}}, {"sites": {"lab": {**REMOVED, **FORGOTTEN, "volumes": [volume]}}})
     assert "        deleted claim flower/a, storage Retain, choice flower_delete_volumes is set\n" in text
 
