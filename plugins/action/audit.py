@@ -47,9 +47,7 @@ class ActionModule(ClusterAction):
                 mine = stack.enter_context(Journal(folder).taken())
                 others = [stack.enter_context(journal.taken()) for journal in journals]
                 own = audit_notes.compose(mine, time=now(), kubernetes="", failed=self._failed())
-                lost = "not known: the run was interrupted"
-                interrupted = [audit_notes.compose(notes, time=now(), kubernetes=lost, interrupted=True) for notes in others]
-                entries = [entry for entry in (*interrupted, own) if entry]
+                entries = [entry for entry in (*map(self._interrupted, others), own) if entry]
                 if not entries:
                     return {"changed": False, "msg": "nothing was changed, so there is nothing to record"}
                 return self._record(params, mine, entries)
@@ -59,6 +57,11 @@ class ActionModule(ClusterAction):
                 return {"changed": False} | self._lost(text, [own], required=params["required"])
             text = f"what interrupted runs changed could not be recorded in the audit trail; it is kept for a later run. {self.named(error)}"
             return {"changed": False, "failed": params["required"], "msg": text}
+
+    @staticmethod
+    def _interrupted(notes: list[audit_notes.Note]) -> audit_notes.Content | None:
+        lost = "not known: the run was interrupted"
+        return audit_notes.compose(notes, time=now(), kubernetes=lost, interrupted=True)
 
     def _failed(self) -> set[str]:
         """The hosts that failed in this play."""
@@ -72,7 +75,8 @@ class ActionModule(ClusterAction):
         namespace = params["hub_namespace"]
         if not hub:
             raise ClusterError("the inventory has no group flower_hub: set flower_hub_group, or the option hub.")
-        if audit_notes.deleted(mine, hub, [f"Namespace {namespace}", f"Project {namespace}", f"ConfigMap {namespace}/{NAME}"]):
+        places = [f"Namespace {namespace}", f"Project {namespace}", f"ConfigMap {namespace}/{NAME}"]
+        if audit_notes.deleted(mine, hub, places):
             return {
                 "changed": False,
                 "msg": f"the audit trail was deleted together with the hub's namespace {namespace}",
@@ -98,7 +102,12 @@ class ActionModule(ClusterAction):
                 partly = self._lost(f"{self.named(error)}; they are in this result", error.entries, required=required)
         self._noted = True  # to record changes is not one of them
         text = f"the audit trail has {made[-1]['seq']} entries, the hash of the last one is {made[-1]['hash']}"
-        result = {"changed": True, "added": [entry["seq"] for entry in made], "hash": made[-1]["hash"], "msg": text} | partly
+        result = {
+            "changed": True,
+            "added": [entry["seq"] for entry in made],
+            "hash": made[-1]["hash"],
+            "msg": text,
+        } | partly
         # Shown without -v as well: the hash should be stored outside of the hub.
         return result | {"warnings": [*warnings, *partly.get("warnings", ())], "_ansible_verbose_always": True}
 

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import Head, Line, export, read_export, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import (
+    Head,
+    Line,
+    export,
+    read_export,
+    verify,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail_table import table
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError

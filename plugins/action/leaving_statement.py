@@ -48,7 +48,14 @@ class ActionModule(ClusterAction):
             fault = leaving_record.fault(text, verdict.entries, params["federation"])
             msg = f"{path}: {fault or f'{where} says the same'}"
             shown = [] if fault else text.splitlines()
-            return {"changed": False, "valid": not fault, "fault": msg if fault else "", "text": shown, "file": str(path), "msg": msg}
+            return {
+                "changed": False,
+                "valid": not fault,
+                "fault": msg if fault else "",
+                "text": shown,
+                "file": str(path),
+                "msg": msg,
+            }
         site = params["site"]
         entries = leaving_record.entries_of(verdict.entries, site)
         if not entries:
@@ -63,14 +70,21 @@ class ActionModule(ClusterAction):
             self._write(path, text)
         self._noted = True  # a file on the control node: no change for the audit trail
         word = "would be written to" if changed and self.check else "is in"
-        return {"changed": changed, "text": text.splitlines(), "file": str(path), "msg": f"the leaving record of {site} {word} {path}"}
+        return {
+            "changed": changed,
+            "text": text.splitlines(),
+            "file": str(path),
+            "msg": f"the leaving record of {site} {word} {path}",
+        }
 
     @staticmethod
     def _read(path: Path) -> str:
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ClusterError(f"the leaving record {path} cannot be read: {error}. Correct flower_statement_file.") from error
+            raise ClusterError(
+                f"the leaving record {path} cannot be read: {error}. Correct flower_statement_file."
+            ) from error
 
     @staticmethod
     def _write(path: Path, text: str) -> None:

@@ -78,7 +78,9 @@ def parse(text: str) -> Entry | None:
     except ValueError:
         return None
     shape = {"seq": int, "prev": str, "hash": str}
-    return entry if isinstance(entry, dict) and all(type(entry.get(name)) is kind for name, kind in shape.items()) else None
+    if not isinstance(entry, dict) or any(type(entry.get(name)) is not kind for name, kind in shape.items()):
+        return None
+    return entry
 
 
 def verify(lines: Sequence[Line], head: Head | None, anchors: Sequence[str] = ()) -> Verdict:
@@ -139,8 +141,10 @@ def _head_fault(verdict: Verdict, head: Head | None) -> str:
 
 def _anchor_fault(verdict: Verdict, anchors: Sequence[str]) -> str:
     known = {entry["hash"] for entry in verdict.entries}
-    missing = next((anchor for anchor in anchors if anchor not in known), "")
-    return missing and f"no entry has the anchor hash {missing}: the trail was truncated or rewritten since it was stored"
+    for anchor in anchors:
+        if anchor not in known:
+            return f"no entry has the anchor hash {anchor}: the trail was truncated or rewritten since it was stored"
+    return ""
 
 
 def _incomplete(entries: Sequence[Entry]) -> list[str]:

@@ -39,7 +39,9 @@ def entries_of(trail: Sequence[Entry], site: str) -> list[Entry]:
     found: list[Entry] = []
     for entry in reversed(trail):
         facts = _facts(entry, site)
-        if any(_change(fact) in ("registered", "created") for kind in ("keys", "objects") for fact in facts.get(kind) or []):
+        if any(
+            _change(fact) in ("registered", "created") for kind in ("keys", "objects") for fact in facts.get(kind, [])
+        ):
             break
         if facts or site in (entry.get("failed") or {}):
             found.insert(0, entry)
@@ -93,13 +95,16 @@ def left(trail: Sequence[Entry], site: str) -> list[str]:
                 last[str(fact.get("object"))] = _change(fact)
                 kind, _space, name = str(fact.get("object")).partition(" ")
                 if kind in ("Namespace", "Project") and _change(fact) == "deleted":
-                    last = {key: change for key, change in last.items() if not key.partition(" ")[2].startswith(f"{name}/")}
+                    last = {
+                        key: change for key, change in last.items() if not key.partition(" ")[2].startswith(f"{name}/")
+                    }
     return sorted(key for key, change in last.items() if change != "deleted")
 
 
 def _entry_lines(entry: Entry, site: str) -> Iterator[str]:
     options = "".join(f" --{name} {value}" for name, value in (entry.get("options") or {}).items())
-    yield _line(f"Entry {entry['seq']}, {entry.get('time')}: {entry.get('playbook')}{options} by {who_where(entry.get('who') or {})}")
+    user = who_where(entry.get("who") or {})
+    yield _line(f"Entry {entry['seq']}, {entry.get('time')}: {entry.get('playbook')}{options} by {user}")
     yield _line(f"SHA-256 {entry['hash']}")
     for kind, found in _facts(entry, site).items():
         yield _line(f"{_KINDS.get(kind, kind)}:", 1)
@@ -117,7 +122,8 @@ def _line(text: str, level: int = 0) -> str:
 def _words(fact: Any) -> str:
     if not isinstance(fact, Mapping):
         return str(fact)
-    rest = ", ".join(f"{name} {fact[name]}" for name in sorted(fact, key="choice".__eq__) if name not in ("change", "object", "sha256"))
+    names = sorted(fact.keys() - {"change", "object", "sha256"}, key=lambda name: (name == "choice", name))
+    rest = ", ".join(f"{name} {fact[name]}" for name in names)
     return " ".join(filter(None, (_change(fact), str(fact.get("object", "")), rest)))
 
 

@@ -60,7 +60,8 @@ def continuation(lines: Sequence[str], head: Head | None) -> tuple[Head, str]:
     last = head_of(entry) if entry else Head()
     if head is None:
         return last, "it had no head record, which is recreated" if lines else ""
-    if last.entries > head.entries or last == head:  # its writer has not written the head record yet, or was killed before
+    # A longer trail: its writer has not written the head record yet, or was killed before.
+    if last.entries > head.entries or last == head:
         return last, ""
     return head, f"it does not end with the entry {head.entries} that its head record names"
 
@@ -129,7 +130,8 @@ class Trail:
                 f"{what} cannot be written ({error.text}): deploy the hub first, or correct flower_namespace"
             ) from error
         if refused:
-            raise Refused(f"{what} does not take {len(refused)} of {len(contents)} entries ({why})", refused, done, warnings)
+            message = f"{what} does not take {len(refused)} of {len(contents)} entries ({why})"
+            raise Refused(message, refused, done, warnings)
         return done, warnings
 
     def _append(self, content: Mapping[str, Any]) -> tuple[Entry, int, str]:
@@ -147,11 +149,9 @@ class Trail:
                 return entry, number, wrong
         entry = seal(content, last)
         text += canonical(entry) + "\n"
-        if item is None:
-            item = config_map(self.federation, self.namespace, log_name(number), {}, application=NAME, component=COMPONENT)
         # A full one is immutable: it can only be deleted.
         frozen = {"immutable": True} if len(text) >= FULL else {}
-        write(self.cluster, {**item, "data": {_LOG: text}, **frozen})
+        write(self.cluster, {**(item or self._new(log_name(number))), "data": {_LOG: text}, **frozen})
         return entry, number, wrong
 
     def _write_head(self, last: Head, number: int) -> None:
@@ -160,9 +160,7 @@ class Trail:
         if head is not None and head.entries >= last.entries:
             return  # another writer has added more, and updated it
         contents = {**last._asdict(), "log": max(number, before)}
-        if item is None:
-            item = config_map(self.federation, self.namespace, NAME, {}, application=NAME, component=COMPONENT)
-        write(self.cluster, {**item, "data": {_HEAD: canonical(contents)}})
+        write(self.cluster, {**(item or self._new(NAME)), "data": {_HEAD: canonical(contents)}})
 
     @staticmethod
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
@@ -172,6 +170,9 @@ class Trail:
             return Head(int(contents["entries"]), str(contents["hash"])), int(contents["log"])
         except foreign_data.FAULTS:
             return None, 0
+
+    def _new(self, name: str) -> dict[str, Any]:
+        return config_map(self.federation, self.namespace, name, {}, application=NAME, component=COMPONENT)
 
     def _get(self, name: str) -> dict[str, Any] | None:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)

@@ -36,7 +36,10 @@ def _rows(entry: Entry, mark: str) -> list[tuple[str, ...]]:
     found = {site: _changes(_dict(facts)) for site, facts in _dict(entry.get("sites")).items()}
     for host, message in _dict(entry.get("failed")).items():
         found[host] = "; ".join(filter(None, (found.get(host), f"FAILED: {message}" if message else "FAILED")))
-    command = [str(entry.get("playbook", "")), *(f"--{name} {value}" for name, value in _dict(entry.get("options")).items())]
+    command = [
+        str(entry.get("playbook", "")),
+        *(f"--{name} {value}" for name, value in _dict(entry.get("options")).items()),
+    ]
     command += ["(interrupted)"] if entry.get("interrupted") else []
     who = _dict(entry.get("who"))
     user = f"{who_where(who)} as {who.get('kubernetes', '')}"
@@ -66,7 +69,10 @@ def _objects(found: Sequence[Any]) -> list[str]:
     for one in map(_dict, found):
         kind, _blank, place = str(one.get("object", "")).partition(" ")
         names.setdefault(str(one.get("change")), []).append(f"{kind} {place.rpartition('/')[2]}")
-    return [f"{change} {f'{len(some)} objects' if len(some) > _NAMED else ', '.join(some)}" for change, some in names.items()]
+    return [
+        f"{change} {f'{len(some)} objects' if len(some) > _NAMED else ', '.join(some)}"
+        for change, some in names.items()
+    ]
 
 
 def _fact(fact: Any) -> str:

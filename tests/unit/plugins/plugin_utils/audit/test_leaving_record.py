@@ -16,7 +16,13 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action.leaving_statement import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import leaving_record
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import Entry, Head, head_of, seal, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import (
+    Entry,
+    Head,
+    head_of,
+    seal,
+    verify,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail, log_name
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.tests.unit.audit_hub import Hub
@@ -42,7 +48,11 @@ FORGOTTEN = {
 def trail(*contents: dict[str, Any]) -> list[Entry]:
     entries: list[Entry] = []
     for number, content in enumerate(contents, 1):
-        common = {"time": f"2026-11-{number:02}T10:00:00+00:00", "playbook": "teardown", "who": {"user": "jane", "host": "laptop"}}
+        common = {
+            "time": f"2026-11-{number:02}T10:00:00+00:00",
+            "playbook": "teardown",
+            "who": {"user": "jane", "host": "laptop"},
+        }
         entries.append(seal({**common, **content}, head_of(entries[-1]) if entries else Head()))
     return entries
 
@@ -58,8 +68,15 @@ def numbers(*contents: dict[str, Any]) -> list[int]:
 def test_the_page() -> None:
     other = {"sites": {"other": FORGOTTEN}}
     options = {"options": {"limit": "lab"}}
-    contents = [{"sites": {"lab": JOINED}}, other, {**options, "sites": {"lab": {**FORGOTTEN, "objects": REMOVED["objects"]}}}, other]
-    assert page(*contents) == f"""\
+    contents = [
+        {"sites": {"lab": JOINED}},
+        other,
+        {**options, "sites": {"lab": {**FORGOTTEN, "objects": REMOVED["objects"]}}},
+        other,
+    ]
+    assert (
+        page(*contents)
+        == f"""\
 Leaving record of the site lab
 Federation heart, entries of the audit trail that name the site since its last deployment
 
@@ -77,6 +94,7 @@ SHA-256 {trail(*contents)[2]["hash"]}
 Created for the site and not deleted, as far as the audit trail says:
     ClusterRole flower-nodes
 """
+    )
 
 
 def test_several_attempts_belong_to_one_leaving() -> None:
@@ -94,7 +112,10 @@ def test_several_attempts_belong_to_one_leaving() -> None:
         [{"sites": {"lab": JOINED}}, {"sites": {"lab": FORGOTTEN}}, {"sites": {"lab": JOINED}}],  # it came back
         [{"sites": {"lab": JOINED}}, {"sites": {"lab": {"keys": FORGOTTEN["keys"]}}}],  # it has one SuperNode less
         [{"sites": {"lab": JOINED}}, {"sites": {"lab": REMOVED}}],  # its teardown has not forgotten it yet
-        [{"sites": {"lab": JOINED}}, {"sites": {"lab": {"objects": [{"change": "changed", "object": "ConfigMap a/b"}]}}}],
+        [
+            {"sites": {"lab": JOINED}},
+            {"sites": {"lab": {"objects": [{"change": "changed", "object": "ConfigMap a/b"}]}}},
+        ],
         [{"sites": {"other": FORGOTTEN}}],
     ],
 )
@@ -128,7 +149,9 @@ def test_a_page_is_compared_with_the_trail() -> None:
     assert leaving_record.fault(text, later, "heart") == "", "it is proven when the site has come back"
     for line in filter(None, text.splitlines()):
         assert leaving_record.fault(text.replace(line, f"{line}x", 1), later, "heart"), line
-    assert leaving_record.fault(text.replace("4f2a", "4f2b"), later, "heart").startswith("line 9 differs from the audit trail")
+    assert leaving_record.fault(text.replace("4f2a", "4f2b"), later, "heart").startswith(
+        "line 9 differs from the audit trail"
+    )
     assert leaving_record.fault("\n".join(text.splitlines()[:-1]), later, "heart")
     assert leaving_record.fault(text + "    nothing\n", later, "heart")
     assert leaving_record.fault(text, trail(contents[0], {"sites": {"lab": FORGOTTEN}}), "heart")
@@ -150,7 +173,14 @@ class Scene:
 
     def act(self, *, check: bool = False, **options: Any) -> dict[str, Any]:
         self.action._task.check_mode = check
-        given = {"hub": "hub", "hub_namespace": "flower", "federation": "flower", "site": None, "directory": None, "file": None}
+        given = {
+            "hub": "hub",
+            "hub_namespace": "flower",
+            "federation": "flower",
+            "site": None,
+            "directory": None,
+            "file": None,
+        }
         return self.action.execute({**given, **{name: str(value) for name, value in options.items()}}, {})
 
 

@@ -25,7 +25,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain 
     seal,
     verify,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import FULL, NAME, Trail, continuation, log_name
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import (
+    FULL,
+    NAME,
+    Trail,
+    continuation,
+    log_name,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import configmaps
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound, Unreachable
@@ -68,7 +74,9 @@ def test_one_chain_goes_through_entries_of_both_releases() -> None:
     (added,), warnings = trail(hub).append([content(1)])
     assert added["seq"] == COUNT + 1 and not warnings
     assert texts(hub)[:COUNT] == old and not verify(*trail(hub).read()).fault
-    assert [name for name in before if hub.found[name] != before[name]] == [NAME, log_name(3)], "full ConfigMaps stay as they are"
+    assert [name for name in before if hub.found[name] != before[name]] == [NAME, log_name(3)], (
+        "full ConfigMaps stay as they are"
+    )
     assert set(hub.found) == set(before)
     assert json.loads(hub.found[NAME]["data"]["head.json"]) == {"entries": COUNT + 1, "hash": added["hash"], "log": 3}
 
@@ -82,7 +90,9 @@ def test_an_export_has_the_lines_of_the_previous_release() -> None:
     trail(hub).append([content(1), content(2)])
     new = export(*trail(hub).read())
     assert new[:COUNT] == old[:-1] and not verify(*read_export(new, "f"), [anchor]).fault
-    assert [json.loads(line)["hash"] for line in new[-2:]] == [json.loads(new[-1])["hash"]] * 2, "a line names the hash of its entry"
+    assert [json.loads(line)["hash"] for line in new[-2:]] == [json.loads(new[-1])["hash"]] * 2, (
+        "a line names the hash of its entry"
+    )
 
 
 @pytest.mark.parametrize("added", [0, 2])
@@ -133,7 +143,11 @@ def test_two_writers_at_once_make_one_chain() -> None:
     (mine,), _warnings = trail(hub).append([content(3)])
     assert hub.conflicts == 1 and mine["seq"] == 3
     verdict = verify(*trail(hub).read())
-    assert not verdict.fault and not verdict.notes and [entry["id"] for entry in verdict.entries] == ["000001", "000002", "000003"]
+    assert (
+        not verdict.fault
+        and not verdict.notes
+        and [entry["id"] for entry in verdict.entries] == ["000001", "000002", "000003"]
+    )
 
 
 def test_many_writers_make_one_chain() -> None:
@@ -150,7 +164,11 @@ def test_an_entry_is_added_once() -> None:
     parts = [{**content(1), "part": part, "parts": 2} for part in (1, 2)]
     trail(hub).append(parts[:1])
     done, _warnings = trail(hub).append([*parts, content(2)])
-    assert [(entry["id"], entry.get("part"), entry["seq"]) for entry in done] == [("000001", 1, 1), ("000001", 2, 2), ("000002", None, 3)]
+    assert [(entry["id"], entry.get("part"), entry["seq"]) for entry in done] == [
+        ("000001", 1, 1),
+        ("000001", 2, 2),
+        ("000002", None, 3),
+    ]
     assert len(texts(hub)) == 3
 
 
