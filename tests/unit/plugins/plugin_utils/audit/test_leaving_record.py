@@ -83,7 +83,7 @@ Federation heart, entries of the audit trail that name the site since its last d
 Entry 3, 2026-11-03T10:00:00+00:00: teardown --limit lab by jane@laptop
 SHA-256 {trail(*contents)[2]["hash"]}
     keys of SuperNodes; the SuperLink permanently refuses one that is retired:
-        retired pool gpu, name supernode-gpu-0, node_id 17, fingerprint SHA256:abc
+        retired fingerprint SHA256:abc, name supernode-gpu-0, node_id 17, pool gpu
     client certificates; the gateway refuses one that is revoked:
         revoked serial 4f2a
     words:
