@@ -138,11 +138,12 @@ class Trail:
         """Add an entry to the last ConfigMap, unless it is there. Returns it, the ConfigMap's number, and what is wrong with the trail's end."""
         head, number = self._head(self._get(NAME))
         number = max(number, 1)
-        before, item = "", self._get(log_name(number))
+        item = self._get(log_name(number))
+        recent = _text(item).splitlines()
         while len(text := _text(item)) >= FULL:
             number += 1
-            before, item = text, self._get(log_name(number))
-        recent = [*before.splitlines(), *text.splitlines()]
+            item = self._get(log_name(number))
+            recent += _text(item).splitlines()
         last, wrong = continuation(recent, head)
         for entry in map(parse, recent):
             if entry is not None and _identity(entry) == _identity(content):
