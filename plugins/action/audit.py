@@ -22,14 +22,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 
-class _Unrecorded(ClusterError):
-    """The audit trail cannot be written. C(own): the entry of this run; None where only interrupted runs have one."""
-
-    def __init__(self, message: str, own: audit_notes.Content | None) -> None:
-        super().__init__(message)
-        self.own = own
-
-
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
@@ -48,51 +40,48 @@ class ActionModule(ClusterAction):
         if self.check:
             wanted = audit_notes.has_entry(Journal(folder).read())
             return {"changed": wanted, "msg": "an entry would be added" if wanted else "nothing would change"}
+        journals = abandoned(folder, socket.gethostname(), self.place())
+        own: audit_notes.Content | None = None
         try:
             with contextlib.ExitStack() as stack:  # an error that leaves it keeps the journals
                 mine = stack.enter_context(Journal(folder).taken())
-                others = [
-                    stack.enter_context(journal.taken())
-                    for journal in abandoned(folder, socket.gethostname(), self.place())
-                ]
-                return self._record(params, mine, others)
-        except _Unrecorded as error:
-            return self._unrecorded(error, required=params["required"])
+                others = [stack.enter_context(journal.taken()) for journal in journals]
+                own = audit_notes.compose(mine, time=now(), kubernetes="", failed=self._failed())
+                entries = [entry for entry in (*map(self._interrupted, others), own) if entry]
+                if not entries:
+                    return {"changed": False, "msg": "nothing was changed, so there is nothing to record"}
+                return self._record(params, mine, entries)
+        except ClusterError as error:
+            if own:  # this run's journal is removed with its folder
+                text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
+                return {"changed": False} | self._lost(text, [own], required=params["required"])
+            text = f"what interrupted runs changed could not be recorded in the audit trail; it is kept for a later run. {self.named(error)}"
+            return {"changed": False, "failed": params["required"], "msg": text}
+
+    @staticmethod
+    def _interrupted(notes: list[audit_notes.Note]) -> audit_notes.Content | None:
+        lost = "not known: the run was interrupted"
+        return audit_notes.compose(notes, time=now(), kubernetes=lost, interrupted=True)
+
+    def _failed(self) -> set[str]:
+        """The hosts that failed in this play."""
+        return {*self.task_vars.get("ansible_play_hosts_all", ())} - {*self.task_vars.get("ansible_play_hosts", ())}
 
     def _record(
-        self, params: dict[str, Any], mine: list[audit_notes.Note], others: list[list[audit_notes.Note]]
+        self, params: dict[str, Any], mine: list[audit_notes.Note], entries: list[audit_notes.Content]
     ) -> dict[str, Any]:
-        """Record the notes of this run, and before it those of interrupted runs."""
-        failed = set(self.task_vars.get("ansible_play_hosts_all", ())) - set(
-            self.task_vars.get("ansible_play_hosts", ())
-        )
-        lost = "not known: the run was interrupted"
-        new = [audit_notes.compose(notes, time=now(), kubernetes=lost, interrupted=True) for notes in others]
-        own = audit_notes.compose(mine, time=now(), kubernetes="", failed=failed)
-        entries = [entry for entry in (*new, own) if entry]
-        if not entries:
-            return {"changed": False, "msg": "nothing was changed, so there is nothing to record"}
+        """Record entries, unless this run deleted the trail."""
         hub = params["hub"] or self.hub_host()
-        namespace, federation = params["hub_namespace"], params["federation"]
+        namespace = params["hub_namespace"]
         if not hub:
             raise ClusterError("the inventory has no group flower_hub: set flower_hub_group, or the option hub.")
-        if audit_notes.deleted(mine, hub, [f"Namespace {namespace}", f"Project {namespace}", f"ConfigMap {namespace}/{NAME}"]):
+        places = [f"Namespace {namespace}", f"Project {namespace}", f"ConfigMap {namespace}/{NAME}"]
+        if audit_notes.deleted(mine, hub, places):
             return {
                 "changed": False,
                 "msg": f"the audit trail was deleted together with the hub's namespace {namespace}",
             }
-        try:
-            return self._append(hub, namespace, federation, entries, required=params["required"])
-        except ClusterError as error:
-            raise _Unrecorded(error.message, own) from error
-
-    def _unrecorded(self, error: _Unrecorded, *, required: bool) -> dict[str, Any]:
-        """The result when the trail cannot be written. This run's journal goes with its folder, those of interrupted runs stay."""
-        if error.own is None:
-            text = f"what interrupted runs changed could not be recorded in the audit trail; it is kept for a later run. {self.named(error)}"
-            return {"changed": False, "failed": required, "msg": text}
-        text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
-        return {"changed": False} | self._lost(text, [error.own], required=required)
+        return self._append(hub, namespace, params["federation"], entries, required=params["required"])
 
     def _append(
         self, hub: str, namespace: str, federation: str, entries: list[audit_notes.Content], *, required: bool
@@ -112,17 +101,15 @@ class ActionModule(ClusterAction):
                 made, warnings = error.done, error.warnings
                 partly = self._lost(f"{self.named(error)}; they are in this result", error.entries, required=required)
         self._noted = True  # to record changes is not one of them
-        result: dict[str, Any] = {
-            "changed": bool(made),
+        text = f"the audit trail has {made[-1]['seq']} entries, the hash of the last one is {made[-1]['hash']}"
+        result = {
+            "changed": True,
             "added": [entry["seq"] for entry in made],
-            "warnings": warnings,
-        }
-        if not made:
-            return result | {"msg": "what was changed had been recorded already"}
+            "hash": made[-1]["hash"],
+            "msg": text,
+        } | partly
         # Shown without -v as well: the hash should be stored outside of the hub.
-        result |= {"hash": made[-1]["hash"], "_ansible_verbose_always": True}
-        text = f"the audit trail has {made[-1]['seq']} entries, the hash of the last one is {result['hash']}"
-        return result | {"msg": text} | partly | {"warnings": [*warnings, *partly.get("warnings", ())]}
+        return result | {"warnings": [*warnings, *partly.get("warnings", ())], "_ansible_verbose_always": True}
 
     @staticmethod
     def _lost(text: str, entries: Sequence[Mapping[str, Any]], *, required: bool) -> dict[str, Any]:

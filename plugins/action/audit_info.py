@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import export
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import Head, Line, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import (
+    Head,
+    Line,
+    export,
+    read_export,
+    verify,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail_table import table
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -45,7 +50,7 @@ class ActionModule(ClusterAction):
             "table": table(verdict.entries[-params["last"] :], verdict.doubtful),
         }
         if params["export"]:
-            result["lines"] = export.lines(lines, head)
+            result["lines"] = export(lines, head)
         word = f"{where}: {count} entries, none altered; the hash of the last one is {verdict.head.hash}"
         return result | {"msg": result["fault"] or (word if count else f"{where}: no entries yet")}
 
@@ -62,4 +67,4 @@ class ActionModule(ClusterAction):
             text = Path(name).read_text(encoding="ascii")
         except (OSError, UnicodeDecodeError) as error:
             raise ClusterError(f"the exported audit trail {name} cannot be read: {error}.") from error
-        return (*export.parse(text.splitlines(), name), f"audit trail in {name}")
+        return (*read_export(text.splitlines(), name), f"audit trail in {name}")

@@ -80,7 +80,7 @@ fault:
   returned: success
   type: str
   sample: "audit trail flower/flower-audit on hub: entry 5 (ConfigMap flower/flower-audit-00001, line 5) was altered: its content
-    does not have the hash that it names"
+    does not match its hash"
 notes:
   description: Additional information that is not a fault.
   returned: success

@@ -11,20 +11,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import export
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import START, Head, Line, seal
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import Head, Line, export, head_of, seal
 from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 
 def trail(count: int, by: str = "jane") -> tuple[str, str]:
     """Text of an exported trail, and the hash of its last entry."""
-    lines, last = [], START
+    lines, last = [], Head()
     for number in range(1, count + 1):
-        entry = seal({"id": str(number), "who": {"user": by}}, number, last)
+        entry = seal({"id": str(number), "who": {"user": by}}, last)
         lines.append(Line(canonical(entry), ""))
-        last = entry["hash"]
-    return "\n".join([*export.lines(lines, Head(count, last) if count else None), ""]), last
+        last = head_of(entry)
+    return "\n".join([*export(lines, last if count else None), ""]), last.hash
 
 
 class Audit:

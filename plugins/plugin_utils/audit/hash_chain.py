@@ -7,13 +7,15 @@
 An entry is a dict with C(seq) (1, 2, …), C(prev) (hash of the previous entry, zeros in the first), C(hash) (SHA-256 of its own
 canonical JSON without C(hash)) and its content. To alter, drop, add or move an entry, all later ones must be
 rewritten, and the head record too; a hash that is stored elsewhere (an I(anchor)) detects even that.
+
+An exported trail is a file of JSON lines: the entries as they are stored, and the head record as the last line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base import foreign_data
 from ..base.digests import canonical, digest
@@ -22,36 +24,18 @@ Entry = dict[str, Any]
 START = "0" * 64
 
 
-def seal(reported: Mapping[str, Any], seq: int, prev: str) -> Entry:
-    """Create an entry from its content: number, chain and hash it."""
-    entry = {**reported, "seq": seq, "prev": prev}
-    return {**entry, "hash": digest(entry)}
-
-
-@dataclass(frozen=True)
-class Line:
-    """One entry as it was found.
-
-    Attributes:
-        text: its JSON.
-        where: the place, for messages.
-    """
+class Line(NamedTuple):
+    """An entry as it is stored: its JSON, and the place for messages."""
 
     text: str
     where: str
 
 
-@dataclass(frozen=True)
-class Head:
-    """The content of the head record.
+class Head(NamedTuple):
+    """The head record: number of entries, and hash of the last one."""
 
-    Attributes:
-        entries: number of entries.
-        hash: hash of the last one.
-    """
-
-    entries: int
-    hash: str
+    entries: int = 0
+    hash: str = START
 
 
 @dataclass
@@ -73,25 +57,34 @@ class Verdict:
     @property
     def head(self) -> Head:
         """Number and hash of the last proven entry."""
-        return Head(self.entries[-1]["seq"], self.entries[-1]["hash"]) if self.entries else Head(0, START)
+        return head_of(self.entries[-1]) if self.entries else Head()
+
+
+def head_of(entry: Entry) -> Head:
+    """The head record of a trail that ends with this entry."""
+    return Head(entry["seq"], entry["hash"])
+
+
+def seal(content: Mapping[str, Any], last: Head) -> Entry:
+    """Create the entry that follows the last one: number, chain and hash its content."""
+    entry = {**content, "seq": last.entries + 1, "prev": last.hash}
+    return {**entry, "hash": digest(entry)}
 
 
 def parse(text: str) -> Entry | None:
-    """The entry of a line; None when it is none."""
+    """The entry of a line; None when the line does not contain one."""
     try:
         entry = foreign_data.read_json(text)
-    except ValueError:  # what stands there instead may be anything
+    except ValueError:
         return None
-    shape = (("seq", int), ("prev", str), ("hash", str))
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), kind) for name, kind in shape):
-        return None
-    if isinstance(entry["seq"], bool):  # which Python takes for a number
+    shape = {"seq": int, "prev": str, "hash": str}
+    if not isinstance(entry, dict) or any(type(entry.get(name)) is not kind for name, kind in shape.items()):
         return None
     return entry
 
 
 def verify(lines: Sequence[Line], head: Head | None, anchors: Sequence[str] = ()) -> Verdict:
-    """Go through a chain from its first entry.
+    """Verify a chain from its first entry.
 
     Args:
         lines: the entries in stored order.
@@ -101,10 +94,9 @@ def verify(lines: Sequence[Line], head: Head | None, anchors: Sequence[str] = ()
     verdict = Verdict()
     for number, line in enumerate(lines):
         entry = parse(line.text)
-        verdict.fault = _fault(line, entry, verdict.entries)
+        verdict.fault = _fault(line, entry, verdict.head)
         if verdict.fault or entry is None:
-            rest = (parse(other.text) for other in lines[number:])
-            verdict.doubtful = [other for other in rest if other is not None]
+            verdict.doubtful = [other for later in lines[number:] if (other := parse(later.text))]
             return verdict
         verdict.entries.append(entry)
     verdict.fault = _head_fault(verdict, head) or _anchor_fault(verdict, anchors)
@@ -117,9 +109,8 @@ def verify(lines: Sequence[Line], head: Head | None, anchors: Sequence[str] = ()
     return verdict
 
 
-def _fault(line: Line, entry: Entry | None, before: Sequence[Entry]) -> str:
-    seq = before[-1]["seq"] + 1 if before else 1
-    prev = before[-1]["hash"] if before else START
+def _fault(line: Line, entry: Entry | None, last: Head) -> str:
+    seq = last.entries + 1
     if entry is None or canonical(entry) != line.text:
         return f"entry {seq} ({line.where}) was altered: it is not written as an entry is"
     if digest({name: value for name, value in entry.items() if name != "hash"}) != entry["hash"]:
@@ -128,11 +119,11 @@ def _fault(line: Line, entry: Entry | None, before: Sequence[Entry]) -> str:
         return f"entry {seq} is missing: entry {entry['seq']} stands in its place ({line.where})"
     if entry["seq"] < seq:
         return f"entry {entry['seq']} stands in the place of entry {seq} ({line.where})"
-    if entry["prev"] != prev:
-        if not before:
-            return f"entry 1 ({line.where}) is not the first one: it refers to a previous entry"
-        return f"entry {seq - 1} was replaced: entry {seq} ({line.where}) was chained to another one"
-    return ""
+    if entry["prev"] == last.hash:
+        return ""
+    if seq == 1:
+        return f"entry 1 ({line.where}) is not the first one: it refers to a previous entry"
+    return f"entry {seq - 1} was replaced: entry {seq} ({line.where}) was chained to another one"
 
 
 def _head_fault(verdict: Verdict, head: Head | None) -> str:
@@ -140,14 +131,10 @@ def _head_fault(verdict: Verdict, head: Head | None) -> str:
     if head is None:
         return "there is no valid head record: entries may be missing at the end" if verdict.entries else ""
     if head.entries > last.entries:
-        missing = (
-            f"entry {head.entries} is"
-            if head.entries == last.entries + 1
-            else f"entries {last.entries + 1} to {head.entries} are"
-        )
+        first = last.entries + 1
+        missing = f"entry {first} is" if head.entries == first else f"entries {first} to {head.entries} are"
         return f"{missing} missing: the head record names {head.entries} entries, {last.entries} are there"
-    known = verdict.entries[head.entries - 1]["hash"] if head.entries else START
-    if head.hash != known:
+    if head.hash != (verdict.entries[head.entries - 1]["hash"] if head.entries else START):
         return f"entry {head.entries} does not match the head record: one of the two was altered"
     return ""
 
@@ -162,12 +149,40 @@ def _anchor_fault(verdict: Verdict, anchors: Sequence[str]) -> str:
 
 def _incomplete(entries: Sequence[Entry]) -> list[str]:
     """Entries in several parts of which some are missing."""
-    parts: dict[str, list[Entry]] = {}
+    found: dict[str, list[Entry]] = {}
     for entry in entries:
         if entry.get("parts"):
-            parts.setdefault(entry["id"], []).append(entry)
+            found.setdefault(entry["id"], []).append(entry)
     return [
-        f"entry {found[0]['seq']} has {found[0]['parts']} parts, {len(found)} are there: its write was interrupted"
-        for found in parts.values()
-        if len({entry["part"] for entry in found}) < found[0]["parts"]
+        f"entry {parts[0]['seq']} has {parts[0]['parts']} parts, {len(parts)} are there: its write was interrupted"
+        for parts in found.values()
+        if len({part["part"] for part in parts}) < parts[0]["parts"]
     ]
+
+
+def export(lines: Sequence[Line], head: Head | None) -> list[str]:
+    """The lines of an exported trail."""
+    last = [] if head is None else [canonical(head._asdict())]
+    return [line.text for line in lines] + last
+
+
+def read_export(found: Sequence[str], name: str) -> tuple[list[Line], Head | None]:
+    """Entries and head record of an exported trail; no head record when the last line is not one, as in a truncated file.
+
+    Args:
+        found: the lines of the file.
+        name: its name, for messages.
+    """
+    head = _read_head(found[-1]) if found else None
+    entries = found if head is None else found[:-1]
+    return [Line(text, f"{name}, line {number}") for number, text in enumerate(entries, 1)], head
+
+
+def _read_head(text: str) -> Head | None:
+    try:
+        found = foreign_data.read_json(text)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or set(found) != {"entries", "hash"} or type(found["entries"]) is not int:
+        return None
+    return Head(found["entries"], str(found["hash"]))

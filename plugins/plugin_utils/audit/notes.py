@@ -123,38 +123,38 @@ def _shortened(value: Any) -> str:
     return f"{text[:SHORT]}… ({len(text)} characters, SHA-256 {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()})"
 
 
-def in_parts(reported: Content, limit: int = LIMIT) -> list[Content]:
-    """The same in as many parts as are needed for each of them to stay below C(limit).
-
-    A site that fits into one part is not divided. Parts have C(part) (1, 2, …) and C(parts).
-    """
-    common = {name: value for name, value in reported.items() if name not in ("failed", "sites")}
+def in_parts(content: Content, limit: int = LIMIT) -> list[Content]:
+    """Divide an entry, so that each part stays below C(limit). Parts have C(part) (1, 2, …) and C(parts)."""
+    common = {name: value for name, value in content.items() if name not in ("failed", "sites")}
     room = limit - len(canonical(common))
-    groups: list[dict[str, Any]] = [{}]
-    used = 0
-    for place, host, value in _pieces(reported, room):
-        size = len(canonical({host: value}))
-        if groups[-1] and used + size > room:
-            groups.append({})
+    parts: list[Content] = []
+    used = room
+    for piece in _pieces(content):
+        size = len(canonical(piece))
+        if used + size > room:
+            parts.append({"sites": {}})
             used = 0
         used += size
-        group = groups[-1].setdefault(place, {})
-        if isinstance(value, str):
-            group[host] = value
-        else:
-            for kind, found in value.items():
-                group.setdefault(host, {}).setdefault(kind, []).extend(found)
-    if len(groups) == 1:
-        return [reported]
-    return [{**common, "sites": {}, **group, "part": number, "parts": len(groups)} for number, group in enumerate(groups, 1)]
+        _merge(parts[-1], piece)
+    if len(parts) == 1:
+        return [content]
+    return [{**common, **part, "part": number, "parts": len(parts)} for number, part in enumerate(parts, 1)]
 
 
-def _pieces(reported: Content, room: int) -> Iterator[tuple[str, str, Any]]:
-    """What parts consist of: failed hosts, then sites; single facts of a site that has no room in one part."""
-    for host, words in reported.get("failed", {}).items():
-        yield "failed", host, words
-    for site, facts in sorted(reported["sites"].items()):
-        if len(canonical({site: facts})) <= room:
-            yield "sites", site, facts
+def _pieces(content: Content) -> Iterator[Content]:
+    """An entry with each failed host, and an entry with each fact."""
+    for host, message in content.get("failed", {}).items():
+        yield {"failed": {host: message}}
+    for site, facts in sorted(content["sites"].items()):
+        for kind, found in facts.items():
+            yield from ({"sites": {site: {kind: [fact]}}} for fact in found)
+
+
+def _merge(content: Content, piece: Content) -> None:
+    for name, value in piece.items():
+        if isinstance(value, dict):
+            _merge(content.setdefault(name, {}), value)
+        elif isinstance(value, list):
+            content.setdefault(name, []).extend(value)
         else:
-            yield from (("sites", site, {kind: [fact]}) for kind, found in facts.items() for fact in found)
+            content[name] = value

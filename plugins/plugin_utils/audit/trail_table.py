@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,70 +33,50 @@ def table(entries: Sequence[Entry], broken: Sequence[Entry] = ()) -> list[str]:
 
 
 def _rows(entry: Entry, mark: str) -> list[tuple[str, ...]]:
-    sites, failed = _dict(entry.get("sites")), _dict(entry.get("failed"))
-    reported = {site: _what(_dict(facts)) for site, facts in sites.items()}
-    for host, message in failed.items():
-        reported[host] = "; ".join(
-            filter(None, (reported.get(host, ""), f"FAILED: {message}" if message else "FAILED"))
-        )
-    playbook = str(entry.get("playbook", ""))
-    options = [f"--{name} {value}" for name, value in _dict(entry.get("options")).items()]
-    if entry.get("interrupted"):
-        options.append("(interrupted)")
-    first = (
-        f"{entry['seq']}{mark}",
-        str(entry.get("time", ""))[:19],
-        _who(_dict(entry.get("who"))),
-        " ".join([playbook, *options]),
-    )
-    rest = ("", "", "", "")
-    return [(*(rest if number else first), site, what) for number, (site, what) in enumerate(reported.items())] or [
-        (*first, "", "")
+    found = {site: _changes(_dict(facts)) for site, facts in _dict(entry.get("sites")).items()}
+    for host, message in _dict(entry.get("failed")).items():
+        found[host] = "; ".join(filter(None, (found.get(host), f"FAILED: {message}" if message else "FAILED")))
+    command = [
+        str(entry.get("playbook", "")),
+        *(f"--{name} {value}" for name, value in _dict(entry.get("options")).items()),
     ]
+    command += ["(interrupted)"] if entry.get("interrupted") else []
+    who = _dict(entry.get("who"))
+    user = f"{who_where(who)} as {who.get('kubernetes', '')}"
+    cells = (f"{entry['seq']}{mark}", str(entry.get("time", ""))[:19], user, " ".join(command))
+    first, *rest = found.items() or [("", "")]
+    return [(*cells, *first), *(("", "", "", "", *row) for row in rest)]
 
 
 def _dict(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _who(who: Mapping[str, Any]) -> str:
-    """The user, where, and as whom at the hub."""
-    return f"{who_where(who)} as {who.get('kubernetes', '')}"
-
-
-def _what(facts: Mapping[str, Any]) -> str:
+def _changes(facts: Mapping[str, Any]) -> str:
+    """What changed in a cluster: of many facts of one kind only their number."""
     words = []
     for kind, found in facts.items():
-        if isinstance(found, list):
-            words += _objects(found) if kind == "objects" else [_facts(kind, found)]
+        if isinstance(found, list) and kind == "objects":
+            words += _objects(found)
+        elif isinstance(found, list):
+            words.append(f"{kind}: {len(found) if len(found) > _NAMED else ', '.join(map(_fact, found))}")
     return "; ".join(words)
 
 
 def _objects(found: Sequence[Any]) -> list[str]:
-    """Objects by what became of them, without their namespace."""
-    words = []
-    changes = Counter(str(_dict(one).get("change")) for one in found)
-    for change, number in changes.items():
-        names = [str(one.get("object", "")) for one in map(_dict, found) if str(one.get("change")) == change]
-        words.append(f"{change} " + (f"{number} objects" if number > _NAMED else ", ".join(map(_bare, names))))
-    return words
-
-
-def _bare(name: str) -> str:
-    kind, _blank, place = name.partition(" ")
-    return f"{kind} {place.rpartition('/')[2]}"
-
-
-def _facts(kind: str, found: Sequence[Any]) -> str:
-    if len(found) > _NAMED:
-        return f"{kind}: {len(found)}"
-    return f"{kind}: " + ", ".join(map(_fact, found))
+    """Objects by change, without their namespace."""
+    names: dict[str, list[str]] = {}
+    for one in map(_dict, found):
+        kind, _blank, place = str(one.get("object", "")).partition(" ")
+        names.setdefault(str(one.get("change")), []).append(f"{kind} {place.rpartition('/')[2]}")
+    return [
+        f"{change} {f'{len(some)} objects' if len(some) > _NAMED else ', '.join(some)}"
+        for change, some in names.items()
+    ]
 
 
 def _fact(fact: Any) -> str:
-    """A fact in short: fingerprints and serials shortened, hashes left out."""
+    """A fact in short: fingerprints and serials shortened."""
     if not isinstance(fact, Mapping):
         return str(fact)
-    return " ".join(
-        str(value)[:_SHORT] if name in ("fingerprint", "serial") else str(value) for name, value in fact.items()
-    )
+    return " ".join(str(value)[: _SHORT if name in ("fingerprint", "serial") else None] for name, value in fact.items())

@@ -36,15 +36,6 @@ def sign(content: bytes, key_pem: str) -> bytes:
     raise ValueError("the key is neither an EC nor an RSA key")
 
 
-def is_valid(content: bytes, signature: bytes, certificate_pem: str) -> bool:
-    """Whether the holder of a certificate's key has signed exactly this.
-
-    Raises:
-        ValueError: no certificate, or one with another kind of key.
-    """
-    return _verifies(content, signature, x509.load_pem_x509_certificate(certificate_pem.encode()).public_key())
-
-
 def is_signed_with(content: bytes, signature: bytes, public: str) -> bool:
     """Whether the holder of a private key has signed exactly this.
 

@@ -153,12 +153,16 @@ def test_a_large_fleet_is_split_into_parts():
     merged = {}
     for part in parts:
         assert part["id"] == entry["id"] and part["who"] == entry["who"]
-        merged.update(part["sites"])
+        for site, facts in part["sites"].items():
+            for kind, found in facts.items():
+                merged.setdefault(site, {}).setdefault(kind, []).extend(found)
     assert merged == entry["sites"]
     assert ["failed" in part for part in parts] == [True] + [False] * (len(parts) - 1)
 
 
-def test_a_site_that_fits_into_one_part_is_not_divided():
-    entry = compose(note("a", facts={"words": ["x" * 500, "y"]}), note("b", facts={"words": ["z" * 500, "y"]}))
-    assert [list(part["sites"]) for part in audit_notes.in_parts(entry, limit=1000)] == [["a"], ["b"]]
-    assert json.loads(canonical(entry)) == entry
+def test_parts_are_filled_and_no_fact_is_divided():
+    facts = {"words": ["x" * 500, "y"], "keys": ["z" * 500]}
+    entry = compose(note("a", facts=facts), note("b", facts={"words": ["y"]}))
+    parts = audit_notes.in_parts(entry, limit=1000)
+    assert [part["sites"] for part in parts] == [{"a": {"words": ["x" * 500, "y"]}}, {"a": {"keys": ["z" * 500]}, "b": {"words": ["y"]}}]
+    assert json.loads(canonical(entry)) == entry and entry["sites"]["a"] == facts

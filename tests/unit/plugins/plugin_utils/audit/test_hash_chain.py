@@ -8,23 +8,30 @@ import json
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import export, hash_chain
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import START, Head, Line, seal, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import (
+    START,
+    Head,
+    Line,
+    export,
+    read_export,
+    seal,
+    verify,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
 
 COUNT = 6
 
 
 def made(count=COUNT):
-    entries, prev = [], START
+    entries, last = [], Head()
     for number in range(1, count + 1):
         told = {
             "id": f"{number:04}",
             "time": "2026-11-21T12:00:00+00:00",
             "sites": {"site-ä": {"words": [f"did {number}"]}},
         }
-        entries.append(seal(told, number, prev))
-        prev = entries[-1]["hash"]
+        entries.append(seal(told, last))
+        last = head(entries)
     return entries
 
 
@@ -41,7 +48,7 @@ def head(entries):
 def rehashed(entry, **changes):
     """As someone would alter an entry who knows how it is made."""
     told = {name: value for name, value in {**entry, **changes}.items() if name not in ("seq", "prev", "hash")}
-    return seal(told, changes.get("seq", entry["seq"]), changes.get("prev", entry["prev"]))
+    return seal(told, Head(entry["seq"] - 1, changes.get("prev", entry["prev"])))
 
 
 def test_a_whole_chain():
@@ -123,8 +130,7 @@ def test_inserted_entry(at):
     """Whoever inserts an entry has to number and chain all later ones anew; up to the first that was not, it looks good."""
     entries = made()
     good = head(entries)
-    prev = entries[at - 1]["hash"] if at else START
-    forged = seal({"id": "x", "sites": {}}, at + 1, prev)
+    forged = seal({"id": "x", "sites": {}}, head(entries[:at]) if at else Head())
     fault = verify(lines([*entries[:at], forged, *entries[at:]]), good).fault
     assert fault == f"entry {at + 1} stands in the place of entry {at + 2} (line {at + 2})"
 
@@ -186,19 +192,19 @@ def test_head_record_that_is_behind():
 
 def test_parts():
     told = [{"id": "a", "part": part, "parts": 3, "sites": {}} for part in (1, 2, 3)]
-    entries = [seal(told[0], 1, START)]
-    entries.append(seal(told[1], 2, entries[0]["hash"]))
+    entries = [seal(told[0], Head())]
+    entries.append(seal(told[1], head(entries)))
     assert verify(lines(entries), head(entries)).notes == [
         "entry 1 has 3 parts, 2 are there: its write was interrupted"
     ]
-    entries.append(seal(told[2], 3, entries[1]["hash"]))
+    entries.append(seal(told[2], head(entries)))
     assert verify(lines(entries), head(entries)).notes == []
 
 
 def test_exported_and_read_again():
     entries = made()
-    found = export.lines(lines(entries), head(entries))
-    again, last = export.parse(found, "f")
+    found = export(lines(entries), head(entries))
+    again, last = read_export(found, "f")
     assert [line.text for line in again] == [canonical(entry) for entry in entries]
     assert last == head(entries) and again[4].where == "f, line 5"
     assert not verify(again, last).fault
@@ -207,11 +213,11 @@ def test_exported_and_read_again():
 @pytest.mark.parametrize("cut", range(1, COUNT + 1))
 def test_exported_file_that_was_cut_off(cut):
     entries = made()
-    found = export.lines(lines(entries), head(entries))[:-cut]
-    assert "no valid head record" in verify(*export.parse(found, "f")).fault
+    found = export(lines(entries), head(entries))[:-cut]
+    assert "no valid head record" in verify(*read_export(found, "f")).fault
 
 
 def test_export_of_nothing():
-    assert export.lines([], None) == []
-    assert export.parse([], "f") == ([], None)
-    assert hash_chain.verify(*export.parse(['{"entries":"x","hash":"y"}'], "f")).fault
+    assert export([], None) == []
+    assert read_export([], "f") == ([], None)
+    assert verify(*read_export(['{"entries":"x","hash":"y"}'], "f")).fault

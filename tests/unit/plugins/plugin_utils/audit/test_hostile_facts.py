@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
 import pytest
@@ -15,37 +14,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit import note
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Refused, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ERRORS, ApiError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.tests.unit.audit_hub import MIB, Hub
 
 KEY = {"keys": [{"change": "registered", "fingerprint": "SHA256:a"}]}
-MIB = 1024 * 1024
-
-
-class Hub(Cluster):
-    """An API server with ConfigMaps up to 1 MiB. It refuses what contains a word."""
-
-    def __init__(self, word: str = "no such word", status: int = 422) -> None:
-        self.name = "hub"
-        self.found: dict[str, dict[str, Any]] = {}
-        self.word, self.status = word, status
-
-    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
-        return self.found.get(name)
-
-    def create(self, obj: Any, *, dry_run: bool = False) -> dict[str, Any]:
-        return self._store(obj)
-
-    def replace(self, obj: Any) -> dict[str, Any]:
-        return self._store(obj)
-
-    def _store(self, obj: Any) -> dict[str, Any]:
-        size = sum(len(text) for text in obj["data"].values())
-        if size > MIB or self.word in json.dumps(obj["data"]):
-            raise ERRORS.get(self.status, ApiError)("hub", "PUT", self.status, {"message": f"refused: {size} bytes"})
-        meta = {**obj["metadata"], "resourceVersion": "1"}
-        self.found[meta["name"]] = {**obj, "metadata": meta}
-        return self.found[meta["name"]]
 
 
 def entry(**sites: Any) -> dict[str, Any]:

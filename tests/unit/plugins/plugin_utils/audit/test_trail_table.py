@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import START, seal
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import Head, seal
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail_table import table
 
 TOLD = {
@@ -30,7 +30,7 @@ TOLD = {
 
 
 def test_one_line_per_cluster():
-    lines = table([seal(TOLD, 1, START)])
+    lines = table([seal(TOLD, Head())])
     assert lines[0].split() == ["entry", "time", "who", "playbook", "cluster", "what"]
     assert lines[1].split()[:5] == ["1", "2026-11-21T12:00:00", "root@ctl", "as", "system:admin"]
     assert "federated.flower.site --limit hub,site-a" in lines[1]
@@ -44,8 +44,8 @@ def test_one_line_per_cluster():
 
 def test_awx_tells_who_launched_the_job():
     who = {**TOLD["who"], "awx_user": "jane"}
-    assert "jane@ctl as system:admin" in table([seal({**TOLD, "who": who, "interrupted": "t"}, 1, START)])[1]
-    assert "(interrupted)" in table([seal({**TOLD, "interrupted": "t"}, 1, START)])[1]
+    assert "jane@ctl as system:admin" in table([seal({**TOLD, "who": who, "interrupted": "t"}, Head())])[1]
+    assert "(interrupted)" in table([seal({**TOLD, "interrupted": "t"}, Head())])[1]
 
 
 def test_entries_of_a_broken_chain_may_be_anything():
@@ -53,7 +53,7 @@ def test_entries_of_a_broken_chain_may_be_anything():
         {"seq": 2, "prev": "", "hash": ""},
         {"seq": 3, "prev": "", "hash": "", "sites": {"a": 1, "b": {"objects": [1], "x": ["y"]}}, "who": "?"},
     ]
-    lines = table([seal(TOLD, 1, START)], odd)
+    lines = table([seal(TOLD, Head())], odd)
     assert lines[4].startswith("2?") and lines[5].startswith("3?")
 
 

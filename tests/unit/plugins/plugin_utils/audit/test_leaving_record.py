@@ -1,0 +1,234 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page on a site that left: what it has, and that a changed one is found."""
+
+from __future__ import annotations
+
+import copy
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.action.leaving_statement import ActionModule
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import leaving_record
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import (
+    Entry,
+    Head,
+    head_of,
+    seal,
+    verify,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail, log_name
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.tests.unit.audit_hub import Hub
+
+PREVIOUS = json.loads(Path(__file__).with_name("previous_release.json").read_text(encoding="ascii"))["objects"]
+KEY = {"pool": "gpu", "name": "supernode-gpu-0", "node_id": "17", "fingerprint": "SHA256:abc"}
+JOINED = {
+    "objects": [
+        {"change": "created", "object": "Namespace flower"},
+        {"change": "created", "object": "StatefulSet flower/supernode-gpu", "sha256": "0" * 64},
+        {"change": "created", "object": "ClusterRole flower-nodes"},
+    ],
+    "keys": [{**KEY, "change": "registered"}],
+}
+REMOVED = {"objects": [{"change": "deleted", "object": "Namespace flower"}], "words": ["3 objects deleted"]}
+FORGOTTEN = {
+    "keys": [{**KEY, "change": "retired"}],
+    "certificates": [{"change": "revoked", "serial": "4f2a"}],
+    "words": ["forgotten"],
+}
+
+
+def trail(*contents: dict[str, Any]) -> list[Entry]:
+    entries: list[Entry] = []
+    for number, content in enumerate(contents, 1):
+        common = {
+            "time": f"2026-11-{number:02}T10:00:00+00:00",
+            "playbook": "teardown",
+            "who": {"user": "jane", "host": "laptop"},
+        }
+        entries.append(seal({**common, **content}, head_of(entries[-1]) if entries else Head()))
+    return entries
+
+
+def page(*contents: dict[str, Any]) -> str:
+    return leaving_record.page(trail(*contents), "lab", "heart")
+
+
+def numbers(*contents: dict[str, Any]) -> list[int]:
+    return [entry["seq"] for entry in leaving_record.entries_of(trail(*contents), "lab")]
+
+
+def test_the_page() -> None:
+    other = {"sites": {"other": FORGOTTEN}}
+    options = {"options": {"limit": "lab"}}
+    contents = [
+        {"sites": {"lab": JOINED}},
+        other,
+        {**options, "sites": {"lab": {**FORGOTTEN, "objects": REMOVED["objects"]}}},
+        other,
+    ]
+    assert (
+        page(*contents)
+        == f"""\
+Leaving record of the site lab
+Federation heart, entries of the audit trail that name the site since its last deployment
+
+Entry 3, 2026-11-03T10:00:00+00:00: teardown --limit lab by jane@laptop
+SHA-256 {trail(*contents)[2]["hash"]}
+    keys of SuperNodes; the SuperLink permanently refuses one that is retired:
+        retired fingerprint SHA256:abc, name supernode-gpu-0, node_id 17, pool gpu
+    client certificates; the gateway refuses one that is revoked:
+        revoked serial 4f2a
+    words:
+        forgotten
+    objects:
+        deleted Namespace flower
+
+Created for the site and not deleted, as far as the audit trail says:
+    ClusterRole flower-nodes
+"""
+    )
+
+
+def test_several_attempts_belong_to_one_leaving() -> None:
+    failed = {"sites": {"other": FORGOTTEN}, "failed": {"lab": "lab: https://lab:6443\ndoes not answer"}}
+    contents = [{"sites": {"lab": JOINED}}, failed, {"sites": {"lab": REMOVED}}, {"sites": {"lab": FORGOTTEN}}]
+    assert numbers(*contents) == [2, 3, 4]
+    assert "    failed: lab: https://lab:6443 does not answer\n" in page(*contents)
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        [],
+        [{"sites": {"lab": JOINED}}],
+        [{"sites": {"lab": JOINED}}, {"sites": {"lab": FORGOTTEN}}, {"sites": {"lab": JOINED}}],  # it came back
+        [{"sites": {"lab": JOINED}}, {"sites": {"lab": {"keys": FORGOTTEN["keys"]}}}],  # it has one SuperNode less
+        [{"sites": {"lab": JOINED}}, {"sites": {"lab": REMOVED}}],  # its teardown has not forgotten it yet
+        [
+            {"sites": {"lab": JOINED}},
+            {"sites": {"lab": {"objects": [{"change": "changed", "object": "ConfigMap a/b"}]}}},
+        ],
+        [{"sites": {"other": FORGOTTEN}}],
+    ],
+)
+def test_a_site_that_did_not_leave(contents: list[dict[str, Any]]) -> None:
+    assert numbers(*contents) == []
+
+
+def test_volumes_have_the_choice_and_the_policy() -> None:
+    volume = {"change": "deleted", "choice": "flower_delete_volumes is set", "claim": "flower/a", "storage": "Retain"}
+    text = page({"sites": {"lab": JOINED}}, {"sites": {"lab": {**REMOVED, **FORGOTTEN, "volumes": [volume]}}})
+    assert "        deleted claim flower/a, storage Retain, choice flower_delete_volumes is set\n" in text
+
+
+def test_a_site_in_whose_cluster_nothing_was_deleted() -> None:
+    text = page({"sites": {"lab": JOINED}}, {"sites": {"lab": FORGOTTEN}})
+    assert f"\n{leaving_record.UNTOUCHED}\n" in text
+    assert text.endswith("    ClusterRole flower-nodes\n    Namespace flower\n    StatefulSet flower/supernode-gpu\n")
+
+
+def test_what_a_site_reports_adds_no_line() -> None:
+    forged = {"words": ["forgotten", "x\nEntry 9, now\u2028Entry 8, \x1b[2J \ud83d"]}
+    text = page({"sites": {"lab": JOINED}}, {"sites": {"lab": forged}})
+    assert "        x Entry 9, now Entry 8, ?[2J ?\n" in text and text.encode("utf-8")
+    assert leaving_record.fault(text, trail({"sites": {"lab": JOINED}}, {"sites": {"lab": forged}}), "heart") == ""
+
+
+def test_a_page_is_compared_with_the_trail() -> None:
+    contents = [{"sites": {"lab": JOINED}}, {"sites": {"lab": {**FORGOTTEN, "objects": REMOVED["objects"]}}}]
+    text = page(*contents)
+    later = trail(*contents, {"sites": {"lab": JOINED}})
+    assert leaving_record.fault(text, later, "heart") == "", "it is proven when the site has come back"
+    for line in filter(None, text.splitlines()):
+        assert leaving_record.fault(text.replace(line, f"{line}x", 1), later, "heart"), line
+    assert leaving_record.fault(text.replace("4f2a", "4f2b"), later, "heart").startswith(
+        "line 9 differs from the audit trail"
+    )
+    assert leaving_record.fault("\n".join(text.splitlines()[:-1]), later, "heart")
+    assert leaving_record.fault(text + "    nothing\n", later, "heart")
+    assert leaving_record.fault(text, trail(contents[0], {"sites": {"lab": FORGOTTEN}}), "heart")
+    assert leaving_record.fault(text, later[:1], "heart") and leaving_record.fault(text, later, "lung")
+
+
+# ---- the module ------------------------------------------------------------------------------------------------------
+
+
+class Scene:
+    """The module at a hub, whose trail the release before wrote: lab-berlin left, the others are members."""
+
+    def __init__(self) -> None:
+        self.hub = Hub(objects=copy.deepcopy(PREVIOUS))
+        action: Any = object.__new__(ActionModule)
+        action._task = SimpleNamespace(check_mode=False)
+        action.connect = lambda _host: nullcontext(self.hub)
+        self.action = action
+
+    def act(self, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        self.action._task.check_mode = check
+        given = {
+            "hub": "hub",
+            "hub_namespace": "flower",
+            "federation": "flower",
+            "site": None,
+            "directory": None,
+            "file": None,
+        }
+        return self.action.execute({**given, **{name: str(value) for name, value in options.items()}}, {})
+
+
+@pytest.fixture(name="scene")
+def fixture_scene() -> Scene:
+    return Scene()
+
+
+def test_a_record_is_written_once_and_verified(scene: Scene, tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    assert scene.act(site="lab-berlin", directory=folder, check=True)["changed"] and not folder.exists()
+    made = scene.act(site="lab-berlin", directory=folder)
+    path = folder / "lab-berlin-entry-7.txt"
+    assert made["changed"] and made["file"] == str(path) and path.read_text().splitlines() == made["text"]
+    assert not scene.act(site="lab-berlin", directory=folder)["changed"]
+    assert scene.act(file=path)["valid"]
+    Trail(scene.hub, "flower", "flower").append([{"id": "x", "sites": {"lab-berlin": JOINED}}])
+    assert scene.act(file=path)["valid"]
+    path.write_text(path.read_text().replace("revoked", "issued"))
+    result = scene.act(file=path)
+    assert not result["valid"] and result["text"] == [] and "differs from the audit trail" in result["fault"]
+
+
+@pytest.mark.parametrize("site", ["lab-oslo", "nowhere"])
+def test_a_member_or_an_unknown_site_is_refused(scene: Scene, tmp_path: Path, site: str) -> None:
+    with pytest.raises(ClusterError, match=f"no entry on the leaving of '{site}'"):
+        scene.act(site=site, directory=tmp_path)
+
+
+def test_nothing_is_written_from_a_trail_that_was_altered(scene: Scene, tmp_path: Path) -> None:
+    del scene.hub.found[log_name(3)]
+    assert verify(*Trail(scene.hub, "flower", "flower").read()).fault
+    with pytest.raises(ClusterError, match="Nothing can be proven by it"):
+        scene.act(site="lab-berlin", directory=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_directory_is_created_but_not_the_one_above_it(scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "recrods" / "2026", tmp_path / "file"):
+        with pytest.raises(ClusterError, match="flower_statement_directory"):
+            scene.act(site="lab-berlin", directory=folder)
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_files_that_are_no_record(scene: Scene, tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="flower_statement_file"):
+        scene.act(file=tmp_path / "gone.txt")
+    path = tmp_path / "lab-berlin-entry-7.json"
+    path.write_text('{"format": "federated.flower/leaving/v1"}')
+    assert scene.act(file=path)["fault"] == f"{path}: it is not a leaving record"
