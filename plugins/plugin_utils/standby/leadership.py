@@ -35,7 +35,7 @@ class Term:
         claim: uid of the volume claim that has this copy.
         hub_claim: uid of the volume claim with the database of the hub that serves, as it was at the newest copy that is complete, or when the
             hub began to serve; empty where it is not known, as in records of earlier releases.
-        hub_outputs: the same of its volume claim with the outputs of runs.
+        hub_outputs: in records of earlier releases, the same of its volume claim with the outputs of runs.
     """
 
     state: str
