@@ -12,7 +12,14 @@ from typing import Any
 from ansible.release import __version__ as ansible_version
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import age_keys, fleet_variables, hub_archive, hub_objects, making, retention
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
+    age_keys,
+    fleet_variables,
+    hub_archive,
+    hub_objects,
+    making,
+    retention,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import BACKUP, Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
