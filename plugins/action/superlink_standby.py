@@ -179,7 +179,7 @@ class ActionModule(StandbyAction):
         complete = Term(STANDBY, plan.number, source.host, target.host, done.copied, done.claim, claim)
         self._swap(target, there, complete)
         self._swap(source, begun, replace(begun, copied=done.copied))
-        # Copies are not recorded in the audit trail, which is part of them: each would make the next one necessary.
+        # Copies are not recorded in the audit trail, which is part of them: they would be most of it.
         self._noted = True
         return {
             "changed": bool(done.replaced or done.objects or fenced),

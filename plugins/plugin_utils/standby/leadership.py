@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from ..base import foreign_data
@@ -199,8 +198,3 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         return Failover(there, fault=f"{standby} was fenced in term {there}, and has no copy of what {other.serves} did since. Restore a backup "
                                      "(federated.flower.restore)")
     return Failover(there + 1, promote=True)
-
-
-def facts(term: Term | None) -> Mapping[str, Any]:
-    """For a result."""
-    return {} if term is None else dataclasses.asdict(term)
