@@ -16,14 +16,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
     fleet_variables,
     hub_archive,
+    hub_objects,
     making,
-    output_choice,
-    output_members,
     retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import BACKUP, Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import variables
 
 
 class ActionModule(ClusterAction):
@@ -37,7 +37,6 @@ class ActionModule(ClusterAction):
         "recipients": {"type": "list", "elements": "str", "required": True, "no_log": False},
         "identity": {"type": "str", "no_log": True},
         "keep": {"type": "int"},
-        "outputs": {"type": "raw", "default": False},
         "hosts": {"type": "list", "elements": "str", "default": []},
     }
     NEEDS_LEASE = False
@@ -50,24 +49,20 @@ class ActionModule(ClusterAction):
             age_keys.require_recipient(identity, recipients)
         if params["keep"] is not None and params["keep"] < 1:
             raise ClusterError(f"flower_backup_keep: {params['keep']} is not a number of backups: it is at least 1")
-        choice = output_choice.choice_of(params["outputs"])
+        if removed := variables.removed(self.inventory_host, task_vars):
+            raise ClusterError("\n".join(removed))
         folder = making.folder_of(params["directory"])
         namespace, federation = params["namespace"], params["federation"]
         with self.connect() as hub:
             about = making.about(hub, namespace, federation)
             place = ca_namespace.resolve(hub, namespace, params["ca_namespace"])
-            chosen = outputs = None
-            if choice.is_any:
-                reader = making.output_place(hub, namespace)
-                chosen = output_choice.chosen(reader.files(), choice, hub.name)
-                outputs = output_members.Outputs(reader, chosen, self.say)
-            database = making.measured(hub, namespace, folder, chosen)
+            database = making.measured(hub, namespace, folder)
             if self.check:
-                found = making.looked(hub, namespace, place, federation, database, chosen)
-                return {"changed": True, "warnings": self._left_out(chosen), "msg": f"would write {folder / about.file_name}: {found}"}
+                found = making.contents(len(hub_objects.collect(hub, namespace, place, federation)), database)
+                return {"changed": True, "msg": f"would write {folder / about.file_name}: {found}"}
             hosts = self._inventory(params["hosts"], task_vars)
-            path, count, size, keys = making.write(hub, namespace, place, about, folder, recipients, hosts, outputs)
-            words = [f"wrote {path}: {making.contents(count, size, chosen)}"]
+            path, count, size, keys = making.write(hub, namespace, place, about, folder, recipients, hosts)
+            words = [f"wrote {path}: {making.contents(count, size)}"]
             if identity is None:
                 words.append("it was not opened, since flower_backup_identity is not set")
             else:
@@ -93,21 +88,10 @@ class ActionModule(ClusterAction):
             "changed": True,
             "path": str(path),
             "opened": identity is not None,
-            "outputs": {"runs": chosen.runs if chosen else [], "files": len(chosen.known) if chosen else 0},
-            "warnings": self._left_out(chosen) + warnings,
+            "warnings": warnings,
             "removed": [str(one) for one in removed],
             "msg": "; ".join(words),
         }
-
-    def _left_out(self, chosen: output_choice.Chosen | None) -> list[str]:
-        """Files that are not in the archive, as a warning; none for none."""
-        if not chosen or not chosen.left_out:
-            return []
-        reasons: dict[str, list[str]] = {}
-        for path, why in chosen.left_out.items():
-            reasons.setdefault(why, []).append(path)
-        said = [f"{output_choice.named(paths)}: {why}" for why, paths in sorted(reasons.items())]
-        return [f"{self.inventory_host}: outputs that are not in the backup: {'; '.join(said)}"]
 
     @staticmethod
     def _inventory(hosts: list[str], task_vars: dict[str, Any]) -> bytes:

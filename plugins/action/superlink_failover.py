@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
@@ -26,16 +25,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
     active_runs,
     copying,
     fencing,
-    hub_volumes,
+    hub_claim,
+    leadership,
     term_record,
-    terms,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.active_runs import Verdict
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.hub_volumes import Volumes
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, Failover, Term
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.leadership import ACTIVE, Failover, Term
 
-_CLAIM = "PersistentVolumeClaim"
 _SECONDS = 8  # for the answer of a hub that may be lost
 _WAY_BACK = (
     f"{{hub}} is fenced, and no hub serves. Correct this and run the playbook again. Or have {{hub}} serve again: delete the ConfigMap {TERM} in its "
@@ -74,14 +71,14 @@ class ActionModule(StandbyAction):
         begun = time.time()
         there = term_record.read(target.cluster, target.spec.namespace)
         own, reached, runs_on, lost = self._ask_hub(params)
-        plan = terms.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
+        plan = leadership.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
         if plan.promote and not plan.fence:
             lost = lost or f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
         words: list[str] = []
         wrong = [plan.fault] if plan.fault else self._faults(params, target, plan, own, there, words)
         if wrong:
             raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
-        lines = [*self._lines(params, target.host, plan, there, lost), *words]
+        lines = [*self._lines(params, target, plan, there, lost), *words]
         if not self.check and not params["confirmed"]:
             raise ClusterError(
                 "this is a failover, and nothing was changed. To confirm, add -e flower_failover=true. It would: " + "; ".join(lines)
@@ -172,8 +169,7 @@ class ActionModule(StandbyAction):
     @staticmethod
     def _claim_faults(target: End, there: Term | None) -> list[str]:
         """Whether the volume with the copy is still there: a SuperLink would start with an empty one."""
-        live = target.cluster.get("v1", _CLAIM, superlink.CLAIM, target.spec.namespace)
-        if live is not None and there is not None and live["metadata"]["uid"] == there.claim:
+        if there is not None and there.claim and hub_claim.uid(target.cluster, target.spec.namespace) == there.claim:
             return []
         return [
             f"{target.host}: the volume claim {target.spec.namespace}/{superlink.CLAIM} is not the one with the copy of "
@@ -181,8 +177,8 @@ class ActionModule(StandbyAction):
         ]
 
     @staticmethod
-    def _lines(params: Mapping[str, Any], standby: str, plan: Failover, there: Term | None, lost: str) -> list[str]:
-        hub = params["hub"]
+    def _lines(params: Mapping[str, Any], target: End, plan: Failover, there: Term | None, lost: str) -> list[str]:
+        hub, standby = params["hub"], target.host
         copied = there.copied if there else ""
         lines = []
         if plan.fence:
@@ -190,10 +186,11 @@ class ActionModule(StandbyAction):
         elif lost:
             lines.append(f"go on without {hub}, which is not fenced until this playbook or federated.flower.standby reaches it ({lost})")
         if plan.copy:
-            without = "" if params["outputs"] else f". The outputs of runs are not copied (flower_standby_outputs is false): they stay on {hub}"
-            lines.append(f"copy {hub} to {standby} once more, so that nothing is lost{without}")
+            lines.append(f"copy {hub} to {standby} once more, so that no finished run, SuperNode or key is lost")
         elif plan.promote:
             lines.append(f"use the copy of {copied}: what {hub} did since is lost")
+        if plan.promote and target.spec.outputs_enabled:
+            lines.append(f"leave the outputs of runs on the volume of {hub}, from which federated.flower.outputs fetches them before a failover")
         lines.append(f"have {standby} serve in term {plan.number}" if plan.promote else f"{standby} serves in term {plan.number} already")
         return [*lines, f"run site.yml with {standby} as the hub, which brings the sites there"]
 
@@ -206,14 +203,12 @@ class ActionModule(StandbyAction):
             if there is not None and there.state == ACTIVE:
                 return {"changed": False, "msg": f"{target.host} serves in term {there.number} already"}
             words, copied = self._prepare(params, target, there)
-            volumes = hub_volumes.read(target.cluster, spec, Volumes(), with_outputs=True)
-            if spec.outputs_enabled and not (params["outputs"] and (plan["copy"] or (there is not None and there.hub_outputs))):
-                volumes = replace(volumes, outputs=hub_volumes.UNCOPIED)
+            claim = hub_claim.uid(target.cluster, spec.namespace)
         except ClusterError as error:
             if not (plan["fence"] and plan["promote"]):
                 raise
             raise ClusterError(f"{error.message.rstrip('.')}. {_WAY_BACK.format(hub=params['hub'])}") from error
-        term = volumes.in_record(Term(ACTIVE, plan["number"], target.host, params["hub"]))
+        term = Term(ACTIVE, plan["number"], target.host, params["hub"], hub_claim=claim)
         term_record.store(target.cluster, spec.namespace, spec.federation, term)
         self.note(words=[f"began to serve in term {term.number} instead of {params['hub']}, {words}"])
         return {"changed": True, "copied": copied, "msg": f"{target.host} serves in term {term.number}, {words}"}
@@ -228,10 +223,7 @@ class ActionModule(StandbyAction):
                 own = term_record.read(source.cluster, source.spec.namespace)
                 wrong = self.copy_faults(params, source, target, own, there)[0]
                 if not wrong:
-                    done = copying.copy(
-                        source, target, stopped=True, with_outputs=params["outputs"], seconds=params["wait_timeout"], say=self.say,
-                        assure=lambda: self.assure(target),
-                    )  # fmt: skip
+                    done = copying.copy(source, target, stopped=True, seconds=params["wait_timeout"], assure=lambda: self.assure(target))
                     words, copied = f"with {done.words}", done.copied
         else:
             wrong = self._claim_faults(target, there)

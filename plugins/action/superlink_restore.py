@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
@@ -20,18 +19,16 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     database,
     hub_archive,
     hub_objects,
-    output_choice,
-    output_restore,
     restore_mark,
+    restoring,
     volume_pod,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.volume_files import Place
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, outputs, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
@@ -48,7 +45,6 @@ class ActionModule(ClusterAction):
         "archive": {"type": "path", "required": True},
         "identity": {"type": "str", "required": True, "no_log": True},
         "sha256": {"type": "str", "default": ""},
-        "outputs": {"type": "bool", "default": True},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
@@ -59,68 +55,38 @@ class ActionModule(ClusterAction):
         path = Path(params["archive"])
         proven = hub_archive.proven(path, identity, params["sha256"])
         about, content = proven.about, proven.content
-        files = proven.outputs if params["outputs"] else {}
         with self.connect() as hub:
             spec = spec.on(cluster_platform.known(hub, spec.platform))
             place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
-            unknown = serving.require(self, hub, self.inventory_host, spec.namespace, restores=True)
+            warnings = serving.require(self, hub, self.inventory_host, spec.namespace, restores=True)
+            if proven.outputs:
+                warnings.append(f"{self.inventory_host}: {hub_archive.outputs_warning(path, proven.outputs)}")
             found = Ledger(hub, spec.namespace, spec.federation).identity()
             wrong = hub_archive.faults(path, about, content, spec, place, "" if found == NEW else found)
             begun = restore_mark.fault(restore_mark.read(hub, spec.namespace), about.file_name, spec.namespace)
-            wrong += [*filter(None, [begun, self._outputs_fault(hub, spec, path) if files else ""])]
+            wrong += filter(None, [begun])
             if wrong:
                 raise ClusterError("; ".join(wrong))
-            claimed = self._refuse_hub(hub, spec, place, about.file_name, has_outputs=bool(proven.outputs))
+            claimed = self._refuse_hub(hub, spec, place, about.file_name)
             absent = hub_objects.missing(hub, content["objects"])
             words = f"{len(absent)} objects and a database of {readable(content['database']['size'])} of {path}"
             if self.check:
-                more = f", and {output_restore.words_of(files)}" if files else ""
-                return {"changed": bool(absent) or not claimed, "msg": f"would restore {words}{more}"}
-            objects = self._make(hub, self._namespaces(spec, place))
-            with restore_mark.marked(hub, spec.namespace, spec.federation, about.file_name):
-                objects += self._make(hub, outputs.objects(spec) if files else [])
-                objects += self._restore_objects(hub, absent)
-                if not claimed:
-                    hub.create(volume_pod.claim(spec, about.file_name))
-                with volume_pod.Holder(hub, spec, params["wait_timeout"]) as volume:
-                    put = self._put(volume, content, path, identity)
-                restored = output_restore.Restored()
-                if files:
-                    with volume_pod.Holder(hub, spec, params["wait_timeout"], volume_pod.outputs_pod(spec)) as volume:
-                        there = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
-                        restored = output_restore.put(there, path, identity, files, self.say)
-                    words += f", and {restored.words}"
-        changed = bool(objects) or not claimed or put or bool(restored.files)
+                return {"changed": bool(absent) or not claimed, "warnings": warnings, "msg": f"would restore {words}"}
+            restored = restoring.restore(
+                hub, spec, place, content["objects"], lambda volume: self._put(volume, content, path, identity),
+                source=about.file_name, seconds=params["wait_timeout"], on_change=lambda changes: self.note(objects=notes.of_objects(changes)),
+            )  # fmt: skip
+        changed = bool(restored.objects) or restored.database
         if changed:
             self.note(words=[f"restored {words}"])
         return {
             "changed": changed,
-            "outputs_kept": restored.kept,
-            "warnings": unknown + ([self._kept(restored.kept, spec)] if restored.kept else []),
+            "warnings": warnings,
             "msg": f"restored {words}. Run site.yml: it deploys the hub with them",
         }
 
     @staticmethod
-    def _outputs_fault(hub: Cluster, spec: HubSpec, path: Path) -> str:
-        """Why outputs of an archive cannot be restored: a sentence; empty if they can."""
-        remedy = "or leave them out with flower_restore_outputs: false"
-        if not spec.outputs_enabled:
-            return f"{path} has outputs of runs, and superlink_outputs_enabled is false: set it, {remedy}"
-        if spec.outputs_claim and hub.get("v1", _CLAIM, spec.outputs_claim, spec.namespace) is None:
-            return (
-                f"{path} has outputs of runs, and there is no volume claim {spec.namespace}/{spec.outputs_claim} (superlink_outputs_claim): create it, "
-                f"{remedy}"
-            )
-        return ""
-
-    def _kept(self, paths: list[str], spec: HubSpec) -> str:
-        return (
-            f"{self.inventory_host}: outputs that were not restored, since the volume {outputs.claim_name(spec)} has others in their places, which stay: "
-            f"{output_choice.named(paths)}"
-        )
-
-    @staticmethod
-    def _refuse_hub(hub: Cluster, spec: HubSpec, place: str, source: str, *, has_outputs: bool) -> bool:
+    def _refuse_hub(hub: Cluster, spec: HubSpec, place: str, source: str) -> bool:
         """Refuse a hub that is not empty; whether the volume claim of this restore is there already."""
         for name in dict.fromkeys((spec.namespace, place)):
             live = hub.get("v1", "Namespace", name)
@@ -129,10 +95,10 @@ class ActionModule(ClusterAction):
         look(hub, "superlink", spec, place, owner=record.notes(spec.federation))
         if hub.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace) is not None:
             lost = ""
-            if not has_outputs and hub.get("v1", _CLAIM, outputs.CLAIM, spec.namespace) is not None:
+            if hub.get("v1", _CLAIM, outputs.CLAIM, spec.namespace) is not None:
                 lost = (
-                    f". With the namespace, Kubernetes deletes the claim {outputs.CLAIM} with the outputs of runs, of which {source} has none: before "
-                    "that, fetch them (federated.flower.outputs), or make a backup with them (flower_backup_outputs)"
+                    f". With the namespace, Kubernetes deletes the claim {outputs.CLAIM} with the outputs of runs, which no backup has: before that, fetch "
+                    "them (federated.flower.outputs), or make a snapshot of the volume"
                 )
             raise ClusterError(
                 f"{hub.name}: namespace {spec.namespace} has a SuperLink, which is not replaced. A backup is restored into an emptied hub: "
@@ -143,23 +109,6 @@ class ActionModule(ClusterAction):
         if fault:
             raise ClusterError(f"{hub.name}: {fault}")
         return live is not None
-
-    @staticmethod
-    def _namespaces(spec: HubSpec, place: str) -> list[dict[str, Any]]:
-        return namespace.objects(spec) + (namespace.objects(spec.beside(place)) if place != spec.namespace else [])
-
-    def _make(self, hub: Cluster, wanted: list[dict[str, Any]]) -> list[dict[str, str]]:
-        done = notes.of_objects(apply_objects(hub, wanted).objects) if wanted else []
-        self.note(objects=done)
-        return done
-
-    def _restore_objects(self, hub: Cluster, absent: list[Any]) -> list[dict[str, str]]:
-        done: list[dict[str, str]] = []
-        for one in absent:
-            written = notes.of_objects([hub_objects.restore(hub, one)])
-            self.note(objects=written)
-            done += written
-        return done
 
     @staticmethod
     def _put(volume: database.Volume, content: dict[str, Any], path: Path, identity: Any) -> bool:

@@ -17,30 +17,24 @@ from ansible import constants
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import block, lease_object
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
     copying,
     fencing,
-    leftover,
+    leadership,
+    partial_copy,
     term_record,
-    terms,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.course import (
-    Course,
-    Seen,
-    all_digests,
-    database_mark,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.hub_volumes import Volumes
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, STANDBY, Term
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.leadership import ACTIVE, STANDBY, Term
 
+_CLAIM = "PersistentVolumeClaim"
 _LEASE = 60  # seconds to wait for another playbook
-_PAUSE = 60.0  # seconds at most between two looks at a hub that cannot be followed
+_STEP = 5.0  # seconds after which the end of the playbook is noticed
 
 
 class ActionModule(StandbyAction):
@@ -52,7 +46,8 @@ class ActionModule(StandbyAction):
         "hub_described": {"type": "dict", "required": True},
         "state": {"type": "str", "choices": ["checked", "present", "followed", "absent"], "default": "present"},
         "seconds": {"type": "int", "default": 3600},
-        "interval": {"type": "float", "default": 5.0},
+        "interval": {"type": "float", "default": 120.0},
+        "delete_volumes": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +67,7 @@ class ActionModule(StandbyAction):
     def _look(self, params: dict[str, Any], source: End, target: End, there: Term | None) -> dict[str, Any]:
         """Whether the standby may be written to. Where a hub has to be fenced first, the copy does that, and says what is wrong then."""
         own = term_record.read(source.cluster, source.spec.namespace)
-        plan = terms.copy_plan(source.host, target.host, own, there)
+        plan = leadership.copy_plan(source.host, target.host, own, there)
         wrong = [plan.fault] if plan.fault else self.copy_faults(params, source, target, own, there)[0]
         if wrong and not plan.fence:
             raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
@@ -88,11 +83,16 @@ class ActionModule(StandbyAction):
                 "flower_standby in the inventory"
             )
         with self.other(params["hub"], params["hub_described"]) as source:
-            removable = there is not None or leftover.is_copy(source, target)
+            removable = there is not None or partial_copy.is_copy(source, target)
             own = term_record.read(source.cluster, source.spec.namespace)
+            if removable and not params["delete_volumes"] and target.cluster.get("v1", _CLAIM, outputs.CLAIM, target.spec.namespace) is not None:
+                raise ClusterError(
+                    f"{target.host}: the volume claim {target.spec.namespace}/{outputs.CLAIM} would be deleted, which may have outputs of runs that "
+                    f"{source.host} does not have. Save what you need. To delete it: -e flower_delete_volumes=true. Nothing was changed."
+                )
             knows = own is not None and own.state == ACTIVE and bool(own.standby)
             if own is not None and knows and not self.check:
-                spec, forgotten = source.spec, Volumes().in_record(replace(own, standby="", copied="", claim=""))
+                spec, forgotten = source.spec, Term(ACTIVE, own.number, own.serves)
                 term_record.store(source.cluster, spec.namespace, spec.federation, forgotten)
         words = f"{'would remove' if self.check else 'removes'} the standby"
         if not removable:
@@ -102,102 +102,71 @@ class ActionModule(StandbyAction):
     # ---- followed ----------------------------------------------------------------------------------------------------
 
     def _follow(self, params: dict[str, Any], target: End) -> dict[str, Any]:
-        """A fault is said and the hub looked at again, since a hub that does not answer for a while is what a standby is for."""
-        seconds = params["seconds"]
+        """Copy again and again. A fault is shown, and the next copy tried, since a hub that does not answer for a while is what a standby is for."""
+        seconds, interval = params["seconds"], params["interval"]
         if self.check:
-            return {"changed": False, "copies": 0, "msg": f"would follow {params['hub']} for {seconds} s"}
+            return {"changed": False, "copies": 0, "msg": f"would copy {params['hub']} every {interval:g} s for {seconds} s"}
         self._noted = True  # see _copy
-        params = {**params, "accept_volumes": False}  # the hub may get volumes later that are not the accepted ones
-        facts, course = run_facts(self.task_vars), Course()
-        fault, over, pause = "", "", params["interval"]
+        params = {**params, "accept_volumes": False}  # the hub may get a volume later that is not the accepted one
+        facts = run_facts(self.task_vars)
+        copies, copied, fault, serving = 0, "", "", ""
         end = time.monotonic() + seconds
-        # A playbook that is killed leaves this fork behind.
-        while not over and time.monotonic() < end and os.getppid() == facts["pid"]:
+        while not serving and (now := time.monotonic()) < end and self._wait(min(now + interval, end), facts["pid"]):
             try:
-                over, fault, pause = self._step(params, target, course, facts), "", params["interval"]
+                there = term_record.read(target.cluster, target.spec.namespace)
+                if there is not None and there.state == ACTIVE:
+                    serving, fault = f"{target.host} serves, in term {there.number}", ""
+                    continue
+                done = self._copy_again(params, target, facts)
             except ClusterError as error:
                 if error.message != fault:
-                    self.say(f"{params['hub']} is not followed at present: {error.message}")
-                fault, pause = error.message, min(2 * pause, max(_PAUSE, pause))
-            if not over:
-                time.sleep(max(0.0, min(pause, end - time.monotonic())))
+                    self.say(f"{params['hub']} is not copied at present: {error.message}")
+                fault = error.message
+            else:
+                fault, copies, copied = "", copies + 1, done["copied"]
+                self.say(f"{copied} {done['msg']}")
         if fault:
-            raise ClusterError(
-                f"{params['hub']} was not followed to the end: {fault} What it did after {course.current or 'the last copy'} is not copied."
-            )
-        why = over or "the time was over" + (f"; current at {course.current}" if course.current else "")
-        msg = f"followed {params['hub']} and made {course.copies} copies, until {why}"
-        return {"changed": course.copies > 0, "copies": course.copies, "copied": course.current, "msg": msg}
+            raise ClusterError(f"{params['hub']} was not followed to the end: {fault} What it did after {copied or 'the last copy'} is not copied.")
+        why = serving or "the time was over" + (f"; the last copy is of {copied}" if copied else "")
+        return {"changed": copies > 0, "copies": copies, "copied": copied, "msg": f"followed {params['hub']} and made {copies} copies, until {why}"}
 
-    def _step(self, params: dict[str, Any], target: End, course: Course, facts: dict[str, Any]) -> str:
-        """Look at the hub, and copy what is behind; why it is not followed any more, empty if it is."""
-        now, moment = time.monotonic(), copying.moment()
-        there = term_record.read(target.cluster, target.spec.namespace)
-        if there is not None and there.state == ACTIVE:
-            return f"{target.host} serves, in term {there.number}"
-        with self.other(params["hub"], params["hub_described"]) as source:
-            database = database_mark(source)
-            closely = course.looks_closely(database, now)
-            seen = replace(course.known, database=database)
-            if closely:
-                seen = all_digests(source, database, with_outputs=params["outputs"])
-            if course.is_behind(seen, closely) or (closely and course.is_silent(now)):
-                with self.connect() as own:
-                    self._keep_up(params, source, target, course, seen, moment, own, facts)
-                course.noted, course.current = now, moment
-            if closely:
-                course.looked = now
-        return ""
+    @staticmethod
+    def _wait(until: float, pid: int) -> bool:
+        """Wait until a time of the monotonic clock; whether the playbook still runs. One that is killed leaves this fork behind."""
+        while os.getppid() == pid and (left := until - time.monotonic()) > 0:
+            time.sleep(min(_STEP, left))
+        return os.getppid() == pid
 
-    def _keep_up(
-        self,
-        params: dict[str, Any],
-        source: End,
-        target: End,
-        course: Course,
-        seen: Seen,
-        moment: str,
-        own: Cluster,
-        facts: dict[str, Any],
-    ) -> None:
-        """Under the lease, since a failover may have begun: copy what is behind, or note that nothing is."""
+    def _copy_again(self, params: dict[str, Any], target: End, facts: dict[str, Any]) -> dict[str, Any]:
+        """A copy under the lease, which a failover can take between two of them. It neither fences nor begins to copy a hub."""
         folder, spec = Path(constants.DEFAULT_LOCAL_TMP), target.spec
-        lease = Lease(own, spec.namespace, spec.federation, lease_object.identity(facts, folder.name))
-        if lease.take(_LEASE, self.say) is None:
-            raise ClusterError(f"{target.host}: its namespace {spec.namespace} is gone. Run federated.flower.standby.")
-        with block.held(lease, folder, facts["pid"]):
-            there = term_record.read(target.cluster, spec.namespace)
-            mine = term_record.read(source.cluster, source.spec.namespace)
-            plan = terms.copy_plan(source.host, target.host, mine, there)
-            if plan.fault or plan.fence or there is None or mine is None:
-                why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
-                raise ClusterError(f"{why}. Run federated.flower.standby.")
-            started = fencing.serves(target.cluster, spec.namespace)
-            if not (started or course.is_behind(seen, True)) and course.is_copied(there, mine):
-                self._swap(target, there, replace(there, copied=moment))
-                self._swap(source, mine, replace(mine, copied=moment))
-                return
-            claim = "" if started else course.claim_of(seen)
-            done = self._copy(params, source, target, there, has_database=claim, since=moment)
-        self.say(f"{done['copied']} {done['msg']}")
-        course.copied(seen, done["claim"], is_whole=not done["outputs"].get("changing"), with_database=bool(done["database"]))
+        with self.other(params["hub"], params["hub_described"]) as source, self.connect() as own:
+            lease = Lease(own, spec.namespace, spec.federation, lease_object.identity(facts, folder.name))
+            if lease.take(_LEASE, self.say) is None:
+                raise ClusterError(f"{target.host}: its namespace {spec.namespace} is gone. Run federated.flower.standby.")
+            with block.held(lease, folder, facts["pid"]):
+                there = term_record.read(target.cluster, spec.namespace)
+                mine = term_record.read(source.cluster, source.spec.namespace)
+                plan = leadership.copy_plan(source.host, target.host, mine, there)
+                if plan.fault or plan.fence or there is None or mine is None:
+                    why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
+                    raise ClusterError(f"{why}. Run federated.flower.standby.")
+                return self._copy(params, source, target, there)
 
-    def _copy(
-        self, params: dict[str, Any], source: End, target: End, there: Term | None, has_database: str = "", since: str = ""
-    ) -> dict[str, Any]:
+    def _copy(self, params: dict[str, Any], source: End, target: End, there: Term | None) -> dict[str, Any]:
         own = term_record.read(source.cluster, source.spec.namespace)
-        plan = terms.copy_plan(source.host, target.host, own, there)
+        plan = leadership.copy_plan(source.host, target.host, own, there)
         fenced = self._fence(params, plan, source, target, there)
-        wrong, live = [plan.fault], Volumes()
+        wrong, claim = [plan.fault], ""
         if not plan.fault:
-            wrong, live = self.copy_faults(params, source, target, own, there)
+            wrong, claim = self.copy_faults(params, source, target, own, there)
         if wrong:
             raise ClusterError("; ".join(wrong) + (f". Nothing was copied{fenced}." if fenced else ""))
         look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
         if self.check:
             return {"changed": True, "msg": f"would copy {source.host} to {target.host} in term {plan.number}{fenced}"}
         former = there.copied if there and there.state == STANDBY else ""
-        begun = live.in_record(Term(ACTIVE, plan.number, source.host, target.host, former))
+        begun = Term(ACTIVE, plan.number, source.host, target.host, former, hub_claim=claim)
         if fenced:
             own = term_record.read(source.cluster, source.spec.namespace)
             there = term_record.read(target.cluster, target.spec.namespace)
@@ -206,27 +175,23 @@ class ActionModule(StandbyAction):
             first = Term(STANDBY, plan.number, source.host, target.host)
             self._swap(target, there, first)
             there = first
-        done = copying.copy(
-            source, target, stopped=False, with_outputs=params["outputs"], seconds=params["wait_timeout"], say=self.say,
-            assure=lambda: self.assure(target), has_database=has_database, since=since,
-        )  # fmt: skip
-        complete = live.in_record(Term(STANDBY, plan.number, source.host, target.host, done.copied, done.claim))
+        done = copying.copy(source, target, stopped=False, seconds=params["wait_timeout"], assure=lambda: self.assure(target))
+        complete = Term(STANDBY, plan.number, source.host, target.host, done.copied, done.claim, claim)
         self._swap(target, there, complete)
         self._swap(source, begun, replace(begun, copied=done.copied))
-        # Copies are not recorded in the audit trail, which is part of them: each would make the next one necessary.
+        # Copies are not recorded in the audit trail, which is part of them: they would be most of it.
         self._noted = True
         return {
-            "changed": bool(done.replaced or done.objects or (done.outputs and done.outputs.changed) or fenced),
+            "changed": bool(done.replaced or done.objects or fenced),
             "term": plan.number,
             "copied": done.copied,
             "claim": done.claim,
             "database": done.size,
             "written": done.objects,
-            "outputs": vars(done.outputs) if done.outputs else {},
             "msg": f"copied {source.host} to {target.host} in term {plan.number}{fenced}: {done.words}",
         }
 
-    def _fence(self, params: dict[str, Any], plan: terms.CopyPlan, source: End, target: End, there: Term | None) -> str:
+    def _fence(self, params: dict[str, Any], plan: leadership.CopyPlan, source: End, target: End, there: Term | None) -> str:
         """Fence the host that the plan names, and a standby whose SuperLink someone started; what was done, as the end of a sentence."""
         ends = {end.host: end for end in (source, target)}
         fenced, number = plan.fence, plan.number

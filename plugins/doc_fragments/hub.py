@@ -80,15 +80,10 @@ options:
       - The specification of this host's SuperLink, as assembled by the role C(federated.flower.superlink).
     type: dict
     required: true
-  outputs:
-    description:
-      - Whether the outputs of runs are copied.
-    type: bool
-    default: true
   accept_volumes:
     description:
-      - Whether a hub may have other volume claims than those that were noted with the last copy, or when it began to serve. Without it, such a hub
-        is not copied, since its volumes may be empty.
+      - Whether a hub may have another volume claim with its database than the one that was noted with the last copy, or when it began to serve.
+        Without it, such a hub is not copied, since its volume may be empty.
     type: bool
     default: false
   wait_timeout:

@@ -40,14 +40,6 @@ options:
     description:
       - Number of archives of this hub that stay in the folder, the newest ones. By default all stay.
     type: int
-  outputs:
-    description:
-      - Outputs of runs that are in the archive. V(true) for those of all runs, V(false) for none, or ids of runs, as a list or separated by
-        commas.
-      - A file that changes while it is read is left out and named in a warning. So are links, files that cannot be read, and names that are not
-        plain text.
-    type: raw
-    default: false
   hosts:
     description:
       - Hosts of the inventory whose variables of this collection are in the archive, as they are in effect, decrypted.
@@ -82,7 +74,6 @@ EXAMPLES = r"""
     recipients:
       - "{{ backup_public_key }}"
     keep: 14
-    outputs: true
 """
 
 RETURN = r"""
@@ -98,18 +89,6 @@ opened:
   description: Whether the archive was opened and read to its end.
   returned: success, unless in check mode
   type: bool
-outputs:
-  description: What the archive has of the outputs of runs.
-  returned: success, unless in check mode
-  type: dict
-  contains:
-    runs:
-      description: Ids of the runs.
-      type: list
-      elements: str
-    files:
-      description: Number of files.
-      type: int
 removed:
   description: Older archives that were removed.
   returned: success, unless in check mode

@@ -17,8 +17,7 @@ description:
     hub that has a SuperLink, a volume claim of it, or Secrets and ConfigMaps that differ from those of the archive.
   - Creates the namespaces, Secrets and ConfigMaps, and the volume claim. A short-lived pod with the image of the SuperLink puts the database into
     the volume, where its SHA-256 and its integrity are checked.
-  - Outputs of runs that the archive has are written to the volume for outputs through another such pod. What is on the volume stays. A file that
-    has other content there is not replaced but named in a warning.
+  - Outputs of runs that an archive of an earlier release has are not restored. A warning says how to extract them.
   - A restore that was interrupted is completed by running it again with the same archive. Until then the ConfigMap C(flower-restore) is in the
     namespace of the SuperLink, and the hub is not changed by anything else.
   - Needs the Python package C(pyrage) on the control node.
@@ -40,14 +39,9 @@ options:
         write into that folder can put another archive there, with its checksum.
     type: str
     default: ''
-  outputs:
-    description:
-      - Whether outputs of runs are restored, if the archive has some.
-    type: bool
-    default: true
   wait_timeout:
     description:
-      - Seconds to wait for each pod that writes to a volume, and for its end.
+      - Seconds to wait for the pod that writes to the volume, and for its end.
     type: int
     default: 300
 extends_documentation_fragment:
@@ -77,9 +71,4 @@ msg:
   description: What was restored.
   returned: always
   type: str
-outputs_kept:
-  description: Paths of outputs that were not restored, since the volume has something else there.
-  returned: success, unless in check mode
-  type: list
-  elements: str
 """

@@ -12,21 +12,22 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Copies the SuperLink's database while it is in use, then the hub's Secrets and ConfigMaps, then the outputs of runs, from the cluster of the hub
-    to that of this host. Nothing of it is on the disk of the control node.
+  - Copies the hub's Secrets, ConfigMaps and database, the latter while it is in use, from the cluster of the hub to that of this host, as
+    M(federated.flower.superlink_backup) and M(federated.flower.superlink_restore) do, but without an archive on the control node. Outputs of runs
+    are not copied.
   - What is equal is not written. The former database stays on the standby until the new one is complete and verified.
   - Writes into both clusters which of the two serves, and in which term. A hub that serves in an older term is fenced first, that is, its pods are
     stopped. So is a standby whose SuperLink someone started.
-  - A host that has a hub of its own, or that serves in a newer term, is refused. So is a hub that has other volume claims than at the last copy.
-  - With O(state=followed) it looks every few seconds whether nodes or runs of the hub have changed, and every 30 seconds at its objects and outputs,
-    and copies what is behind. It takes the lease of the standby for each copy, so that a failover need not wait longer than for one.
+  - A host that has a hub of its own, or that serves in a newer term, is refused. So is a hub that has another volume claim than at the last copy.
+  - With O(state=followed) it copies again and again. It takes the lease of the standby for each copy, so that a failover need not wait longer than
+    for one.
   - This module is a step of the playbook C(federated.flower.standby). Its options may change in any release.
 options:
   accept_volumes:
     description:
-      - Whether a hub may have other volume claims than those that were noted with the last copy, or when it began to serve. Without it, such a hub
-        is not copied, since its volumes may be empty.
-      - Ignored with O(state=followed), which may find other volumes later.
+      - Whether a hub may have another volume claim with its database than the one that was noted with the last copy, or when it began to serve.
+        Without it, such a hub is not copied, since its volume may be empty.
+      - Ignored with O(state=followed), which may find another volume later.
   hub_described:
     description:
       - The variable C(superlink_described) of the hub.
@@ -35,7 +36,7 @@ options:
   state:
     description:
       - V(checked) looks whether this host can be the standby, and changes nothing.
-      - V(present) copies once. V(followed) copies whenever something has happened, for O(seconds), or until another hub serves.
+      - V(present) copies once. V(followed) copies every O(interval) for O(seconds), or until this host serves.
       - V(absent) checks that this host can be removed, and has the hub forget it. A copy that was never completed can be removed as well.
     type: str
     choices: [checked, present, followed, absent]
@@ -47,9 +48,14 @@ options:
     default: 3600
   interval:
     description:
-      - Seconds between two looks at the hub.
+      - Seconds between the end of a copy and the begin of the next one.
     type: float
-    default: 5.0
+    default: 120.0
+  delete_volumes:
+    description:
+      - Whether O(state=absent) allows to remove a host that has a volume claim for outputs of runs, which may be on no other host.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - federated.flower.hub.copied
   - federated.flower.hub.name
@@ -78,7 +84,7 @@ EXAMPLES = r"""
     hub: hub
     hub_described: "{{ hostvars['hub'].superlink_described }}"
 
-- name: Copy what happens on the hub within the next hour
+- name: Copy the hub every two minutes for an hour
   federated.flower.superlink_standby:
     spec: "{{ superlink_described.spec }}"
     ca_namespace: flower-ca
@@ -98,7 +104,7 @@ term:
   returned: success, when a copy was made
   type: int
 copied:
-  description: When the last copy was started, or found to be current, in UTC. What the hub did later is not in it.
+  description: When the last copy was started, in UTC. What the hub did later is not in it.
   returned: success, when a copy was made
   type: str
 copies:
@@ -118,10 +124,6 @@ written:
   returned: success, when a copy was made
   type: list
   elements: dict
-outputs:
-  description: Numbers of files that were copied, removed, left out, and that changed while they were read.
-  returned: success, when a copy was made
-  type: dict
 ready:
   description: Whether the standby can be written to at once. If not, the hub that is to be fenced first, or what is wrong, is in RV(msg).
   returned: success, if O(state=checked)

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
-import stat
 import tarfile
 import time
 import zipfile
@@ -44,7 +42,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import unexpected
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Done, Outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
-from ansible_collections.federated.flower.tests.unit.volume_folder import Place
 
 
 def short(value: Any) -> str:
@@ -372,57 +369,3 @@ def test_a_line_of_a_log_costs_little(line: str) -> None:
         progress.round(), progress.values()
         run_metrics.last_metrics([line])
     assert time.process_time() - begun < 1
-
-
-# ---- what apps leave on the volume -----------------------------------------------------------------------------------
-
-
-def leave(folder: Path, name: str, kind: str) -> None:
-    path = folder / name
-    if kind == "folder":
-        path.mkdir(parents=True)
-        (path / "file").write_text("x")
-        path.chmod(0o500)
-    elif kind == "deep folder":
-        path.mkdir()
-        at = os.open(path, os.O_RDONLY)
-        for _level in range(1500):
-            os.mkdir("d", dir_fd=at)
-            inner = os.open("d", os.O_RDONLY, dir_fd=at)
-            os.close(at)
-            at = inner
-        os.close(at)
-    elif kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "link":
-        path.symlink_to("/etc/passwd")
-    elif kind == "link to a folder":
-        path.symlink_to("/etc")
-    elif kind == "socket":
-        os.mknod(path, 0o600 | stat.S_IFSOCK)
-    else:
-        path.write_text("someone's")
-
-
-KINDS = ["folder", "deep folder", "pipe", "link", "link to a folder", "socket", "file"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("at", ["", "name", "the staged file"])
-def test_what_arrives_is_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, at: str) -> None:
-    (tmp_path / "volume").mkdir()
-    place = Place(tmp_path / "volume", monkeypatch)
-    staging = place.folder / ".arriving"
-    if at:
-        staging.mkdir()
-    staged = hashlib.sha256(b"7/model.npz").hexdigest()
-    leave(place.folder, str(Path(".arriving") / ("" if not at else staged if at != "name" else "name")), kind)
-    before = Path("/etc/passwd").read_bytes()
-    if not (at == "the staged file" and kind == "file"):  # a part of a file that arrives is continued
-        data = b"abc"
-        request = {"pieces": [["7/model.npz", 0, 3, 3, 1_700_000_000_000_000_000]], "sha256": hashlib.sha256(data).hexdigest()}
-        assert place.ask("unpack", data=data, **request) == [{}]
-        assert (place.folder / "7/model.npz").read_bytes() == b"abc"
-    place.ask("tidy")
-    assert not os.path.lexists(staging) and Path("/etc/passwd").read_bytes() == before
-    place.ask("tidy")

@@ -12,7 +12,7 @@ from ..backup import restore_mark
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..preflight.inventory import peers
-from ..standby import term_record, terms
+from ..standby import leadership, term_record
 from .cluster_action import ClusterAction
 
 _SECONDS = 5  # for the answer of the other hub, which may be lost
@@ -32,7 +32,7 @@ def require(action: ClusterAction, cluster: Cluster, host: str, namespace: str, 
         ClusterError: it names the one that serves, or says how the restore is completed.
     """
     own = term_record.read(cluster, namespace)
-    why, words = terms.refusal(host, own), []
+    why, words = leadership.refusal(host, own), []
     if not (why or restores):
         why = restore_mark.refusal(restore_mark.read(cluster, namespace), namespace)
     for peer in peers(action.task_vars.get("groups") or {}, host):
@@ -44,8 +44,8 @@ def require(action: ClusterAction, cluster: Cluster, host: str, namespace: str, 
         except ClusterError as error:
             words.append(f"whether {peer} serves is not known: {error.message}")
             continue
-        why = terms.refusal_by_peer(host, own, peer, found)
-        if not why and found is not None and found.state == terms.ACTIVE:
+        why = leadership.refusal_by_peer(host, own, peer, found)
+        if not why and found is not None and found.state == leadership.ACTIVE:
             words.append(
                 f"{peer} says that it serves in term {found.number}, which is over: federated.flower.standby or federated.flower.failover fences it"
             )

@@ -18,17 +18,15 @@ from ..kube.client import Cluster
 from ..lease import block
 from ..ownership import ca_namespace
 from ..spec.hub_spec import HubSpec
-from ..standby import copying, fencing, hub_volumes, term_record
+from ..standby import copying, fencing, hub_claim, term_record
 from ..standby.copying import End
-from ..standby.hub_volumes import Volumes
-from ..standby.terms import FENCED, Term
+from ..standby.leadership import FENCED, Term
 from .cluster_action import ClusterAction
 from .given_spec import given_spec
 
 DESCRIBED: dict[str, dict[str, Any]] = {
     "spec": {"type": "dict", "required": True},
     "ca_namespace": {"type": "str", "required": True},
-    "outputs": {"type": "bool", "default": True},
     "accept_volumes": {"type": "bool", "default": False},
     "wait_timeout": {"type": "int", "default": 300},
 }
@@ -74,8 +72,8 @@ class StandbyAction(ClusterAction):
     @staticmethod
     def copy_faults(
         params: Mapping[str, Any], source: End, target: End, own: Term | None, there: Term | None
-    ) -> tuple[list[str], Volumes]:
-        """Why a hub is not copied to a standby, sentences; and the hub's volumes, which the records then note. Nothing is changed.
+    ) -> tuple[list[str], str]:
+        """Why a hub is not copied to a standby, sentences; and the uid of the hub's volume claim, for the records. Nothing is changed.
 
         Args:
             params: options of the task.
@@ -84,11 +82,11 @@ class StandbyAction(ClusterAction):
             own: the record of the hub.
             there: the record of the standby.
         """
-        known = hub_volumes.noted(source.host, there, own)
-        live = hub_volumes.read(source.cluster, source.spec, known, with_outputs=params["outputs"])
+        live = hub_claim.uid(source.cluster, source.spec.namespace)
         wrong = copying.faults(source, target, there)
         if not (wrong or params["accept_volumes"]):
-            wrong = list(filter(None, [hub_volumes.fault(source.host, target.host, known, live, there)]))
+            known = hub_claim.recorded(source.host, there, own)
+            wrong = list(filter(None, [hub_claim.fault(source.host, target.host, known, live, there)]))
         return wrong, live
 
     def assure(self, standby: End) -> None:

@@ -20,6 +20,8 @@ from . import age_keys, archive_writer
 from .about import About, parse
 from .archive_writer import ABOUT, MANIFEST, PAYLOAD, SUM
 
+OUTPUTS = "outputs/"  # archives of earlier releases have files below it, with the names that apps chose
+_LONGEST = 256 * 2**20  # bytes of the manifest, which lists them
 _SMALL = 16 * 1024 * 1024
 _PIECE = 1024 * 1024
 
@@ -141,9 +143,9 @@ def _inner(plain: BinaryIO, take: Take, path: Path) -> tuple[Any, dict[str, Any]
             if manifest is not None or not one.isreg():
                 raise tarfile.ReadError("a member follows the manifest, or is not a file")
             if one.name == MANIFEST:
-                manifest = foreign_data.read_json(_content(inner, one, path, archive_writer.LONGEST), archive_writer.LONGEST)
+                manifest = foreign_data.read_json(_content(inner, one, path, _LONGEST), _LONGEST)
                 continue
-            if not archive_writer.is_member_name(one.name) or one.name in found:
+            if not (archive_writer.is_member_name(one.name) or one.name.startswith(OUTPUTS)) or one.name in found:
                 raise tarfile.ReadError("a member has a name that cannot be")
             data = inner.extractfile(one)
             if data is None:

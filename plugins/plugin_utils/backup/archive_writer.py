@@ -27,25 +27,21 @@ from typing import IO, Any, BinaryIO
 
 from ..base.digests import canonical
 from ..base.errors import ClusterError
-from ..flower import outputs_reader
 from . import age_keys, part_file
 from .about import About
 
 ABOUT, PAYLOAD, MANIFEST = "about.json", "archive.age", "manifest.json"
 SUM = ".sha256"
-OUTPUTS = "outputs/"  # below it members have the names that apps chose
-LONGEST = 256 * 2**20  # bytes of the manifest: it is in memory
 _MEMBER = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]*(/[A-Za-z0-9][-A-Za-z0-9_.]*)*")
 
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """A file of the archive: C(data) gives exactly C(size) bytes. Its time, in seconds since 1970, is for people who unpack it with tar."""
+    """A file of the archive: C(data) gives exactly C(size) bytes."""
 
     name: str
     size: int
     data: BinaryIO
-    changed: int = 0
 
 
 def member_of(name: str, content: bytes) -> Member:
@@ -55,9 +51,6 @@ def member_of(name: str, content: bytes) -> Member:
 
 def is_member_name(name: str) -> bool:
     """Whether a member can have this name: a relative path that stays below its folder."""
-    if name.startswith(OUTPUTS):
-        path = name.removeprefix(OUTPUTS)
-        return not outputs_reader.is_escaping(path) and not outputs_reader.unfit(path)
     return name != MANIFEST and _MEMBER.fullmatch(name) is not None
 
 
@@ -148,7 +141,7 @@ def _inner(plain: BinaryIO, about: About, members: Iterable[Member]) -> None:
                 raise ClusterError(f"{member.name!r} cannot be a member of a backup, or is in it twice")
             counted = _Counted(member.data)
             head = tarfile.TarInfo(member.name)
-            head.size, head.mode, head.mtime = member.size, 0o600, member.changed
+            head.size, head.mode = member.size, 0o600
             try:
                 inner.addfile(head, counted)
             except OSError as error:

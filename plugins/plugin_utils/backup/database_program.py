@@ -29,15 +29,6 @@ COPIES = {"backup": f"{DATABASE}.backup", "standby": f"{DATABASE}.standby"}  # w
 BESIDE = ("", "-wal", "-shm", "-journal")  # files of one database
 SPARE = 16 * 2**20  # bytes that stay free for the SuperLink
 ALIVE = 2.0  # seconds between signs of life
-# What a standby must know of at once: nodes, runs and their states, and what starts runs (Flower 1.40 and 1.41, C(supercore/state/schema)). All
-# columns count but those that change with each sign of life and each message.
-EVENTS = ("node", "run", "task", "automation", "federation_app", "run_series")
-UNSTEADY = {
-    "node": {"status", "last_activated_at", "last_deactivated_at", "online_until", "heartbeat_interval"},
-    "run": {"usage_reported_at", "bytes_sent", "bytes_recv", "clientapp_runtime"},
-    "task": {"token", "active_until"},
-    "run_series": {"updated_at"},
-}
 
 
 def size_of(path: str) -> int:
@@ -123,22 +114,6 @@ def copy(request: dict[str, Any]) -> dict[str, Any]:
     return {"size": size_of(target_path), "sha256": digest(target_path)}
 
 
-def events(request: dict[str, Any]) -> dict[str, Any]:
-    """A text that is another one after a node was registered or unregistered, or a run has another state."""
-    if not os.path.exists(DATABASE):
-        return {"mark": ""}
-    found = hashlib.sha256()
-    with opened(DATABASE, "ro") as database:
-        for table in EVENTS:
-            names = [name for name in columns(database, table) if name not in UNSTEADY.get(table, ())]
-            found.update(json.dumps([table, names]).encode())
-            if names:
-                wanted = ", ".join(f'"{name}"' for name in names)
-                rows = sorted(repr(row) for row in database.execute(f'SELECT {wanted} FROM "{table}"'))
-                found.update("\n".join(rows).encode())
-    return {"mark": found.hexdigest()}
-
-
 def measure(request: dict[str, Any]) -> dict[str, Any]:
     """Bytes of the database, about as many as a copy has, and bytes that are free, with those of a copy that a killed run left."""
     left = sum(size_of(path) for path in COPIES.values())
@@ -205,7 +180,7 @@ def finish(request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-ACTIONS = {"copy": copy, "events": events, "measure": measure, "send": send, "end": end, "look": look, "receive": receive, "finish": finish}
+ACTIONS = {"copy": copy, "measure": measure, "send": send, "end": end, "look": look, "receive": receive, "finish": finish}
 
 
 @contextlib.contextmanager

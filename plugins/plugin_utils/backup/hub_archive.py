@@ -5,13 +5,13 @@
 """What an archive of a hub holds, and whether it may be restored into a hub.
 
 An archive has the members C(HUB) and C(DATABASE), and, of a newer collection, C(INVENTORY), which people read: nothing is restored from it.
-By choice it also has outputs of runs, see C(output_members).
+Those of earlier releases may also have outputs of runs, which are not restored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,12 +21,13 @@ from ..base.errors import ClusterError
 from ..base.foreign_data import read_json, shape
 from ..base.sizes import readable
 from ..spec.hub_spec import HubSpec
-from . import archive_reader, archive_writer, hub_objects, output_members
+from . import archive_reader, archive_writer, hub_objects
 from .about import About, foreign
 from .database_program import SPARE
 
 HUB, DATABASE, INVENTORY = "hub.json", "state.db", "inventory.json"
-_MOST = 512 * 2**20  # bytes of the objects, and of the list of outputs, which are in memory
+_OUTPUTS = "outputs.json"  # list of the outputs of runs
+_MOST = 512 * 2**20  # bytes of the objects, which are in memory
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,12 @@ class Proven:
     Attributes:
         about: its head.
         content: of C(HUB).
-        outputs: path -> entry of the outputs that it has; empty without.
+        outputs: number of files of outputs of runs.
     """
 
     about: About
     content: dict[str, Any]
-    outputs: Mapping[str, output_members.Entry] = field(default_factory=dict)
+    outputs: int = 0
 
 
 def described(namespace: str, ca_namespace: str, database: dict[str, Any], objects: list[dict[str, Any]]) -> bytes:
@@ -66,29 +67,40 @@ def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
         if fault:
             raise ClusterError(f"{fault}. Choose another backup")
     sizes: dict[str, int] = {}
-    outputs: dict[str, int] = {}
-    texts: dict[str, bytes] = {}
+    outputs = 0
+    text = b""
 
     def take(name: str, size: int, data: BinaryIO) -> None:
-        if name.startswith(archive_writer.OUTPUTS):
-            outputs[name.removeprefix(archive_writer.OUTPUTS)] = size
+        nonlocal outputs, text
+        if name.startswith(archive_reader.OUTPUTS):
+            outputs += 1
             return
         sizes[name] = size
-        if name in (HUB, output_members.INDEX) and size <= _MOST:
-            texts[name] = data.read(size)
+        if name == HUB and size <= _MOST:
+            text = data.read(size)
 
     about = archive_reader.read(path, take, identity)
-    if set(sizes) - {INVENTORY, output_members.INDEX} != {HUB, DATABASE} or HUB not in texts:
+    if set(sizes) - {INVENTORY, _OUTPUTS} != {HUB, DATABASE} or not text:
         raise ClusterError(f"{path} is not a backup of a hub: its members are {', '.join(sorted(sizes))}. Choose another file")
     with shape(ClusterError(f"{path} is not a backup of a hub: the list of its objects cannot be read. Choose another file")):
-        content: dict[str, Any] = read_json(texts[HUB], _MOST)
+        content: dict[str, Any] = read_json(text, _MOST)
         is_whole = content["database"]["size"] == sizes[DATABASE]
-        index = read_json(texts.get(output_members.INDEX, b"null"), _MOST)
     if not is_whole:
         raise ClusterError(f"{path} contradicts itself about the size of the database. Choose another backup")
-    if not outputs and output_members.INDEX not in sizes:
-        return Proven(about, content)
-    return Proven(about, content, output_members.listed(index, outputs, str(path)))
+    return Proven(about, content, outputs)
+
+
+def outputs_warning(path: Path, files: int) -> str:
+    """That outputs of runs in an archive of an earlier release are not restored, and how to get them: a sentence.
+
+    Args:
+        path: the archive.
+        files: how many it has.
+    """
+    return (
+        f"{path} has {files} files of outputs of runs, which are not restored. They are the members {archive_reader.OUTPUTS}RUN/… of its encrypted "
+        f"part: tar -xOf {shlex.quote(str(path))} {archive_writer.PAYLOAD} | age -d -i KEY | tar -x {archive_reader.OUTPUTS.rstrip('/')}"
+    )
 
 
 def faults(path: Path, about: About, content: dict[str, Any], spec: HubSpec, ca_namespace: str, identity: str) -> list[str]:

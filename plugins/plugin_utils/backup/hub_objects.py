@@ -23,7 +23,7 @@ from ..marks import parts, proof
 
 Object = dict[str, Any]
 KINDS = ("ConfigMap", "Secret", "Service")
-# The record that says whether a hub serves (C(standby/terms.py)). Each hub has its own, so it is in no copy.
+# The record that says whether a hub serves (C(standby/leadership.py)). Each hub has its own, so it is in no copy.
 TERM = "flower-standby"
 # The record that says that a restore of a hub is not complete (C(restore_mark.py)).
 RESTORE = "flower-restore"

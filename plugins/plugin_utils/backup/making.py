@@ -9,15 +9,13 @@ from __future__ import annotations
 import contextlib
 import datetime
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..apply.applyset import TOOL_VERSION
 from ..base.errors import ClusterError
 from ..base.sizes import readable
-from ..flower.cli import FlowerCLI
-from ..flower.outputs_reader import Reader
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
 from ..manifests import federation as publication
@@ -25,9 +23,6 @@ from ..manifests import superlink
 from . import archive_writer, hub_archive, hub_objects
 from .about import About
 from .database import Copy, Volume
-from .output_choice import Chosen
-from .output_members import Outputs
-from .volume_files import Place
 
 
 def about(hub: Cluster, namespace: str, federation: str) -> About:
@@ -59,49 +54,46 @@ def folder_of(given: str) -> Path:
     return folder
 
 
-def output_place(hub: Cluster, namespace: str) -> Place:
-    """The container that has the outputs of runs.
-
-    Raises:
-        ClusterError: the federation keeps none, or it does not run.
-    """
-    found = Reader(FlowerCLI(hub, namespace)).place()
-    return Place(hub, namespace, found.pod, found.container)
-
-
-def measured(hub: Cluster, namespace: str, folder: Path, chosen: Chosen | None) -> int:
+def measured(hub: Cluster, namespace: str, folder: Path) -> int:
     """Bytes of the database, about as many as its copy has.
 
     Raises:
         ClusterError: the folder has no room for the archive. A full disk would harm everything else that uses it.
     """
     size = int(Volume(hub, namespace, superlink.POD).ask("measure")["size"])
-    need, room = size + (chosen.size if chosen else 0), shutil.disk_usage(folder)
-    if need > room.free and room.total:  # some file systems of the network tell neither
+    room = shutil.disk_usage(folder)
+    if size > room.free and room.total:  # some file systems of the network tell neither
         raise ClusterError(
-            f"flower_backup_directory: the archive needs {readable(need)}, and {readable(room.free)} are free in {folder}. Make room, or choose another folder"
+            f"flower_backup_directory: the archive needs {readable(size)}, and {readable(room.free)} are free in {folder}. Make room, or choose another folder"
         )
     return size
 
 
-def looked(hub: Cluster, namespace: str, ca_namespace: str, federation: str, size: int, chosen: Chosen | None) -> str:
-    """What an archive would have, for people. Nothing is copied."""
-    return contents(len(hub_objects.collect(hub, namespace, ca_namespace, federation)), size, chosen)
+@contextlib.contextmanager
+def snapshot(volume: Volume, ca_namespace: str, federation: str, use: str = "backup") -> Iterator[tuple[list[dict[str, Any]], Copy]]:
+    """The objects of a hub, and a copy of its database, which is removed at the end of the block.
+
+    The database is copied first: what a site registers meanwhile is missing in the copy, which site.yml corrects.
+
+    Args:
+        volume: that of the SuperLink.
+        ca_namespace: namespace of the hub's CA keys.
+        federation: its name.
+        use: what the copy is for, one of C(database_program.COPIES).
+    """
+    with Copy(volume, use) as copy:
+        yield hub_objects.collect(volume.cluster, volume.namespace, ca_namespace, federation), copy
 
 
-def contents(objects: int, size: int, chosen: Chosen | None) -> str:
+def contents(objects: int, size: int) -> str:
     """What an archive has, for people."""
-    words = f"{objects} objects" + (", " if chosen else " and ") + f"a database of {readable(size)}"
-    return words + (f" and {chosen.words}" if chosen else "")
+    return f"{objects} objects and a database of {readable(size)}"
 
 
 def write(
-    hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any], hosts: bytes = b"",
-    outputs: Outputs | None = None,
-) -> tuple[Path, int, int, list[str]]:  # fmt: skip
+    hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any], hosts: bytes = b""
+) -> tuple[Path, int, int, list[str]]:
     """Write an archive; its path, the number of its objects, the bytes of its database, and the names of the Secrets with keys of CAs.
-
-    The database is copied first: what a site has registered meanwhile is then missing in the copy, which site.yml corrects.
 
     Args:
         hub: a connection to its cluster.
@@ -111,14 +103,12 @@ def write(
         folder: of C(folder_of).
         recipients: public keys of age, which can open it.
         hosts: the variables of the fleet's hosts, of C(fleet_variables.described); empty to leave them out.
-        outputs: outputs of runs that are in it.
     """
     counts: dict[str, int] = {}
     keys: list[str] = []
 
     def members() -> Generator[archive_writer.Member, None, None]:
-        with Copy(Volume(hub, namespace, superlink.POD)) as copy:
-            objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)
+        with snapshot(Volume(hub, namespace, superlink.POD), ca_namespace, head.federation) as (objects, copy):
             counts.update(objects=len(objects), size=copy.size)
             keys.extend(sorted({one["object"]["metadata"]["name"] for one in objects} & hub_objects.AUTHORITIES))
             database = {"size": copy.size, "sha256": copy.sha256}
@@ -126,9 +116,6 @@ def write(
             if hosts:
                 yield archive_writer.member_of(hub_archive.INVENTORY, hosts)
             yield archive_writer.Member(hub_archive.DATABASE, copy.size, copy)  # type: ignore[arg-type]  # it is read only
-        # The copy is gone from the SuperLink's volume: outputs may take hours.
-        if outputs:
-            yield from outputs.members()
 
     with contextlib.closing(members()) as given:
         path = archive_writer.write(folder, head, given, recipients)

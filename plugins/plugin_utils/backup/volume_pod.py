@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A pod that has the SuperLink's volume while the SuperLink is not there: the database is put into the volume through it, or read from it.
-
-Another one has the volume for outputs: two volumes may be on two nodes.
-"""
+"""A pod that has the SuperLink's volume while the SuperLink is not there: the database is put into the volume through it, or read from it."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube import pod_health
 from ..kube.client import Cluster
-from ..manifests import outputs, superlink
+from ..manifests import superlink
 from ..manifests.objects import metadata
 from ..manifests.pod import mount, pod_template, scratch_volume
 from ..marks import proof
@@ -27,10 +24,9 @@ Object = dict[str, Any]
 POD = "superlink-restore"
 # On the volume claim: the backup of which it gets, or has, the database. Only such a claim is written to.
 RESTORED = "federated.flower/restored-from"
-OUTPUTS_POD = "superlink-restore-outputs"
 _APPLICATION = "superlink-restore"
 # The first process of a container ignores signals that it has no handler for. It ends by itself when nothing ends it.
-# A pod that an interrupted run leaves ends after a day. Large outputs are on their way for hours.
+# A pod that an interrupted run leaves ends after a day.
 _WAIT = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep(86400)"
 _PAUSE = 0.5  # seconds between two looks
 
@@ -60,40 +56,30 @@ def claim_fault(live: Mapping[str, Any] | None, source: str) -> str:
 
 def pod(spec: HubSpec) -> Object:
     """The pod: image, user and place are those of the SuperLink."""
-    return _pod(spec, POD, "/data", superlink.CLAIM)
-
-
-def outputs_pod(spec: HubSpec) -> Object:
-    """The one with the volume for outputs."""
-    return _pod(spec, OUTPUTS_POD, outputs.ROOT, outputs.claim_name(spec))
-
-
-def _pod(spec: HubSpec, name: str, path: str, claim_name: str) -> Object:
     own = superlink.superlink_container(spec)
     container: Object = {key: own[key] for key in ("name", "image", "imagePullPolicy", "resources", "securityContext") if key in own}
     container["command"] = ["python", "-c", _WAIT]
     container["env"] = [{"name": "PYTHONDONTWRITEBYTECODE", "value": "1"}]
-    container["volumeMounts"] = [mount("data", path, read_only=False), mount("scratch", "/tmp", read_only=False)]
-    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim_name}}, scratch_volume("scratch")]
+    container["volumeMounts"] = [mount("data", "/data", read_only=False), mount("scratch", "/tmp", read_only=False)]
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": superlink.CLAIM}}, scratch_volume("scratch")]
     template = pod_template(
         spec, _APPLICATION, spec.pods.for_helpers, containers=[container], volumes=volumes, account="default", grace=5, restart="Never"
     )
     # With the users' labels and annotations, which policies of the cluster may demand.
     given = template["metadata"]
-    meta = metadata(spec, name, _APPLICATION, annotations=given.get("annotations"), extra_labels=given["labels"])
+    meta = metadata(spec, POD, _APPLICATION, annotations=given.get("annotations"), extra_labels=given["labels"])
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
 
 
 def remove(hub: Cluster, spec: HubSpec, seconds: float) -> None:
-    """Remove the pods that an interrupted run has left: a SuperLink on another node could not use its volumes.
+    """Remove the pod that an interrupted run has left: a SuperLink on another node could not use its volume.
 
     Args:
         hub: a connection to its cluster.
         spec: of the hub.
         seconds: how long their end may take.
     """
-    for body in (pod(spec), outputs_pod(spec)):
-        Holder(hub, spec, seconds, body).remove()
+    Holder(hub, spec, seconds).remove()
 
 
 class Holder:
@@ -103,29 +89,26 @@ class Holder:
         hub: a connection to its cluster.
         spec: of the hub.
         seconds: how long its start, and its end, may take.
-        body: the pod; by default C(pod).
     """
 
-    def __init__(self, hub: Cluster, spec: HubSpec, seconds: float, body: Object | None = None) -> None:
+    def __init__(self, hub: Cluster, spec: HubSpec, seconds: float) -> None:
         self._hub, self._spec, self._seconds = hub, spec, seconds
-        self._body = body or pod(spec)
-        self._name: str = self._body["metadata"]["name"]
 
     def __enter__(self) -> Volume:
         try:
             self.remove()  # an interrupted restore has left one
-            self._hub.create(self._body)
+            self._hub.create(pod(self._spec))
             self._await_running()
         except BaseException:
             self.remove()
             raise
-        return Volume(self._hub, self._spec.namespace, self._name)
+        return Volume(self._hub, self._spec.namespace, POD)
 
     def __exit__(self, *_error: object) -> None:
         self.remove()
 
     def _live(self) -> Object | None:
-        return self._hub.get("v1", "Pod", self._name, self._spec.namespace)
+        return self._hub.get("v1", "Pod", POD, self._spec.namespace)
 
     def _await_running(self) -> None:
         deadline = time.monotonic() + self._seconds
@@ -136,7 +119,7 @@ class Holder:
             if time.monotonic() >= deadline:
                 seen = pod_health.describe(live) if live else "it is not there any more"
                 raise ClusterError(
-                    f"{self._hub.name}: the pod {self._spec.namespace}/{self._name}, through which a volume of the hub is read or written, does not run after "
+                    f"{self._hub.name}: the pod {self._spec.namespace}/{POD}, through which a volume of the hub is read or written, does not run after "
                     f"{self._seconds:g} s; last seen: {seen}. Correct it and run again"
                 )
             time.sleep(_PAUSE)
@@ -148,14 +131,14 @@ class Holder:
             return
         if not proof.may_delete(live, self._spec.federation):
             raise ClusterError(
-                f"{self._hub.name}: Pod {self._spec.namespace}/{self._name} {proof.holder(live)}: it is not replaced. Delete or rename it"
+                f"{self._hub.name}: Pod {self._spec.namespace}/{POD} {proof.holder(live)}: it is not replaced. Delete or rename it"
             )
-        self._hub.delete("v1", "Pod", self._name, self._spec.namespace, uid=live["metadata"]["uid"])
+        self._hub.delete("v1", "Pod", POD, self._spec.namespace, uid=live["metadata"]["uid"])
         deadline = time.monotonic() + self._seconds
         while self._live() is not None:
             if time.monotonic() >= deadline:
                 raise ClusterError(
-                    f"{self._hub.name}: Pod {self._spec.namespace}/{self._name} was deleted and is still there after {self._seconds:g} s. "
+                    f"{self._hub.name}: Pod {self._spec.namespace}/{POD} was deleted and is still there after {self._seconds:g} s. "
                     "The SuperLink cannot use its volume until it is gone: does its node answer?"
                 )
             time.sleep(_PAUSE)

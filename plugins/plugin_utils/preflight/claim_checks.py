@@ -18,8 +18,8 @@ def warnings(claims: Iterable[Mapping[str, Any] | None]) -> list[str]:
     """
     return [
         f"PersistentVolumeClaim {one['metadata']['namespace']}/{one['metadata']['name']} was deleted at {one['metadata']['deletionTimestamp']}. It and "
-        "its data are lost as soon as the pod that has it restarts, and nothing can undo that. Back up with federated.flower.backup -e "
-        "flower_backup_outputs=true before anything else, then restore that backup (guide_backup)"
+        "its data are lost as soon as the pod that has it restarts, and nothing can undo that. Before anything else, back up with "
+        "federated.flower.backup and fetch the outputs of runs with federated.flower.outputs, then restore that backup (guide_backup)"
         for one in claims
         if one and one["metadata"].get("deletionTimestamp")
     ]

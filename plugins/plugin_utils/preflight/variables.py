@@ -32,11 +32,18 @@ FORMER = {
     "supernode_connectivity": "flower_connectivity",
 }
 
+_OUTPUTS = (
+    "a backup and a standby have no outputs of runs. Save outputs with federated.flower.outputs, have apps write them to S3-compatible storage, or back up "
+    "the volume claim with VolumeSnapshot, Velero or restic (guide_outputs)"
+)
+# Variables that this collection had -> why it does not have them any more, and what to do instead.
+REMOVED = dict.fromkeys(("flower_backup_outputs", "flower_restore_outputs", "flower_standby_outputs"), _OUTPUTS)
+
 # Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
 SHARED = frozenset((
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_hub_labels", "flower_acm_policies", "flower_acm_remediation", "flower_acm_state",
     "flower_annotations", "flower_api_timeout", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
-    "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep", "flower_backup_outputs",
+    "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep",
     "flower_backup_recipients", "flower_bundle_directory", "flower_bundle_fingerprint", "flower_bundle_reply",
     "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
     "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
@@ -63,7 +70,7 @@ SHARED = frozenset((
     "flower_rbac_auditors", "flower_rbac_backup", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
     "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",
     "flower_render_directory", "flower_renew_before", "flower_repartition", "flower_restore", "flower_restore_archive",
-    "flower_restore_outputs", "flower_restore_sha256", "flower_rotate",
+    "flower_restore_sha256", "flower_rotate",
     "flower_run_as_group", "flower_run_as_user",
     "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_interval", "flower_run_log_lines",
     "flower_run_packages_check", "flower_run_inputs", "flower_run_quiet", "flower_run_result", "flower_run_resume", "flower_run_timeout",
@@ -73,7 +80,7 @@ SHARED = frozenset((
     "flower_runs_limit", "flower_runs_since", "flower_runs_status",
     "flower_serial", "flower_server_name", "flower_serverapp_force",
     "flower_site", "flower_sites_group", "flower_statement_directory", "flower_statement_file", "flower_skupper_force",
-    "flower_standby_accept_volumes", "flower_standby_follow", "flower_standby_interval", "flower_standby_outputs",
+    "flower_standby_accept_volumes", "flower_standby_follow", "flower_standby_interval",
     "flower_standby_result", "flower_standby_state",
     "flower_site_result", "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_fail", "flower_status_file",
     "flower_status_format", "flower_status_page", "flower_status_result",
@@ -109,8 +116,13 @@ def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[s
         own: those that the user declared with C(flower_own_variables).
     """
     there = known()
-    strange = sorted(name for name in names if name.startswith(PREFIXES) and name not in there and name not in own)
-    return [f"{host}: {name}: this collection has no such variable. {_hint(name, there)}" for name in strange]
+    strange = sorted(name for name in names if name.startswith(PREFIXES) and name not in there and name not in own and name not in REMOVED)
+    return removed(host, names) + [f"{host}: {name}: this collection has no such variable. {_hint(name, there)}" for name in strange]
+
+
+def removed(host: str, names: Iterable[str]) -> list[str]:
+    """A sentence for each variable of a host that is in C(REMOVED)."""
+    return [f"{host}: {name} was removed: {REMOVED[name]}. Remove it from your variables." for name in sorted(REMOVED.keys() & set(names))]
 
 
 def _hint(name: str, there: Iterable[str]) -> str:

@@ -10,26 +10,23 @@ data scientists can do: they run their code there by submitting it.
 
 from __future__ import annotations
 
-from ..manifests import outputs, serverapp, superlink
+from ..manifests import outputs, serverapp
 from ..spec.hub_spec import HubSpec
 from .need import FEDERATION, Need, Spec
-from .table import BACKUP, CONTROLLER, SCIENTIST
+from .table import CONTROLLER, SCIENTIST
 
 _CLAIMS = "persistentvolumeclaims"
 
 
 def needs(holder: str, spec: Spec) -> list[Need]:
     """What a holder needs for outputs; nothing where they are not kept."""
-    if not isinstance(spec, HubSpec) or not spec.outputs_enabled or holder not in (BACKUP, CONTROLLER, SCIENTIST):
+    if not isinstance(spec, HubSpec) or not spec.outputs_enabled or holder not in (CONTROLLER, SCIENTIST):
         return []
     found = []
-    if holder == BACKUP:
-        found.append(Need(FEDERATION, "pods", "get", "find the outputs of runs", names=superlink.POD))
     if spec.is_process:  # otherwise it is the SuperLink's pod, see table.py
-        purpose = "copy the outputs of runs" if holder == BACKUP else "list, fetch and delete the outputs of runs"
         found += [
             Need(FEDERATION, "pods", "get", "find the outputs of runs", names=serverapp.POD),
-            Need(FEDERATION, "pods/exec", "get create", purpose, names=serverapp.POD),
+            Need(FEDERATION, "pods/exec", "get create", "list, fetch and delete the outputs of runs", names=serverapp.POD),
         ]
     if holder == CONTROLLER:
         made = not spec.outputs_claim

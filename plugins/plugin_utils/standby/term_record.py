@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The record of C(terms) in a cluster: the ConfigMap C(flower-standby) in the namespace of the SuperLink."""
+"""The record of C(leadership) in a cluster: the ConfigMap C(flower-standby) in the namespace of the SuperLink."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..backup.hub_objects import TERM
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
-from . import terms
-from .terms import Term
+from . import leadership
+from .leadership import Term
 
 _COMPONENT = "standby"
 _KEY = "standby.json"
@@ -26,7 +26,7 @@ def read(cluster: Cluster, namespace: str) -> Term | None:
     item = cluster.get("v1", "ConfigMap", TERM, namespace)
     if item is None:
         return None
-    return terms.parse((item.get("data") or {}).get(_KEY, ""), f"{cluster.name}: ConfigMap {namespace}/{TERM}")
+    return leadership.parse((item.get("data") or {}).get(_KEY, ""), f"{cluster.name}: ConfigMap {namespace}/{TERM}")
 
 
 def store(cluster: Cluster, namespace: str, federation: str, term: Term) -> bool:
@@ -63,7 +63,7 @@ def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None,
     def attempt() -> None:
         item = cluster.get("v1", "ConfigMap", TERM, namespace)
         where = f"{cluster.name}: ConfigMap {namespace}/{TERM}"
-        found = terms.parse((item.get("data") or {}).get(_KEY, ""), where) if item else None
+        found = leadership.parse((item.get("data") or {}).get(_KEY, ""), where) if item else None
         if found == term:
             return  # an attempt before, whose answer was lost
         if found != former:

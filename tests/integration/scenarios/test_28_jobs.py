@@ -112,7 +112,7 @@ CASES = {
     "drill.yml": Case({"flower_drill": "superlink_killed"}, refused=True),
     # The key is public, and nothing opens the archive here.
     "backup.yml": Case(
-        {"flower_backup_directory": "/runner", "flower_backup_recipients": RECIPIENT, "flower_backup_outputs": "true"},
+        {"flower_backup_directory": "/runner", "flower_backup_recipients": RECIPIENT},
         shows="wrote /runner/flower-backup-",
         holds=lambda job: set(job.changed) == {"hub"},
     ),

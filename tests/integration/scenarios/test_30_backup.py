@@ -18,32 +18,17 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import restore_mark
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
+    archive_reader,
+    archive_writer,
+    restore_mark,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 SITES = ("site-a", "site-b")
-OLD, NOISE = "77", 64  # no run of Flower has such a number; MiB of its outputs
-FILL = """\
-import hashlib, os, sys
-folder = f"/outputs/{sys.argv[1]}/model"
-os.makedirs(folder, exist_ok=True)
-summed = hashlib.sha256()
-with open(f"{folder}/noise", "wb") as file:
-    for _piece in range(int(sys.argv[2])):
-        data = os.urandom(1 << 20)
-        summed.update(data)
-        file.write(data)
-os.symlink("/etc/passwd", f"{folder}/link")
-print(summed.hexdigest())
-"""
-SUM = """\
-import hashlib, sys
-with open(sys.argv[1], "rb") as file:
-    print(hashlib.file_digest(file, "sha256").hexdigest())
-"""
 
 
 def identity(folder: Path) -> tuple[str, str]:
@@ -54,40 +39,48 @@ def identity(folder: Path) -> tuple[str, str]:
     return str(made.to_public()), f"@{path}"
 
 
+def key_of(private: str) -> pyrage.x25519.Identity:
+    """The key that an argument gives."""
+    return pyrage.x25519.Identity.from_str(json.loads(Path(private[1:]).read_text())["flower_backup_identity"])
+
+
 @pytest.fixture(scope="module")
-def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, str, list[Any], dict[str, str]]:
-    """The federation, an archive that was made during a run, the argument with the key that opens it, the audit trail of then, and path ->
-    SHA-256 of outputs that it has."""
+def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, str, list[Any]]:
+    """The federation, an archive that was made during a run, the argument with the key that opens it, and the audit trail of then."""
     fed = federation
     fed.settle()
     public, private = identity(tmp_path_factory.mktemp("keys"))
     home = tmp_path_factory.mktemp("backups")
-    given = json.dumps({"flower_backup_directory": str(home), "flower_backup_recipients": [public], "flower_backup_outputs": True})
-    noise = fed.python("hub", "serverapp-0", "outputs", FILL, OLD, str(NOISE)).strip()
-    trained = fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}))
+    given = json.dumps({"flower_backup_directory": str(home), "flower_backup_recipients": [public]})
     would = fed.play("backup", "--check", "-e", given, "-e", private).messages()
-    assert "would write" in would and "files of outputs of" in would and not list(home.iterdir()), would
+    assert "would write" in would and not list(home.iterdir()), would
+    said = fed.play("backup", "-e", given, "-e", private, "-e", "flower_backup_outputs=true", rc=2).messages("hub", failed=True)
+    assert "flower_backup_outputs was removed" in said and not list(home.iterdir()), said
     trail = fed.trail()
     run, finish = fed.hold(**{"num-server-rounds": 2})
     made = fed.play("backup", "-e", given, "-e", private)
     assert fed.app_runs()[run] == "running"
     assert "opened it and read it to its end" in made.messages(), made.messages()
-    assert f"{OLD}/model/link: it is not a regular file" in made.output, made.output
     assert not finish().rc and fed.app_runs()[run] == "finished:completed"
     (archive,) = home.glob("*.tar")
     said = subprocess.run(["tar", "-xOf", archive, "archive.age"], capture_output=True, check=True).stdout
-    key = pyrage.x25519.Identity.from_str(json.loads(Path(private[1:]).read_text())["flower_backup_identity"])
-    with tarfile.open(fileobj=io.BytesIO(pyrage.decrypt(said, [key]))) as inner:
+    with tarfile.open(fileobj=io.BytesIO(pyrage.decrypt(said, [key_of(private)]))) as inner:
         kept = json.loads(inner.extractfile("inventory.json").read())
-        files = {path: sha256 for path, (_size, _changed, sha256) in json.loads(inner.extractfile("outputs.json").read())["files"].items()}
     assert set(kept["hosts"]) == {"hub", *SITES} and kept["hosts"]["site-a"]["variables"]["flower_context"] == "site-a", kept
     assert "flower_sites" in kept["hosts"]["site-a"]["groups"] and not any("not_known" in one for one in kept["hosts"].values()), kept
     assert "AGE-SECRET" not in json.dumps(kept) and set(kept["versions"]) == {"ansible-core", "python"}
     assert fed.python("hub", "superlink-0", "superlink", "import os; print(os.listdir('/data'))").count("backup") == 0
     fed._collect()
     assert not fed.shown(home, fed.logs), fed.shown(home, fed.logs)
-    assert files[f"{OLD}/model/noise"] == noise and {path.partition("/")[0] for path in files} & set(fed.app_runs()), (files, trained.messages())
-    return fed, archive, private, trail, files
+    return fed, archive, private, trail
+
+
+def of_earlier_release(archive: Path, private: str, folder: Path) -> Path:
+    """The archive as an earlier release wrote it, with outputs of runs."""
+    members, key = [], key_of(private)
+    about = archive_reader.read(archive, lambda name, size, data: members.append(archive_writer.member_of(name, data.read(size))), key)
+    members += [archive_writer.member_of("outputs/77/model.bin", b"model"), archive_writer.member_of("outputs.json", b"{}")]
+    return archive_writer.write(folder, about, members, [key.to_public()])
 
 
 def state(fed: Any) -> list[tuple[str, str, str]]:
@@ -118,12 +111,14 @@ def serves_since(fed: Any) -> float:
 
 
 def test_a_hub_that_stands_is_not_replaced(backup):
-    fed, archive, private, *_rest = backup
+    fed, archive, private, _trail = backup
     refused(fed, archive, private, "has a SuperLink, which is not replaced")
 
 
 def test_a_lost_hub_comes_back(backup, tmp_path):
-    fed, archive, private, trail, files = backup
+    fed, archive, private, trail = backup
+    (tmp_path / "earlier").mkdir()
+    earlier = of_earlier_release(archive, private, tmp_path / "earlier")
     keys = {site: fed.keys(site) for site in SITES}
     nodes = {node for found in keys.values() for node in found.values()}
     known = set(fed.nodes())  # also those that were unregistered before
@@ -139,11 +134,8 @@ def test_a_lost_hub_comes_back(backup, tmp_path):
     changed.write_bytes(whole[:-20000] + bytes([whole[-20000] ^ 1]) + whole[-19999:])
     cut.write_bytes(whole[: len(whole) // 2])
     _public, other = identity(tmp_path)
-    for path, key, words, more in (
-        (changed, private, "cannot be opened", ""), (cut, private, "Choose another", ""), (archive, other, "cannot be opened", ""),
-        (archive, private, "superlink_outputs_enabled is false", " superlink_outputs_enabled=false"),
-    ):  # fmt: skip
-        given = f"flower_restore=true flower_restore_archive={path}{more}"
+    for path, key, words in ((changed, private, "cannot be opened"), (cut, private, "Choose another"), (archive, other, "cannot be opened")):
+        given = f"flower_restore=true flower_restore_archive={path}"
         said = fed.play("restore", "-e", given, "-e", key, rc=2).messages("hub", failed=True)
         assert words in said, said
         assert fed.gone("hub", NAMESPACE, CA_NAMESPACE)
@@ -156,11 +148,12 @@ def test_a_lost_hub_comes_back(backup, tmp_path):
     assert f"the restore of {archive.name}" in said and "is not complete" in said, said
     assert fed.hub.get("apps/v1", "StatefulSet", "superlink", NAMESPACE) is None
 
-    fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive}", "-e", private)
+    restored = fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={earlier}", "-e", private)
     assert restore_mark.read(fed.hub, NAMESPACE) is None
+    assert "has 1 files of outputs of runs, which are not restored" in restored.output, restored.output
     begun = time.monotonic()
     again = fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive}", "-e", private)
-    assert "restored 0 objects" in again.messages() and f"{len(files)} were there already" in again.messages(), again.messages()
+    assert "restored 0 objects" in again.messages() and "outputs of runs" not in again.output, again.output
     # The hub alone: sites are not touched, and come back by themselves.
     fed.play("site", "--limit", "hub")
     fed.wait_online(*nodes, seconds=90)
@@ -174,7 +167,6 @@ def test_a_lost_hub_comes_back(backup, tmp_path):
     after = fed.trail()
     assert after[: len(trail)] == trail and len(after) > len(trail)
     fed.unchanged()
-    assert {path: fed.python("hub", "serverapp-0", "outputs", SUM, f"/outputs/{path}").strip() for path in files} == files
     given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}
     fed.play("run", "-e", json.dumps(given))
     assert {fed.nodes()[node] for node in nodes} == {"online"}

@@ -16,7 +16,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import superlink_backup
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_writer, database, making
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.output_choice import Chosen
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import Kept
 
@@ -26,18 +25,16 @@ GIB = 2**30
 
 @pytest.fixture
 def free(monkeypatch):
-    """Bytes in the folder of the archives, of a hub with a database of 1 GiB and outputs of 2 GiB."""
+    """Bytes in the folder of the archives, of a hub with a database of 1 GiB."""
     seen = {"free": 4 * GIB, "total": 9 * GIB}
     monkeypatch.setattr(making, "about", lambda *_arguments: About("flower", "id", "20261124T010000Z", "1.0.0", "1.41.0"))
     monkeypatch.setattr(superlink_backup.ca_namespace, "resolve", lambda *_arguments: "flower-ca")
-    monkeypatch.setattr(making, "output_place", lambda *_arguments: SimpleNamespace(files=lambda: None))
-    monkeypatch.setattr(superlink_backup.output_choice, "chosen", lambda *_arguments: Chosen({"1234567890/model": (2 * GIB, 0)}))
     monkeypatch.setattr(database.Volume, "ask", lambda _volume, _action: {"size": GIB})
     monkeypatch.setattr(making.shutil, "disk_usage", lambda _folder: types.SimpleNamespace(**seen))
     return seen
 
 
-def act(tmp_path, *, check=True, hub=None, **given):
+def act(tmp_path, *, check=True, hub=None, variables=(), **given):
     action = object.__new__(superlink_backup.ActionModule)
     action.inventory_host = "hub"
     action._inventory = lambda *_arguments: b""
@@ -45,16 +42,15 @@ def act(tmp_path, *, check=True, hub=None, **given):
     action.connect = lambda: hub or Kept("hub")
     action.say = lambda _text: None
     params = {"namespace": "flower", "ca_namespace": "flower-ca", "federation": "flower", "directory": str(tmp_path), **given}
-    return action.execute(action._checked(action.ARGS, action.SPEC, {"recipients": [str(OWNER.to_public())], **params}, ""), {})
+    return action.execute(action._checked(action.ARGS, action.SPEC, {"recipients": [str(OWNER.to_public())], **params}, ""), dict.fromkeys(variables))
 
 
 @pytest.mark.parametrize("check", [True, False])
 def test_too_little_room_is_told_before_the_disk_is_full(tmp_path, free, check):
-    assert "would write" in act(tmp_path, outputs=True)["msg"]
-    free["free"] = 2 * GIB
     assert "would write" in act(tmp_path)["msg"]
-    with pytest.raises(ClusterError, match=r"flower_backup_directory: the archive needs 3\.0 GiB, and 2\.0 GiB are free"):
-        act(tmp_path, check=check, outputs=True)
+    free["free"] = GIB // 2
+    with pytest.raises(ClusterError, match=r"flower_backup_directory: the archive needs 1\.0 GiB, and 512 MiB are free"):
+        act(tmp_path, check=check)
     free.update(free=0, total=0)
     assert "would write" in act(tmp_path)["msg"], "a file system that tells nothing"
 
@@ -64,6 +60,11 @@ def test_a_key_of_someone_else_is_told_before_hours_are_spent(tmp_path, free, ch
     assert "would write" in act(tmp_path, identity=str(OWNER))["msg"]
     with pytest.raises(ClusterError, match="flower_backup_identity does not open"):
         act(tmp_path, check=check, identity=str(OTHER))
+
+
+def test_a_backup_with_outputs_is_refused_and_the_other_ways_are_named(tmp_path, free):
+    with pytest.raises(ClusterError, match=r"hub: flower_backup_outputs was removed: a backup and a standby have no outputs .* federated\.flower\.outputs"):
+        act(tmp_path, variables=["flower_backup_outputs", "flower_namespace"])
 
 
 def test_archives_with_a_key_that_is_lost_stay(tmp_path, free, monkeypatch):

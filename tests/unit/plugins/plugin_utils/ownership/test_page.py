@@ -130,7 +130,6 @@ def test_objects_for_a_while(parsed_hub: Any, parsed_site: Any) -> None:
         *image_pull.network_policies(site),
         image_pull.job(site, workload, {"supernode": "new"}, "worker-1", 60),
         volume_pod.pod(hub),
-        volume_pod.outputs_pod(hub),
     ]
     compare("Objects for a while", names(made))
 

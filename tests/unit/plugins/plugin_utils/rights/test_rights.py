@@ -350,7 +350,6 @@ def test_a_backup_changes_nothing_but_its_note(parsed_hub):
         "create configmaps in namespace flower",
         "update configmaps in namespace flower (flower-backup)",
         "create pods/exec in namespace flower (superlink-0)",
-        "create pods/exec in namespace flower (serverapp-0)",
     }
     assert {one for one in found if "flower-ca" in one} == {"list secrets in namespace flower-ca"}
 

@@ -6,27 +6,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from contextlib import nullcontext
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import superlink_failover, superlink_standby
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import held
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import hub_objects, restoring, volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.database import Volume
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import record_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying, fencing
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.hub_volumes import UNCOPIED
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, FENCED, STANDBY, Term
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.leadership import ACTIVE, FENCED, STANDBY, Term
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import SPACE, Kept, act
 
 SERVES = Term(ACTIVE, 1, "hub", "spare", "2026-11-24T20:00:00Z")
-COPY = Term(STANDBY, 1, "hub", "spare", "2026-11-24T20:00:00Z", "spare-data-superlink-0", "hub-data-superlink-0", "hub-superlink-outputs")
+COPY = Term(STANDBY, 1, "hub", "spare", "2026-11-24T20:00:00Z", "spare-data-superlink-0", "hub-data-superlink-0")
 
 
 class Pair:
@@ -109,10 +109,10 @@ def test_a_schedule_does_not_copy_a_hub_with_other_volumes(pair, copied, own):
     pair.act(superlink_standby)
 
 
-def test_the_first_copy_notes_the_volumes_and_so_does_a_failover(pair, copied, monkeypatch):
+def test_the_first_copy_notes_the_volume_and_so_does_a_failover(pair, copied, monkeypatch):
     pair.spare.put_term(Term(STANDBY, 1, "hub", "spare", "2026-11-24T20:00:00Z", "spare-data-superlink-0"))  # of an earlier release
     pair.act(superlink_standby)
-    assert (pair.spare.term().hub_claim, pair.spare.term().hub_outputs) == ("hub-data-superlink-0", "hub-superlink-outputs")
+    assert pair.spare.term().hub_claim == "hub-data-superlink-0"
     monkeypatch.setattr(volume_pod, "remove", lambda *_arguments: None)
     plan = pair.plan()["plan"]
     pair.hub.put_term(Term(FENCED, plan["number"], "spare"))
@@ -126,14 +126,8 @@ def test_the_first_copy_notes_the_volumes_and_so_does_a_failover(pair, copied, m
 def test_a_failover_that_could_not_copy_is_refused_before_the_hub_is_stopped(pair, parsed_hub):
     pair.specs["spare"] = parsed_hub(version="1.40.0", outputs_enabled=True)
     with pytest.raises(ClusterError, match=r"cannot read the database of Flower 1\.41\.0 on hub: .* Nothing was changed"):
-        pair.plan()
-    pair.specs["spare"] = parsed_hub(version="1.41.0", outputs_enabled=False)
-    with pytest.raises(ClusterError, match="superlink_outputs_enabled is false"):
         pair.plan(check=True)
-    pair.specs["spare"] = parsed_hub(version="1.41.0", outputs_enabled=True, outputs_claim="models")
-    with pytest.raises(ClusterError, match=r"spare: there is no volume claim flower/models \(superlink_outputs_claim\): create it"):
-        pair.plan()
-    pair.spare.put("PersistentVolumeClaim", "models")
+    pair.specs["spare"] = parsed_hub(version="1.41.0")
     assert pair.plan()["plan"]
 
 
@@ -195,34 +189,11 @@ def test_runs_that_begin_while_the_lease_is_waited_for_forbid_it_as_well(pair, m
     assert fence(abandon_runs=True)["changed"] and pair.hub.term() == Term(FENCED, 2, "spare")
 
 
-@pytest.mark.parametrize(("outputs", "copy", "known", "kept"), [
-    (True, True, "", "spare-superlink-outputs"),
-    (False, True, "hub-superlink-outputs", UNCOPIED),  # flower_standby_outputs is false
-    (True, False, "hub-superlink-outputs", "spare-superlink-outputs"),
-    (True, False, "", UNCOPIED),  # it was false at each copy
-])  # fmt: skip
-def test_outputs_that_were_left_behind_are_not_deleted_by_the_next_copy(pair, copied, monkeypatch, outputs, copy, known, kept):
-    monkeypatch.setattr(volume_pod, "remove", lambda *_arguments: None)
-    pair.spare.put_term(replace(COPY, hub_outputs=known))
-    pair.spare.put("PersistentVolumeClaim", "superlink-outputs")
-    plan = pair.plan(outputs=outputs, hub_lost=not copy)
-    assert ("The outputs of runs are not copied" in plan["msg"]) is (copy and not outputs)
-    pair.hub.put_term(Term(FENCED, 2, "spare")) if copy else None
-    pair.act(superlink_failover, state="promoted", plan=plan["plan"], outputs=outputs)
-    assert pair.spare.term().hub_outputs == kept
-    # The groups are exchanged, and outputs are wanted.
-    pair.spare.put("ConfigMap", "flower-federation", data={"version": "1.41.0"})
-    back = partial(act, superlink_standby, "hub", pair.clusters, pair.specs, hub="spare")
-    pair.hub.put_term(Term(FENCED, 2, "spare"))
-    if kept == UNCOPIED:
-        with pytest.raises(ClusterError, match="spare began to serve without the outputs of runs that hub has"):
-            back()
-        back(outputs=False)
-        assert pair.spare.term().hub_outputs == UNCOPIED
-        back(accept_volumes=True)
-        assert pair.spare.term().hub_outputs == "spare-superlink-outputs"
-    else:
-        back()
+@pytest.mark.parametrize(("enabled", "lost"), [(True, False), (True, True), (False, False)])
+def test_the_plan_says_that_outputs_are_left_behind(pair, parsed_hub, enabled, lost):
+    pair.specs["spare"] = parsed_hub(version="1.41.0", outputs_enabled=enabled)
+    lines = pair.plan(hub_lost=lost)["lines"]
+    assert any("leave the outputs of runs on the volume of hub" in line for line in lines) is enabled
 
 
 def test_room_for_the_copy_is_measured_before_the_hub_is_stopped(pair):
@@ -330,6 +301,65 @@ def test_nothing_is_removed_without_a_record_when_the_hub_is_gone(pair):
     assert not leave(pair)
 
 
+def test_one_that_may_have_the_only_outputs_is_removed_only_on_demand(pair):
+    """It has served before."""
+    pair.spare.put("PersistentVolumeClaim", "superlink-outputs")
+    with pytest.raises(ClusterError, match="spare: the volume claim flower/superlink-outputs would be deleted, .* -e flower_delete_volumes=true"):
+        leave(pair)
+    assert pair.hub.term() == SERVES
+    assert pair.act(superlink_standby, state="absent", delete_volumes=True)["removable"] and pair.hub.term() == Term(ACTIVE, 1, "hub")
+
+
+# ---- copies that are repeated ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def follow(pair, copied, monkeypatch):
+    """Follow the hub for a minute; C(during) is called before each copy."""
+    now = [0.0]
+    monkeypatch.setattr(superlink_standby.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(superlink_standby.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr(superlink_standby, "run_facts", lambda _vars: {"pid": os.getppid()})
+    monkeypatch.setattr(superlink_standby, "Lease", lambda *_arguments: SimpleNamespace(take=lambda *_more: "taken"))
+    monkeypatch.setattr(superlink_standby.lease_object, "identity", lambda *_arguments: "me")
+    monkeypatch.setattr(superlink_standby.block, "held", lambda *_arguments: nullcontext())
+
+    def run(during=lambda count: None, **given):
+        found = superlink_standby.ActionModule._copy_again
+        monkeypatch.setattr(superlink_standby.ActionModule, "_copy_again", lambda *arguments: during(len(copied)) or found(*arguments))
+        return pair.act(superlink_standby, state="followed", seconds=60, interval=20, **given)
+
+    return run
+
+
+def test_a_hub_that_is_followed_is_copied_again_and_again(follow, copied):
+    assert follow()["copies"] == len(copied) == 3
+
+
+def test_a_hub_that_does_not_answer_is_tried_again(follow, copied):
+    failures = [1]
+    assert follow(during=lambda _count: silent() if failures and failures.pop() else None)["copies"] == len(copied) == 2
+    with pytest.raises(ClusterError, match="hub was not followed to the end: hub: no answer"):
+        follow(during=lambda _count: silent())
+
+
+def test_it_ends_when_the_standby_serves(follow, pair):
+    found = follow(during=lambda count: pair.spare.put_term(Term(ACTIVE, 2, "spare")) if count else None)
+    assert found["copies"] == 1 and "until spare serves, in term 2" in found["msg"]
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_it_begins_no_copy_of_a_hub_without_a_record_or_with_another_volume(follow, pair, copied, lost):
+    pair.lose_volume() if lost else pair.hub.objects.pop(("ConfigMap", "flower-standby"))
+    with pytest.raises(ClusterError, match="another volume" if lost else "has no record of that. Run federated.flower.standby"):
+        follow(accept_volumes=True)
+    assert not copied and pair.spare.term() == COPY
+
+
+def silent():
+    raise Unreachable("hub: no answer")
+
+
 # ---- what is of one cluster --------------------------------------------------------------------------------------------
 
 
@@ -355,9 +385,18 @@ def test_what_cert_manager_issued_for_the_standby_itself_stays(pair, monkeypatch
     )
     deleted = []
     monkeypatch.setattr(Kept, "delete", lambda self, _version, _kind, name, *_place, **_more: deleted.append(name))
-    ends = [End(host, cluster, pair.specs[host], "flower-ca") for host, cluster in pair.clusters.items()]
-    done = copying._objects(*ends)
-    assert sorted(one["name"] for one in done if one["kind"] == "Secret" and one["change"] == "changed") == written
+    written_to, changes = [], []
+    monkeypatch.setattr(volume_pod.Holder, "__enter__", lambda _self: "its volume")
+    monkeypatch.setattr(volume_pod.Holder, "__exit__", lambda _self, *_error: None)
+    monkeypatch.setattr(restoring.namespace, "objects", lambda _spec: [])
+    spec = pair.specs["hub"]
+    entries = hub_objects.collect(pair.hub, spec.namespace, "flower-ca", spec.federation)
+    done = restoring.restore(
+        pair.spare, spec, "flower-ca", entries, lambda volume: written_to.append(volume) is None, source="the hub hub", seconds=1, is_standby=True,
+        on_change=changes.extend,
+    )  # fmt: skip
+    assert written_to == ["its volume"] and done.database and changes == done.objects
+    assert sorted(one["name"] for one in changes if one["kind"] == "Secret" and one["change"] == "changed") == written
     assert deleted == ["gone"]
     assert pair.spare.objects["Secret", "superlink-gateway-issued"]["data"]["tls.crt"] == ("spare" if served else "hub")
 

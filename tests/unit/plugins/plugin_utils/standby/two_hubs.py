@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import record_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import terms
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import leadership
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
 
 SPACE = "flower"
@@ -54,7 +54,7 @@ class Kept(Cluster):
     def term(self):
         """The record."""
         item = self.objects.get(("ConfigMap", TERM))
-        return item and terms.parse(item["data"]["standby.json"], self.name)
+        return item and leadership.parse(item["data"]["standby.json"], self.name)
 
     def request(self, method, path, **_more):
         """That it answers."""

@@ -10,8 +10,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import peers, standby_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import terms
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import (
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import leadership
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.leadership import (
     ACTIVE,
     FENCED,
     STANDBY,
@@ -26,7 +26,7 @@ FENCED_A2, ACTIVE_B2 = Term(FENCED, 2, "b"), Term(ACTIVE, 2, "b", "a")
 
 
 def test_a_record_is_read_as_it_was_written():
-    assert terms.parse(B1.text(), "here") == B1
+    assert leadership.parse(B1.text(), "here") == B1
 
 
 @pytest.mark.parametrize("text", [
@@ -35,21 +35,21 @@ def test_a_record_is_read_as_it_was_written():
 ])  # fmt: skip
 def test_what_is_no_record_is_refused(text):
     with pytest.raises(ClusterError, match="cannot be read"):
-        terms.parse(text, "here")
+        leadership.parse(text, "here")
 
 
 def test_a_hub_is_refused_by_its_own_record():
-    assert terms.refusal("a", None) == terms.refusal("a", A1) == ""
-    assert "a is fenced: b took over from it in term 2" in terms.refusal("a", FENCED_A2)
-    assert "b is the standby of a" in terms.refusal("b", B1)
+    assert leadership.refusal("a", None) == leadership.refusal("a", A1) == ""
+    assert "a is fenced: b took over from it in term 2" in leadership.refusal("a", FENCED_A2)
+    assert "b is the standby of a" in leadership.refusal("b", B1)
 
 
 def test_a_hub_is_refused_by_the_record_of_its_standby():
-    assert terms.refusal_by_peer("a", A1, "b", None) == terms.refusal_by_peer("a", A1, "b", B1) == ""
-    assert "b took over from it in term 2" in terms.refusal_by_peer("a", A1, "b", ACTIVE_B2)
-    assert "b took over from it in term 2" in terms.refusal_by_peer("a", None, "b", ACTIVE_B2), "restored from a backup"
-    assert terms.refusal_by_peer("b", ACTIVE_B2, "a", A1) == "", "it is the older one, and is fenced"
-    assert "both say" in terms.refusal_by_peer("a", A1, "b", Term(ACTIVE, 1, "b"))
+    assert leadership.refusal_by_peer("a", A1, "b", None) == leadership.refusal_by_peer("a", A1, "b", B1) == ""
+    assert "b took over from it in term 2" in leadership.refusal_by_peer("a", A1, "b", ACTIVE_B2)
+    assert "b took over from it in term 2" in leadership.refusal_by_peer("a", None, "b", ACTIVE_B2), "restored from a backup"
+    assert leadership.refusal_by_peer("b", ACTIVE_B2, "a", A1) == "", "it is the older one, and is fenced"
+    assert "both say" in leadership.refusal_by_peer("a", A1, "b", Term(ACTIVE, 1, "b"))
 
 
 @pytest.mark.parametrize(("own", "other", "number", "fence", "fault"), [
@@ -66,7 +66,7 @@ def test_a_hub_is_refused_by_the_record_of_its_standby():
     (A1, Term(ACTIVE, 1, "b"), 1, "", "both say"),
 ])  # fmt: skip
 def test_copy_plan(own, other, number, fence, fault):
-    plan = terms.copy_plan("a", "b", own, other)
+    plan = leadership.copy_plan("a", "b", own, other)
     assert (plan.number, plan.fence) == (number, fence)
     assert fault in plan.fault and bool(fault) == bool(plan.fault)
 
@@ -84,13 +84,13 @@ def test_copy_plan(own, other, number, fence, fault):
     (Term(ACTIVE, 2, "a"), Term(FENCED, 2, "a"), True, Failover(3, fence=True, copy=True, promote=True)),
 ])  # fmt: skip
 def test_failover_plan(own, other, reached, wanted):
-    assert terms.failover_plan("a", "b", own, other, reached=reached) == wanted
+    assert leadership.failover_plan("a", "b", own, other, reached=reached) == wanted
 
 
 def test_a_fence_that_was_interrupted_is_completed():
     """Its record comes before the stop."""
-    assert terms.failover_plan("a", "b", FENCED_A2, ACTIVE_B2, reached=True, runs=True) == Failover(2, fence=True)
-    assert terms.failover_plan("a", "b", B1, ACTIVE_B2, reached=True, runs=True) == Failover(2), "a standby has a copy, and is not fenced"
+    assert leadership.failover_plan("a", "b", FENCED_A2, ACTIVE_B2, reached=True, runs=True) == Failover(2, fence=True)
+    assert leadership.failover_plan("a", "b", B1, ACTIVE_B2, reached=True, runs=True) == Failover(2), "a standby has a copy, and is not fenced"
 
 
 @pytest.mark.parametrize(("own", "other", "reached", "fault"), [
@@ -102,7 +102,7 @@ def test_a_fence_that_was_interrupted_is_completed():
     (Term(ACTIVE, 3, "a"), ACTIVE_B2, True, "a newer one"),
 ])  # fmt: skip
 def test_failovers_that_are_refused(own, other, reached, fault):
-    plan = terms.failover_plan("a", "b", own, other, reached=reached)
+    plan = leadership.failover_plan("a", "b", own, other, reached=reached)
     assert fault in plan.fault and not (plan.fence or plan.copy or plan.promote)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from ..base import foreign_data
@@ -35,7 +34,7 @@ class Term:
         claim: uid of the volume claim that has this copy.
         hub_claim: uid of the volume claim with the database of the hub that serves, as it was at the newest copy that is complete, or when the
             hub began to serve; empty where it is not known, as in records of earlier releases.
-        hub_outputs: the same of its volume claim with the outputs of runs.
+        hub_outputs: in records of earlier releases, the same of its volume claim with the outputs of runs.
     """
 
     state: str
@@ -199,8 +198,3 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         return Failover(there, fault=f"{standby} was fenced in term {there}, and has no copy of what {other.serves} did since. Restore a backup "
                                      "(federated.flower.restore)")
     return Failover(there + 1, promote=True)
-
-
-def facts(term: Term | None) -> Mapping[str, Any]:
-    """For a result."""
-    return {} if term is None else dataclasses.asdict(term)
