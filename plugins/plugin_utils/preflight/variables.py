@@ -32,6 +32,10 @@ FORMER = {
     "supernode_connectivity": "flower_connectivity",
 }
 
+_NO_REPORT = "Remove it: images are asked when a run is submitted, and pods report no packages any more."
+# Variables that earlier releases had -> the remedy.
+REMOVED = {"flower_packages_report": _NO_REPORT, "supernode_packages_report": _NO_REPORT}
+
 # Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
 SHARED = frozenset((
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_hub_labels", "flower_acm_policies", "flower_acm_remediation", "flower_acm_state",
@@ -57,7 +61,7 @@ SHARED = frozenset((
     "flower_max_fail_percentage", "flower_metrics", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
     "flower_network_policies", "flower_ocm_addon", "flower_ocm_by_labels", "flower_ocm_cluster_sets", "flower_ocm_enable_gates",
     "flower_ocm_install", "flower_ocm_trust_labels", "flower_openshift_password", "flower_openshift_username", "flower_own_variables",
-    "flower_packages_report", "flower_partitions",
+    "flower_partitions",
     "flower_platform", "flower_pod_security", "flower_rbac_apply",
     "flower_reconcile", "flower_reconcile_after", "flower_reconcile_all", "flower_reconcile_result",
     "flower_rbac_auditors", "flower_rbac_backup", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
@@ -110,7 +114,7 @@ def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[s
     """
     there = known()
     strange = sorted(name for name in names if name.startswith(PREFIXES) and name not in there and name not in own)
-    return [f"{host}: {name}: this collection has no such variable. {_hint(name, there)}" for name in strange]
+    return [f"{host}: {name}: this collection has no such variable. {REMOVED.get(name) or _hint(name, there)}" for name in strange]
 
 
 def _hint(name: str, there: Iterable[str]) -> str:
