@@ -251,7 +251,7 @@ class Ledger:
 
     def _refuse_to_delete(self, item: Mapping[str, Any], site: str, seen: Record) -> None:
         what = f"{self._place(item)}, the record of {site},"
-        if not proof.belongs(item, self.federation) or proof.is_adopted(item):
+        if not proof.belongs(item, self.federation):
             raise LedgerError(f"{what} {proof.holder(item)}: it is not deleted. Delete it by hand if it is not needed")
         if not proof.has_written(item):
             raise LedgerError(
