@@ -50,7 +50,7 @@ class PackageList:
         """The answer of C(package_program.py). It comes from a container of someone else, so its shape is checked.
 
         Raises:
-            ClusterError: it is no list of packages.
+            ClusterError: it is not a list of packages.
         """
         extras = found.get("extras") if isinstance(found, dict) else None
         if not (
@@ -59,7 +59,7 @@ class PackageList:
             and _are_texts(found.get("environment"))
             and all(isinstance(named, dict) and all(map(_is_list, named.values())) for named in extras.values())
         ):
-            raise ClusterError("its Python answers with what is no list of packages")
+            raise ClusterError("its Python answers with something else than a list of packages")
         return cls(found["packages"], found["environment"], extras)
 
 

@@ -286,8 +286,9 @@ class Rollout:
             ledger.change_nodes(updated)
         except ClusterError as error:
             for name in names:
-                words = f"its SuperNodes are not recorded at the hub, so runs that stay in a region do not know them: {error.message}"
-                self.outcomes[name].warnings.append(named(name, words))
+                words = named(name, f"its SuperNodes are not recorded at the hub, so runs that stay in a region do not know them: {error.message}")
+                if words not in self.outcomes[name].warnings:
+                    self.outcomes[name].warnings.append(words)
 
     def _apply(self, name: str) -> Done:
         site = self.sites[name]

@@ -110,5 +110,5 @@ def test_versions_from_other_containers_cannot_forge_lines() -> None:
     ],
 )
 def test_an_answer_of_another_shape_is_refused(wrong: Any) -> None:
-    with pytest.raises(ClusterError, match="no list of packages"):
+    with pytest.raises(ClusterError, match="something else than a list of packages"):
         PackageList.read(wrong)
