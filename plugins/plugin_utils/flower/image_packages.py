@@ -54,9 +54,9 @@ def of_serverapp(cli: FlowerCLI, superlink_pod: Pod) -> Image:
     """
     hub, namespace = cli.cluster, cli.namespace
     place = (superlink_pod["metadata"].get("annotations") or {}).get(outputs.PLACE)
+    pods: Sequence[Pod]
     if place:
-        found = hub.get("v1", "Pod", place, namespace)
-        pods = [found] if found else []
+        pods = list(filter(None, [hub.get("v1", "Pod", place, namespace)]))
     elif "subprocess" in (_container(superlink_pod, superlink.NAME).get("args") or []):
         pods = [superlink_pod]
     else:
