@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible.errors import AnsibleError
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction, first_line
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import last_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
@@ -28,8 +30,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import hub_place
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 
 _SHOWN = 15  # lines of the log in the message of a run that failed
+_SITE_TIMEOUT = 10.0  # seconds for one answer of a site's API server: a site that is down does not delay the run for long
 _STOPPING = 120.0  # seconds for which it is tried to stop a run that left its regions
 
 
@@ -104,6 +110,7 @@ class ActionModule(ClusterAction):
                 app,
                 datasets=params["datasets"] or [],
                 packages=declared,
+                reach=self._site_access,
                 min_free=params["outputs_min_free"] or "",
                 say=self.say,
             )
@@ -139,6 +146,27 @@ class ActionModule(ClusterAction):
             return {}
         self._border.renew()
         return run_regions.require(cli, self._border, self.params["regions_wait"], self.say)
+
+    def _site_access(self, site: str) -> needed_packages.SiteAccess:
+        """How the pods of a site are asked.
+
+        Raises:
+            ClusterError: they cannot be asked, or the variables of the site are wrong.
+        """
+        if site not in self.task_vars["hostvars"]:
+            raise ClusterError("the inventory does not have it")
+        variables = self.variables_of(site)
+        try:
+            entry = DELIVERIES[self.way_of(site).delivery]
+        except AnsibleError as error:
+            raise ClusterError(f"its variables cannot be evaluated: {first_line(error)}") from error
+        if not entry.own_access:
+            raise ClusterError(f"its pods cannot be asked, because its objects are delivered through {entry.why}")
+        given = [self._variable_of(variables, name) for name in ("supernode_namespace", "flower_namespace")]
+        namespace = str(next(filter(None, given), hub_place.DEFAULT))
+        # Not with C(self.connect), after which notes for the audit trail would be about the site.
+        cluster = connect(self.auth_of(site), timeout=self.api_timeout(site) or _SITE_TIMEOUT)
+        return needed_packages.SiteAccess(cluster, namespace, self.of_hub("federation"))
 
     def _hand_over(self, cli: FlowerCLI, given: handed.Handed, result: dict[str, Any]) -> list[str]:
         """Provide what the run begins with, last before it is submitted; in check mode only look."""

@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
     access,
     dataset_index,
     forgetting,
-    package_index,
+    node_index,
     ranges,
     records,
     site_index,
@@ -110,7 +110,7 @@ class ActionModule(ClusterAction):
                 store.bring()
             )  # also when this run deleted nothing: the previous one may have been interrupted here
             dropped = ledger.change_datasets(lambda index: dataset_index.without(index, keys))
-            dropped |= ledger.change_packages(lambda index: package_index.without(index, keys))
+            dropped |= ledger.change_nodes(lambda index: node_index.without(index, keys))
             dropped |= ledger.change_acceptance(lambda index: site_index.without(index, keys))
             dropped |= ledger.change_deployed(lambda index: site_index.without(index, keys))
         wanted = [node for site in known for node in nodes[site]]

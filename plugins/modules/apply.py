@@ -29,9 +29,8 @@ description:
   - Fields that another manager owns and that the list sets are taken over.
   - >-
     An object with the labels C(app.kubernetes.io/managed-by=federated.flower) and C(app.kubernetes.io/instance) only
-    replaces one with the same labels. If the live object belongs to someone else, nothing is written. With the
-    annotation C(federated.flower/adopt=true) on the listed object it is changed anyway; it then does not get the label
-    C(managed-by) and is never pruned.
+    replaces one with the same labels. If the live object belongs to someone else, nothing is written, and the error
+    names the object, whose it is, and how to make room for the new one.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   objects:

@@ -60,8 +60,8 @@ options:
       - Compare the C([project]) C(dependencies) in the app's C(pyproject.toml) with the Python packages of the images of the ServerApp and of all
         ClientApps whose SuperNodes are online. If a package is missing, or its version is out of range, nothing is submitted, and the error
         names site, pool and image of each.
-      - The hub answers this from its own records, which the deployment of a site writes. Sites are not asked. What is not recorded is a
-        warning.
+      - A pod of each of them is asked by C(exec), at sites of the inventory that are reached directly. What cannot be asked, such as pods behind
+        Open Cluster Management or without the right to C(exec), refuses nothing, and is shown in one line.
       - Images whose apps install their packages when they start (C(runtime_dependency_installation)) are not compared.
     type: bool
     default: true
@@ -215,7 +215,7 @@ datasets:
   sample:
     ct: [site-a, site-b]
 packages:
-  description: Where the packages of images were compared with the app's dependencies, and fit.
+  description: Where the packages of images were compared with the app's dependencies, and fit. What could not be asked is not among them.
   returned: when an app was submitted
   type: list
   elements: str

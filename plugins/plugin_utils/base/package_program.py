@@ -4,18 +4,16 @@
 
 """Runs in a container of Flower: list the Python packages that apps can import there.
 
-It needs nothing but Python 3.9. Its text is part of pods that report their packages (manifests/package_report.py): a change restarts them.
+It needs nothing but Python 3.9.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import platform
 import re
 import sys
-import zlib
 from importlib import metadata
 from typing import Any
 
@@ -60,33 +58,9 @@ def collect() -> dict[str, Any]:
     return {"environment": environment(), "packages": packages, "extras": extras}
 
 
-def pack(found: dict[str, Any]) -> str:
-    """Compress a list. Same list, same text."""
-    text = json.dumps(found, sort_keys=True, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-
-
-def packed(limit: int = 0) -> str:
-    """The list; if it is longer than a limit, without extras, and then without packages."""
-    found = collect()
-    text = pack(found)
-    for part in ("extras", "packages"):
-        if limit and len(text) > limit:
-            found.pop(part)
-            text = pack(found)
-    return text
-
-
 def main() -> None:
-    """Print the list. With a file and a number of bytes as arguments, write what fits into the file, for a pod's status."""
-    if len(sys.argv) < 3:
-        print(packed())
-        return
-    try:
-        with open(sys.argv[1], "w", encoding="ascii") as stream:
-            stream.write(packed(int(sys.argv[2])))
-    except Exception as error:  # in any case the pod must start
-        print(f"the packages of this image are not reported: {error!r}", flush=True)
+    """Print the list as a line of JSON."""
+    print(json.dumps(collect()))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import needed_datasets, needed_packages, outputs_reader
 from .app import App
 from .cli import FlowerCLI
+from .needed_packages import SiteAccess
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -23,6 +24,7 @@ def require(
     *,
     datasets: Sequence[str],
     packages: Sequence[Requirement],
+    reach: Callable[[str], SiteAccess],
     min_free: str,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
@@ -33,8 +35,9 @@ def require(
         app: what is going to be submitted.
         datasets: names of datasets that every SuperNode must have.
         packages: dependencies that every image must have.
+        reach: see C(needed_packages.require).
         min_free: room for outputs that must be left; empty for what is set on the hub.
-        say: shows which sites have which dataset.
+        say: shows which sites have which dataset, and which images were not compared.
 
     Returns:
         For the result of a module: C(datasets), C(packages), C(room) where outputs are kept, and C(warnings).
@@ -43,9 +46,8 @@ def require(
         FlowerError: something is missing. Nothing was submitted.
     """
     found: dict[str, Any] = {"datasets": needed_datasets.require(cli, datasets, say)}
-    compared = needed_packages.require(cli, app, packages)
+    found["packages"] = needed_packages.require(cli, app, packages, reach, say)
     room, unknown = outputs_reader.known_room(cli, min_free)
     if room is not None:
         found["room"] = {"size": room.size, "free": room.free, "min_free": room.floor}
-    warnings = [*app.warnings, *compared.warnings, *([unknown] if unknown else [])]
-    return {**found, "packages": compared.places, "warnings": warnings}
+    return {**found, "warnings": [*app.warnings, *([unknown] if unknown else [])]}

@@ -6,122 +6,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..base import package_list, package_program
+from ..base import package_program
 from ..base.errors import ClusterError
+from ..base.labels import POOL_LABEL
+from ..base.names import CLIENTAPP
 from ..kube.client import Cluster
-from ..ledger.package_index import Held
-from ..manifests import package_report, serverapp, superexec, superlink
+from ..manifests import outputs, serverapp, superexec, superlink
+from ..marks import proof
 from . import in_pod
+from .cli import FlowerCLI
+from .requirements import PackageList
+
+Pod = Mapping[str, Any]
 
 _SECONDS = 60
-_REVISIONS = ("controller-revision-hash", "pod-template-hash")
+_SUPERNODE = "supernode"  # application and container
+_APP = "app.kubernetes.io/name"
 _INSTALLS, _INSTALLS_NOT = (f"--{word}-runtime-dependency-installation" for word in ("allow", "disable"))
 
 
-def held(
-    cluster: Cluster, pods: Sequence[Mapping[str, Any]], containers: Sequence[str], known: Held | None = None
-) -> Held | None:
-    """What the image of some equal pods holds; None if no pod of them runs.
+@dataclass(frozen=True)
+class Image:
+    """The image of a container in which apps compute.
 
-    Args:
-        cluster: a connection to their cluster.
-        pods: the pods; one of them is asked.
-        containers: names of the container in which apps compute; the first that a pod has.
-        known: what was recorded. It is asked again only if the image or the pod's template is another.
+    Attributes:
+        name: its reference in the pod.
+        packages: what it has; None where apps install their packages when they start.
     """
-    for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):
-        name = next((name for name in containers if _container(pod, name)), "")
-        state = _state(pod, name)
-        runs = "running" in (state.get("state") or {})
-        if runs and not pod["metadata"].get("deletionTimestamp"):
-            return _ask(cluster, pod, name, state, known)
-    return None
+
+    name: str
+    packages: PackageList | None
 
 
-def _ask(
-    cluster: Cluster, pod: Mapping[str, Any], container: str, state: Mapping[str, Any], known: Held | None
-) -> Held:
-    meta, body = pod["metadata"], _container(pod, container)
-    labels = meta.get("labels") or {}
-    image, digest = str(body["image"]), str(state.get("imageID") or "")
-    revision = next((str(labels[name]) for name in _REVISIONS if name in labels), "")
-    args = body.get("args") or []
-    # A SuperLink passes its setting on to the ServerApps that it starts itself; a SuperExec and a SuperNode install nothing by default.
-    installs = _INSTALLS_NOT not in args if container == superlink.NAME else _INSTALLS in args
-    seen = Held(image, digest, revision, installs=installs)
-    if known is not None and seen.is_like(known):
-        return Held(image, digest, revision, known.listed, installs=installs)
-    reported = _reported(pod)
-    if reported:
-        return Held(image, digest, revision, reported, installs=installs)
-    listed, why = "", ""
-    try:
-        if may_ask(cluster, meta["namespace"], meta["name"]):
-            listed = _listed(cluster, meta["namespace"], meta["name"], container)
-        else:
-            why = f"the right to exec in pod {meta['name']} is missing there"
-    except ClusterError as error:
-        why = f"pod {meta['name']} could not be asked: {error.message}"
-    if why and known is not None and digest and known.digest == digest:
-        return Held(
-            image, digest, known.revision, known.listed, known.why or why, installs
-        )  # asked again the next time
-    return Held(image, digest, revision, "" if why else listed, why, installs)
-
-
-def may_ask(cluster: Cluster, namespace: str, pod: str = "") -> bool:
-    """Whether the identity may run a program in a pod, or in any; a request that is refused would stand in audit logs."""
-    exec_right = {"verb": "get", "resource": "pods", "subresource": "exec", "namespace": namespace, "name": pod}
-    return all(cluster.access_review([exec_right]))
-
-
-def _listed(cluster: Cluster, namespace: str, pod: str, container: str) -> str:
-    output = in_pod.run(cluster, namespace, pod, container, package_program, {}, seconds=_SECONDS)
-    if output.rc:
-        raise ClusterError(f"its Python cannot list its packages: {output.said}")
-    listed = "".join(output.answers).strip()
-    try:
-        package_list.unpack(listed)
-    except ValueError as error:
-        raise ClusterError(str(error)) from error
-    return listed
-
-
-def _reported(pod: Mapping[str, Any]) -> str:
-    """The list in the status of a pod that reports its packages; empty if it does not."""
-    for one in (pod.get("status") or {}).get("initContainerStatuses") or []:
-        if one["name"] == package_report.NAME:
-            return str(((one.get("state") or {}).get("terminated") or {}).get("message") or "")
-    return ""
-
-
-def of_serverapp(cluster: Cluster, namespace: str, federation: str = "", known: Held | None = None) -> Held | None:
-    """What the ServerApp's image holds: its own pod's, or with subprocess isolation the SuperLink's; None if neither runs.
+def of_serverapp(cli: FlowerCLI, superlink_pod: Pod) -> Image:
+    """The image in which ServerApps compute.
 
     Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's.
-        federation: the federation's name; empty for any.
-        known: see C(held).
+        cli: Flower's command line on the hub.
+        superlink_pod: the SuperLink's pod, which names the pod of ServerApps if outputs are kept there.
 
     Raises:
-        ClusterError: the pods cannot be seen.
+        ClusterError: its pod does not run, or cannot be asked.
     """
-    own = f",app.kubernetes.io/instance={federation}" if federation else ""
-    for name, containers in ((serverapp.NAME, (superexec.NAME,)), (superlink.NAME, (superlink.NAME,))):
-        pods = cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={name}{own}")
-        if pods:
-            return held(cluster, pods, containers, known)
-    return None
+    hub, namespace = cli.cluster, cli.namespace
+    place = (superlink_pod["metadata"].get("annotations") or {}).get(outputs.PLACE)
+    pods: Sequence[Pod]
+    if place:
+        pods = list(filter(None, [hub.get("v1", "Pod", place, namespace)]))
+    elif "subprocess" in (_container(superlink_pod, superlink.NAME).get("args") or []):
+        pods = [superlink_pod]
+    else:
+        pods = hub.list("v1", "Pod", namespace, labels=f"{_APP}={serverapp.NAME}")
+    return _ask(hub, pods, (superexec.NAME, superlink.NAME))
 
 
-def _container(pod: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def of_pools(cluster: Cluster, namespace: str, federation: str, pools: Collection[str]) -> dict[str, Image | ClusterError]:
+    """Pool -> the image in which its ClientApps compute, or why it cannot be asked.
+
+    Args:
+        cluster: a connection to the site.
+        namespace: the site's.
+        federation: the federation's name.
+        pools: names of pools.
+
+    Raises:
+        ClusterError: the pods cannot be listed.
+    """
+    pods = cluster.list("v1", "Pod", namespace, labels=proof.pods_query(federation, CLIENTAPP, _SUPERNODE))
+    found: dict[str, Image | ClusterError] = {}
+    for pool in pools:
+        own = [pod for pod in pods if proof.labels_of(pod).get(POOL_LABEL) == pool]
+        apart = [pod for pod in own if proof.labels_of(pod)[_APP] == CLIENTAPP]
+        try:
+            found[pool] = _ask(cluster, apart or own, (superexec.NAME, _SUPERNODE))
+        except ClusterError as error:
+            found[pool] = error
+    return found
+
+
+def _ask(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str]) -> Image:
+    """The image of some equal pods, of which one is asked. Containers: the first of them that a pod has."""
+    for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):
+        name = next((name for name in containers if _container(pod, name)), "")
+        if _runs(pod, name):
+            break
+    else:
+        raise ClusterError("none of its pods runs")
+    body = _container(pod, name)
+    args = body.get("args") or []
+    # A SuperLink passes its setting on to the ServerApps that it starts itself; a SuperExec and a SuperNode install nothing by default.
+    if _INSTALLS_NOT not in args if name == superlink.NAME else _INSTALLS in args:
+        return Image(str(body["image"]), None)
+    meta = pod["metadata"]
+    if not in_pod.may_run(cluster, meta["namespace"], meta["name"]):
+        raise ClusterError(f"the right to exec in pod {meta['name']} is missing")
+    output = in_pod.run(cluster, meta["namespace"], meta["name"], name, package_program, {}, seconds=_SECONDS)
+    if output.rc:
+        raise ClusterError(f"the Python of pod {meta['name']} cannot list its packages: {output.said}")
+    return Image(str(body["image"]), PackageList.read(output.object()))
+
+
+def _container(pod: Pod, name: str) -> Mapping[str, Any]:
     return next((one for one in pod["spec"]["containers"] if one["name"] == name), {})
 
 
-def _state(pod: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _runs(pod: Pod, container: str) -> bool:
     listed = (pod.get("status") or {}).get("containerStatuses") or []
-    return next((one for one in listed if one["name"] == name), {})
+    running = any(one["name"] == container and "running" in (one.get("state") or {}) for one in listed)
+    return running and not pod["metadata"].get("deletionTimestamp")

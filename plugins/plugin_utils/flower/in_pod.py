@@ -81,6 +81,12 @@ class Output:
         return found[0]
 
 
+def may_run(cluster: Cluster, namespace: str, pod: str) -> bool:
+    """Whether the identity may run a program in a pod; a request that is refused would stand in audit logs."""
+    exec_right = {"verb": "get", "resource": "pods", "subresource": "exec", "namespace": namespace, "name": pod}
+    return all(cluster.access_review([exec_right]))
+
+
 def run(
     cluster: Cluster,
     namespace: str,

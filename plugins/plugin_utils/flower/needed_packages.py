@@ -2,23 +2,29 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Refuse a run whose app declares packages that an image lacks, before it is submitted."""
+"""Refuse a run whose app declares packages that an image lacks, before it is submitted.
+
+The pods in which apps compute are asked: that of the ServerApp, and one of each pool with a SuperNode that is online, at sites that the
+identity reaches. What cannot be asked refuses nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..base import package_list
 from ..base.errors import ClusterError
-from ..kube.api_errors import Forbidden
-from ..ledger import package_index
-from ..ledger.package_index import Held
-from ..ledger.store import PACKAGES, Ledger
+from ..base.foreign_data import cleaned, shape
+from ..base.sizes import counted
+from ..kube.client import Cluster
+from ..ledger import node_index
+from ..ledger.store import Ledger
 from . import image_packages, requirements
 from .app import PROJECT, App
 from .cli import FlowerCLI, FlowerError
+from .image_packages import Image
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -28,43 +34,24 @@ _REMEDY = (
     "Build images with what is missing (superlink_serverapp_image, supernode_superexec_image, or flower_app_image for both) and run "
     f"federated.flower.site, correct [project] dependencies in the app's {PROJECT}, or submit with -e {_OFF}"
 )
-_RECORD = "federated.flower.site records it"
 SERVER = "ServerApp"
-_SHOWN = 3  # node ids in a message
+_THREADS = 16
 _START = 60.0  # seconds that the SuperLink may take, as when a run is submitted
 
 
-@dataclass
-class Checked:
-    """What became of the comparison.
-
-    Attributes:
-        places: what was compared: C(ServerApp), and C(SITE, pool POOL).
-        unknown: sentences about what could not be compared.
-    """
-
-    places: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-
-    @property
-    def warnings(self) -> list[str]:
-        """A warning about all that could not be compared."""
-        if not self.unknown:
-            return []
-        return [f"the app's dependencies were not compared with all images: {'; '.join(self.unknown)}"]
-
-
 @dataclass(frozen=True)
-class Place:
-    """An image in use.
+class SiteAccess:
+    """How the pods of a site are reached.
 
     Attributes:
-        name: for messages: C(ServerApp), or site and pool.
-        held: what is known of it.
+        cluster: a connection, used by one thread.
+        namespace: the site's.
+        federation: the federation's name.
     """
 
-    name: str
-    held: Held
+    cluster: Cluster
+    namespace: str
+    federation: str
 
 
 def declared(app: App) -> list[Requirement]:
@@ -82,93 +69,100 @@ def declared(app: App) -> list[Requirement]:
     return found
 
 
-def require(cli: FlowerCLI, app: App, wanted: Sequence[Requirement]) -> Checked:
+def require(
+    cli: FlowerCLI, app: App, wanted: Sequence[Requirement], reach: Callable[[str], SiteAccess], say: Callable[[str], None]
+) -> list[str]:
     """Compare the dependencies of an app with the images of the ServerApp and of all ClientApps whose SuperNodes are online.
-
-    What is not known refuses nothing.
 
     Args:
         cli: Flower's command line on the hub.
         app: the app, for messages.
         wanted: its dependencies. Without any, nothing is asked.
+        reach: name of a site -> how its pods are reached; raises C(ClusterError) for one whose pods cannot be asked.
+        say: shows in one line what was not compared, and why.
+
+    Returns:
+        What was compared and fits: C(ServerApp), and C(SITE, pool POOL).
 
     Raises:
         FlowerError: an image lacks some; a line for each, by site, pool and image. Or there is no SuperLink.
     """
-    checked = Checked()
     if not wanted:
-        return checked
-    places = _places(cli, checked)
-    trial = Checked()
-    if compare(places[:1], wanted, trial) and places[0].name == SERVER:
-        # The hub may have been deployed without its sites since this was recorded.
-        places[0] = Place(SERVER, _fresh(cli, places[0].held))
-    lines = compare(places, wanted, checked)
+        return []
+    images, unknown = _images(cli, reach)
+    places, lines = [], []
+    for place, image in images.items():
+        if image.packages is None:
+            continue
+        try:
+            found = requirements.misfits(wanted, image.packages)
+        except RecursionError:  # packages can require each other without end
+            unknown.setdefault("its packages require each other without end", []).append(place)
+            continue
+        places.append(place)
+        lines += [f"{place}, image {image.name}: {one}" for one in found]
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
         raise FlowerError(
             f"nothing was submitted, because images lack packages that the app {app.name} declares as dependencies:\n{listed}\n{_REMEDY}."
         )
-    return checked
+    if unknown:
+        reasons = "; ".join(f"{', '.join(missed)}: {why}" for why, missed in unknown.items())
+        say(f"the app's dependencies were not compared with all images: {reasons}")
+    return places
 
 
-def compare(places: Sequence[Place], wanted: Sequence[Requirement], checked: Checked) -> list[str]:
-    """What images lack, a line for each package and place; completes C(checked). Pure."""
-    lines = []
-    for place in places:
-        held = place.held
-        if held.installs:  # apps install there what they need
-            continue
-        if not held.listed:
-            checked.unknown.append(f"{place.name}: {held.why or _RECORD}")
-            continue
-        try:
-            found = requirements.misfits(wanted, package_list.unpack(held.listed))
-        except (ValueError, RecursionError) as error:  # packages can require each other without end
-            checked.unknown.append(f"{place.name}: its list of packages cannot be read: {error}")
-            continue
-        checked.places.append(place.name)
-        lines += [f"{place.name}, image {held.image}: {one}" for one in found]
-    return lines
+def _images(cli: FlowerCLI, reach: Callable[[str], SiteAccess]) -> tuple[dict[str, Image], dict[str, list[str]]]:
+    """Place -> its image; and why others could not be asked -> these."""
+    images: dict[str, Image] = {}
+    unknown: dict[str, list[str]] = {}
 
+    def miss(place: str, error: ClusterError) -> None:
+        unknown.setdefault(cleaned(error.message), []).append(place)
 
-def _places(cli: FlowerCLI, checked: Checked) -> list[Place]:
-    hub, namespace = cli.cluster, cli.namespace
-    index: package_index.Index = {}
+    pod = cli.wait_for_superlink(_START)  # without it nothing can be submitted
     try:
-        index = Ledger(hub, namespace, "", check=True).read_packages()
-    except Forbidden:
-        checked.unknown.append(
-            f"ConfigMap {namespace}/{PACKAGES} on {hub.name} cannot be read: federated.flower.rbac gives data scientists that right"
-        )
+        images[SERVER] = image_packages.of_serverapp(cli, pod)
     except ClusterError as error:
-        checked.unknown.append(error.message)
-    if checked.unknown:
-        return []
-    server = package_index.of_serverapp(index)
-    if server is None:
-        checked.unknown.append(f"{SERVER}: {_RECORD}")
-    places = [] if server is None else [Place(SERVER, server)]
-    cli.wait_for_superlink(_START)  # without it nothing can be submitted
+        miss(SERVER, error)
     try:
-        nodes = cli.nodes()
+        pools, strange = _online(cli)
     except ClusterError as error:
-        checked.unknown.append(f"which SuperNodes are online is not known: {error.message}")
-        return places
-    online = [node for node, facts in nodes.items() if facts.get("status") == "online"]
-    found, strange = package_index.of_nodes(index, online)
+        miss("ClientApps", error)
+        return images, unknown
     if strange:
-        named = ", ".join(strange[:_SHOWN]) + (", …" if len(strange) > _SHOWN else "")
-        checked.unknown.append(f"{len(strange)} SuperNodes ({named}): {_RECORD}")
-    return places + [Place(f"{site}, pool {pool}", held) for site, pool, held in sorted(found, key=lambda one: one[:2])]
+        miss(counted(len(strange), "SuperNode"), ClusterError("federated.flower.site records of which site it is"))
+    found: dict[str, SiteAccess] = {}
+    for site in pools:
+        try:
+            found[site] = reach(site)
+        except ClusterError as error:
+            miss(site, error)
+
+    def ask(site: str) -> dict[str, Image | ClusterError] | ClusterError:
+        access = found[site]
+        try:
+            with access.cluster, shape(ClusterError("its API server gives answers of another form")):
+                return image_packages.of_pools(access.cluster, access.namespace, access.federation, pools[site])
+        except ClusterError as error:
+            return error
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for site, answer in zip(found, threads.map(ask, found)):
+            if isinstance(answer, ClusterError):
+                miss(site, answer)
+                continue
+            for pool, image in answer.items():
+                place = f"{site}, pool {pool}"
+                if isinstance(image, Image):
+                    images[place] = image
+                else:
+                    miss(place, image)
+    return images, unknown
 
 
-def _fresh(cli: FlowerCLI, known: Held) -> Held:
-    """What the ServerApp's image holds now, if the identity may ask its pod; else what was recorded."""
-    hub, namespace = cli.cluster, cli.namespace
-    try:
-        if not all(hub.access_review([{"verb": "list", "resource": "pods", "namespace": namespace}])):
-            return known
-        return image_packages.of_serverapp(hub, namespace, known=known) or known
-    except ClusterError:
-        return known
+def _online(cli: FlowerCLI) -> tuple[dict[str, list[str]], Collection[str]]:
+    """Site -> its pools with a SuperNode that is online; and those that are online and of no known site."""
+    index = Ledger(cli.cluster, cli.namespace, "", check=True).read_nodes()
+    online = [node for node, facts in cli.nodes().items() if facts.get("status") == "online"]
+    return node_index.pools_of(index, online)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 try:
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -22,12 +23,52 @@ try:
 except ImportError:  # ansible-core needs it; only the documentation is read without it
     pass
 
-from ..base.package_list import PackageList
+from ..base.errors import ClusterError
 
 # Flower's templates declare flwr[simulation]. Its packages simulate a federation on one machine; a deployed one does not use them.
 _UNUSED = {("flwr", "simulation")}
 # Markers of the kernel, which belong to a node and not to an image: never those of the control node.
 _NO_KERNEL = {"platform_release": "", "platform_version": ""}
+
+
+@dataclass(frozen=True)
+class PackageList:
+    """Packages of an image.
+
+    Attributes:
+        packages: normalized name -> version.
+        environment: what markers of requirements refer to.
+        extras: name -> extra -> its requirements; empty where they are not known.
+    """
+
+    packages: dict[str, str]
+    environment: dict[str, str] = field(default_factory=dict)
+    extras: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, found: Any) -> PackageList:
+        """The answer of C(package_program.py). It comes from a container of someone else, so its shape is checked.
+
+        Raises:
+            ClusterError: it is not a list of packages.
+        """
+        extras = found.get("extras") if isinstance(found, dict) else None
+        if not (
+            isinstance(extras, dict)
+            and _are_texts(found.get("packages"))
+            and _are_texts(found.get("environment"))
+            and all(isinstance(named, dict) and all(map(_is_list, named.values())) for named in extras.values())
+        ):
+            raise ClusterError("its Python answers with something else than a list of packages")
+        return cls(found["packages"], found["environment"], extras)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.sizes import counted
 from ..kube.api_errors import Forbidden
-from ..ledger import package_index
+from ..ledger import node_index
 from ..ledger.records import serving_ids
-from ..ledger.store import PACKAGES, Ledger
+from ..ledger.store import NODES, Ledger
 from . import run_sites
 from .cli import FlowerCLI, FlowerError
 from .following import Sight, Watch
@@ -103,13 +103,13 @@ def known(cli: FlowerCLI, wanted: tuple[str, ...]) -> Regions:
         places = {site: str(record.get("region") or "") for site, record in records.items()}
     except Forbidden:
         try:  # data scientists may read this one only
-            index = ledger.read_packages()
+            index = ledger.read_nodes()
         except Forbidden as error:
             raise FlowerError(
                 f"where the SuperNodes are is not known: {error.message} The playbook federated.flower.rbac gives data scientists the right to "
-                f"read ConfigMap {cli.namespace}/{PACKAGES}"
+                f"read ConfigMap {cli.namespace}/{NODES}"
             ) from error
-        homes, places = package_index.homes(index), package_index.regions(index)
+        homes, places = node_index.homes(index), node_index.regions(index)
     return Regions(wanted, homes, places)
 
 

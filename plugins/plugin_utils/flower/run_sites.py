@@ -13,7 +13,7 @@ from typing import Any
 from ..base import times
 from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden
-from ..ledger import package_index
+from ..ledger import node_index
 from ..ledger.records import serving_ids
 from ..ledger.store import Ledger
 from .cli import FlowerCLI
@@ -48,7 +48,7 @@ def _read_homes(cli: FlowerCLI) -> dict[str, str]:
         records = ledger.read_records()
         return {node: site for site, record in records.items() for node in serving_ids(record)}
     except Forbidden:
-        return package_index.homes(ledger.read_packages())
+        return node_index.homes(ledger.read_nodes())
 
 
 def during(nodes: Mapping[str, Mapping[str, Any]], homes: Mapping[str, str], run: Mapping[str, Any]) -> list[str]:

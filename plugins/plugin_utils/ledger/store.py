@@ -20,15 +20,15 @@ from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from ..marks import proof
-from . import dataset_index, package_index, site_index
+from . import dataset_index, node_index, site_index
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 
 BOOK = "flower-ledger"
 # Which SuperNodes have which datasets, see C(dataset_index.py); only where a site has some.
 DATASETS = "flower-datasets"
-# Which packages the images of apps hold, see C(package_index.py).
-PACKAGES = "flower-packages"
+# Which SuperNodes the sites have, see C(node_index.py). Releases that kept lists of packages in it gave it its name.
+NODES = "flower-packages"
 # The result of the last acceptance of each site, and its last deployment, see C(site_index.py).
 ACCEPTANCE = "flower-acceptance"
 # Begins the name of what is known of the bundle of a site.
@@ -58,7 +58,7 @@ _INDEX_REMEDY = "delete it and run site.yml for the whole fleet: it is written a
 _REMEDIES = {
     BOOK: _BOOK_REMEDY,
     DATASETS: _INDEX_REMEDY,
-    PACKAGES: _INDEX_REMEDY,
+    NODES: _INDEX_REMEDY,
     ACCEPTANCE: _ACCEPTANCE_REMEDY,
     DEPLOYED: _INDEX_REMEDY,
     BACKUP: _BACKUP_REMEDY,
@@ -173,13 +173,13 @@ class Ledger:
         """Change which SuperNodes have which datasets, as C(change_book) does for the ranges."""
         return self._change(DATASETS, {}, lambda item: self._parse_index(item, dataset_index.index_fault), change)
 
-    def read_packages(self) -> package_index.Index:
-        """Read which packages the images of apps hold. It needs the right to read this one ConfigMap only."""
-        return self._parse_index(self._read(PACKAGES), package_index.index_fault)
+    def read_nodes(self) -> node_index.Index:
+        """Read which SuperNodes the sites have. It needs the right to read this one ConfigMap only."""
+        return self._parse_index(self._read(NODES), node_index.index_fault)
 
-    def change_packages(self, change: Callable[[package_index.Index], package_index.Index]) -> bool:
-        """Change which packages the images of apps hold, as C(change_book) does for the ranges."""
-        return self._change(PACKAGES, {}, lambda item: self._parse_index(item, package_index.index_fault), change)
+    def change_nodes(self, change: Callable[[node_index.Index], node_index.Index]) -> bool:
+        """Change which SuperNodes the sites have, as C(change_book) does for the ranges."""
+        return self._change(NODES, {}, lambda item: self._parse_index(item, node_index.index_fault), change)
 
     def read_acceptance(self) -> site_index.Index:
         """Read the result of the last acceptance of each site."""
@@ -251,7 +251,7 @@ class Ledger:
 
     def _refuse_to_delete(self, item: Mapping[str, Any], site: str, seen: Record) -> None:
         what = f"{self._place(item)}, the record of {site},"
-        if not proof.belongs(item, self.federation) or proof.is_adopted(item):
+        if not proof.belongs(item, self.federation):
             raise LedgerError(f"{what} {proof.holder(item)}: it is not deleted. Delete it by hand if it is not needed")
         if not proof.has_written(item):
             raise LedgerError(

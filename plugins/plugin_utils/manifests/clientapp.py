@@ -22,7 +22,7 @@ from ..base.ports import NODE_LISTENER_PORT
 from ..base.values import Object
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import package_report, sidecar, superexec, tunnel
+from . import sidecar, superexec, tunnel
 from .objects import metadata
 from .pod import mount, pod_template, secret_volume
 
@@ -62,7 +62,7 @@ def supernode_part(pool: PoolSpec, volumes: Iterable[Object]) -> PoolSpec:
 
     gone = [one["name"] for one in (*pool.init_containers, *pool.extra_containers) if not stays(one)]
     return replace(
-        _without(pool, (superexec.NAME, package_report.NAME, *gone)),
+        _without(pool, (superexec.NAME, *gone)),
         init_containers=list(filter(stays, pool.init_containers)),
         extra_containers=list(filter(stays, pool.extra_containers)),
     )
@@ -107,7 +107,6 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         spec,
         CLIENTAPP,
         pool,
-        init_containers=package_report.init_containers(spec, pool, others=1 + pool.added_containers),
         containers=[container],
         volumes=[
             secret_volume(TRUST_VOLUME, sidecar.LOCAL_TLS, keys=["ca.crt"]),

@@ -39,11 +39,11 @@ STAYS = frozenset((
 
 
 def chosen(objects: Iterable[Object]) -> list[Object]:
-    """Those that a GitOps controller may have: no object that stays with the playbooks, and none that was adopted.
+    """Those that a GitOps controller may have: no object that stays with the playbooks.
 
     With what the API server would add to them: otherwise the controller took fields that it shares with the playbooks.
     """
-    return [completed(item) for item in objects if item["kind"] not in STAYS and not proof.is_adopted(item)]
+    return [completed(item) for item in objects if item["kind"] not in STAYS]
 
 
 def latest(objects: Iterable[Object]) -> list[Object]:

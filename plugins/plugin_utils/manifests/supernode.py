@@ -20,7 +20,7 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import clientapp, datasets, namespace, package_report, patches, policies, sidecar, superexec, tunnel
+from . import clientapp, datasets, namespace, patches, policies, sidecar, superexec, tunnel
 from .objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
     config_volume,
@@ -235,8 +235,6 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         containers.append(superexec.container(spec, pool.superexec, loopback))
     # The tunnel is last: its readiness asks the sidecar.
     init_containers += [*sidecar.init_containers(spec), *tunnel.init_containers(spec)]
-    if computes:
-        init_containers[:0] = package_report.init_containers(spec, pool, others=len(init_containers) + len(containers) + pool.added_containers)
     template = pod_template(
         spec,
         NAME,

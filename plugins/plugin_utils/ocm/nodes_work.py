@@ -18,8 +18,7 @@ from ..apply.readiness import State, stateful_set
 from ..base.images import images_of
 from ..base.labels import POOL_LABEL
 from ..base.values import Object
-from ..ledger.package_index import Held
-from ..manifests import datasets, package_report
+from ..manifests import datasets
 from ..spec.pool_spec import STATEFUL_SET
 from ..spec.site_spec import SiteSpec
 from . import addon_objects
@@ -43,10 +42,6 @@ _POD = {
     "waiting": ".status.containerStatuses[?(@.state.waiting)].state.waiting.reason",
     "waitingFirst": ".status.initContainerStatuses[?(@.state.waiting)].state.waiting.reason",
     "unscheduled": '.status.conditions[?(@.reason=="Unschedulable")].message',
-}
-_PACKAGES = {
-    name: f'.status.initContainerStatuses[?(@.name=="{package_report.NAME}")].{path}'
-    for name, path in {"packages": "state.terminated.message", "packagesImage": "imageID"}.items()
 }
 # A container's state on its way to being ready.
 _USUAL = ("ContainerCreating", "PodInitializing")
@@ -78,8 +73,6 @@ def watch(objects: Iterable[Object]) -> tuple[list[Object], list[Object], dict[t
         (STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets
     }
     asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
-    # One pod of each speaks for all of them: a list has up to 4 KiB.
-    asked |= {("Pod", _first_pod(item)): {**_POD, **_PACKAGES} for item in sets if package_report.is_there(item)}
     return listed, watched, asked
 
 
@@ -122,10 +115,6 @@ def pod_names(work: Mapping[str, Any] | None) -> list[str]:
         for item in sets_of(work)
         for number in range(item["spec"]["replicas"])
     ]
-
-
-def _first_pod(item: Object) -> str:
-    return f"{item['metadata']['name']}-{item['spec']['ordinals']['start']}"
 
 
 def _pods(item: Object) -> list[Object]:
@@ -176,25 +165,6 @@ def state(work: Mapping[str, Any] | None) -> State:
         if not one.ready:
             waiting.append(f"StatefulSet {name}: {one.why}")
     return State(not waiting, "; ".join(waiting))
-
-
-def packages(work: Mapping[str, Any] | None) -> dict[str, Held]:
-    """Pool -> what its pods report of the packages of their ClientApps' image, of those that report it."""
-    reported = works.feedback(work)
-    found = {}
-    for item in live_sets(work):
-        if item["status"] and package_report.is_there(item):
-            values = reported.get(("Pod", _first_pod(item)), {})
-            listed, digest = (str(values.get(name) or "") for name in _PACKAGES)
-            (image,) = (
-                one["image"]
-                for one in item["spec"]["template"]["spec"]["initContainers"]
-                if one["name"] == package_report.NAME
-            )
-            content = addon_objects.content_of(item)
-            if listed:
-                found[str(item["metadata"]["labels"].get(POOL_LABEL))] = Held(image, digest, content, listed)
-    return found
 
 
 def trouble(work: Mapping[str, Any] | None) -> str:

@@ -30,7 +30,7 @@ HUB = {
         METRICS,
     ),
     "ConfigMap": (
-        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, ledger.DEPLOYED, ledger.BACKUP, audit.NAME, unfinished.NAME,
+        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.NODES, ledger.ACCEPTANCE, ledger.DEPLOYED, ledger.BACKUP, audit.NAME, unfinished.NAME,
         DRILL, TERM, RESTORE,
     ),
     lease.KIND: (lease.NAME,),

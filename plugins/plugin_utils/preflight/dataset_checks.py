@@ -130,7 +130,7 @@ def _pods(pools: Iterable[PoolSpec]) -> int:
 def check(spec: SiteSpec, seen: Seen) -> Verdict:
     """Judge all datasets of a site."""
     found = Verdict()
-    rendered = patches.apply(datasets.objects(spec), spec.patches, partial=True)  # a patch may adopt what exists
+    rendered = patches.apply(datasets.objects(spec), spec.patches, partial=True)
     wanted = {(item["kind"], item["metadata"]["name"]): item for item in rendered}
     for use in uses(spec):
         one = use.dataset

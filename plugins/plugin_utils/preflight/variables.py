@@ -36,8 +36,11 @@ _OUTPUTS = (
     "a backup and a standby have no outputs of runs. Save outputs with federated.flower.outputs, have apps write them to S3-compatible storage, or back up "
     "the volume claim with VolumeSnapshot, Velero or restic (guide_outputs)"
 )
-# Variables that this collection had -> why it does not have them any more, and what to do instead.
-REMOVED = dict.fromkeys(("flower_backup_outputs", "flower_restore_outputs", "flower_standby_outputs"), _OUTPUTS)
+_REPORT = "images are asked when a run is submitted, and pods report no packages any more"
+# Variables that earlier releases had -> why there are none any more, and what to do instead.
+REMOVED = dict.fromkeys(("flower_backup_outputs", "flower_restore_outputs", "flower_standby_outputs"), _OUTPUTS) | dict.fromkeys(
+    ("flower_packages_report", "supernode_packages_report"), _REPORT
+)
 
 # Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
 SHARED = frozenset((
@@ -64,7 +67,7 @@ SHARED = frozenset((
     "flower_max_fail_percentage", "flower_metrics", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
     "flower_network_policies", "flower_ocm_addon", "flower_ocm_by_labels", "flower_ocm_cluster_sets", "flower_ocm_enable_gates",
     "flower_ocm_install", "flower_ocm_trust_labels", "flower_openshift_password", "flower_openshift_username", "flower_own_variables",
-    "flower_packages_report", "flower_partitions",
+    "flower_partitions",
     "flower_platform", "flower_pod_security", "flower_rbac_apply",
     "flower_reconcile", "flower_reconcile_after", "flower_reconcile_all", "flower_reconcile_result",
     "flower_rbac_auditors", "flower_rbac_backup", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",

@@ -24,9 +24,8 @@ from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
 from ..ledger import records
 from ..ledger.dataset_index import Files
-from ..ledger.package_index import Held
 from ..ledger.store import Ledger
-from ..manifests import datasets, superexec
+from ..manifests import datasets
 from ..pki import certificates, keypairs, library
 from ..preflight import dataset_checks
 from ..report import workloads
@@ -291,11 +290,6 @@ class Way:
     def restart_pods(self, pods: Sequence[Object]) -> None:
         """See C(site.Reach)."""
         raise ClusterError(f"{self.site.name}: {_UNKNOWN}")
-
-    def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
-        """See C(site.Reach)."""
-        spec = self.site.spec
-        return {pool.name: Held(superexec.image_of(spec, pool), why=_UNKNOWN) for pool in spec.pools}
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach). The job of the next version drops them."""

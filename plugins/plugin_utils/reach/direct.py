@@ -15,16 +15,13 @@ from ..apply.engine import ApplyFailed, apply_objects
 from ..apply.order import Id, id_of
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL, query, selector
-from ..base.names import CLIENTAPP
 from ..base.platforms import AUTO
 from ..base.values import Object
-from ..flower import image_packages
 from ..kube import cluster_platform, pod_health, refresh
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
-from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
-from ..manifests import clientapp, superexec, supernode, tunnel
+from ..manifests import clientapp, supernode, tunnel
 from ..marks import parts, proof, record
 from ..preflight import pod_needs
 from ..rights.table import SUPERNODE
@@ -297,19 +294,6 @@ class Way:
         direct_restart.delete(
             self.cluster, self.site.namespace, pods, lambda **facts: self.run.note(self.site.name, **facts)
         )
-
-    def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
-        """See C(site.Reach)."""
-        spec = self.site.spec
-        labels = proof.pods_query(spec.federation, CLIENTAPP if spec.has_apps_apart else supernode.NAME)
-        pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=labels)
-        found = {}
-        for pool in spec.pools:
-            own = [pod for pod in pods if pod["metadata"]["labels"].get(POOL_LABEL) == pool.name]
-            held = image_packages.held(self.cluster, own, (superexec.NAME, supernode.NAME), known.get(pool.name))
-            unknown = Held(superexec.image_of(spec, pool), why="none of its pods runs")
-            found[pool.name] = held or known.get(pool.name) or unknown
-        return found
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
-from ..flower import image_packages
+from ..flower import in_pod
 from ..kube.client import Cluster
 from ..manifests import sidecar
 from ..manifests.watch import CONFIG_DIR
@@ -51,7 +51,7 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
         return "", ""
     pod = min(running, key=lambda one: str(one["metadata"]["name"]))
     name = pod["metadata"]["name"]
-    if not image_packages.may_ask(cluster, spec.namespace, name):
+    if not in_pod.may_run(cluster, spec.namespace, name):
         return "", f"whether {name} reaches the hub at {spec.superlink_address} is not known: the right to exec in it is missing"
     try:
         command = ["sh", "-c", _LOADED, site_proof.digest(sidecar.configuration(spec))]

@@ -11,14 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..apply.engine import Result
-from ..apply.wait import Clock
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..base.platforms import AUTO
 from ..base.values import Object
 from ..kube.client import Cluster
-from ..ledger.package_index import Held
-from ..manifests import datasets, superexec, supernode
+from ..manifests import datasets, supernode
 from ..ocm import addon_objects as manifests
 from ..ocm import api, clusters, hub_reader, nodes_work, restarting, site_status, trust
 from ..ocm.apps import Apps
@@ -36,11 +34,6 @@ from .key_sources import made, note_secrets
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
 
-_UNREPORTED = (
-    "nothing can be asked of pods behind Open Cluster Management: with supernode_packages_report: true they report it themselves"
-)
-_LATE = "its pods have not reported it yet: run federated.flower.site again"
-_REPORT_SECONDS = 20.0  # a pod's report may arrive after that its workload is ready
 _HUB_SECONDS = 30  # a hub is read for many sites at once
 
 
@@ -261,27 +254,6 @@ class Way:
     def restart_pods(self, pods: Sequence[Object]) -> None:
         """See C(site.Reach)."""
         raise ClusterError(f"{self.site.name}: its pods are reached by the agent of its cluster only")
-
-    def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
-        """See C(site.Reach). Its pods cannot be asked; they report it themselves if that is wanted."""
-        spec = self.site.spec
-        reported = self._reported() if spec.packages_report else {}
-        found = {}
-        for pool in spec.pools:
-            held = Held(superexec.image_of(spec, pool), why=_LATE if spec.packages_report else _UNREPORTED)
-            before = known.get(pool.name)
-            if spec.packages_report and before is not None and before.listed and before.image == held.image:
-                held = before
-            found[pool.name] = replace(reported.get(pool.name, held), installs=pool.runtime_dependency_installation)
-        return found
-
-    def _reported(self) -> dict[str, Held]:
-        """What its pods report; waits a little for those that have just started."""
-        spec, clock = self.site.spec, Clock(_REPORT_SECONDS)
-        while True:
-            found = nodes_work.packages(self._apps_work() if spec.has_apps_apart else self._nodes_work())
-            if all(pool.name in found for pool in spec.pools) or not clock.tick():
-                return found
 
     def _apps_work(self) -> Object | None:
         spec = self.site.spec

@@ -4,7 +4,7 @@
 
 """A site, and what every delivery can do with one.
 
-The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(offline), C(packages), C(drop_keys); apart from them
+The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(offline), C(drop_keys); apart from them
 C(pull), C(trust), C(apply_apps) and C(remove). Each raises ClusterError for what people should read.
 """
 
@@ -20,7 +20,6 @@ from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
 from ..ledger.dataset_index import Files
-from ..ledger.package_index import Held
 from ..spec.site_spec import SiteSpec
 from ..validate.supernode_faults import supernode_faults
 
@@ -357,9 +356,6 @@ class Reach(Protocol):
 
     def restart_pods(self, pods: Sequence[Object]) -> None:
         """Delete exactly these pods of C(pods); their controllers replace them."""
-
-    def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
-        """Pool -> what the image of its ClientApps holds. What cannot be known has the reason. C(known): what was recorded, by pool."""
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """Delete keys that are no longer needed."""

@@ -29,7 +29,7 @@ from operator import attrgetter
 
 from ..lease import lease_object as lease
 from ..ledger.store import BACKUP as LAST_BACKUP
-from ..ledger.store import DATASETS, PACKAGES
+from ..ledger.store import DATASETS, NODES
 from ..manifests import exposure, key_job, skupper, supernode
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import CLAIM, POD
@@ -424,7 +424,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             FEDERATION, "pods/portforward", "get create", "Flower's Control API for one's own command line", names=POD
         ),
         Need(FEDERATION, "configmaps", "get", "which sites have which datasets", names=DATASETS),
-        Need(FEDERATION, "configmaps", "get", "which packages the images of apps hold", names=PACKAGES),
+        Need(FEDERATION, "configmaps", "get", "which SuperNodes and which region the sites have", names=NODES),
     ),
     (SCIENTIST, SUPERNODE): (),
     (AUDITOR, SUPERLINK): (

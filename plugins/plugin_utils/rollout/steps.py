@@ -20,14 +20,12 @@ from typing import Any
 
 from ..apply.order import id_of
 from ..base.errors import ClusterError
-from ..flower import image_packages
 from ..flower.cli import FlowerCLI
 from ..hub.credentials import UNKNOWN_ADDRESS
-from ..ledger import dataset_index, package_index, records
-from ..ledger.package_index import Held
-from ..manifests import superexec, supernode
+from ..ledger import dataset_index, node_index, records
+from ..manifests import supernode
 from ..plan.planned_object import mark_of
-from ..reach.site import DATA_FAULTS, Done, KeysMade, Reach, Restart, Site, named, unexpected
+from ..reach.site import Done, KeysMade, Reach, Restart, Site, named
 from ..rotation import conditions
 from ..validate.bundle_faults import BUNDLE
 from ..validate.supernode_faults import render_faults
@@ -142,7 +140,7 @@ class Rollout:
                 self.outcomes.each(resting(self.ways, partial(self._restart, files=_SHARED, online=False)), [name])
         # A pod with a dead key would never be ready; the site's last step reports the remedy.
         failed = {name for name in alive if self.outcomes[name].failed}
-        self._note_homes([name for name in alive if name in registered.changed and name not in failed])
+        self._note_nodes([name for name in alive if name in registered.changed and name not in failed])
         applied = self.outcomes.each(resting(self.ways, self._apply), alive)
         self._note_datasets([name for name in alive if name not in failed], applied)
         for name in alive:
@@ -163,7 +161,7 @@ class Rollout:
             self._confirm(name, keys[name], report.sites.get(name, {}), registered.dead.get(name, []))
 
         self.outcomes.each(resting(self.ways, confirm), waiting)
-        self._note_packages([name for name in waiting if not self.outcomes[name].failed])
+        self._note_nodes([name for name in waiting if not self.outcomes[name].failed])
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
         published = numbers.publication(
@@ -270,76 +268,27 @@ class Rollout:
             self.outcomes[name].changed |= was != now
             self.run.note(name, datasets=dataset_index.changes(was, now))
 
-    def _note_homes(self, names: Sequence[str]) -> None:
-        """Record at the hub which new SuperNodes these sites have, before they start: data scientists may not read the ledger itself.
+    def _note_nodes(self, names: Sequence[str]) -> None:
+        """Record at the hub which SuperNodes the sites have: data scientists may not read the ledger itself.
 
-        Until their pods can be asked, nothing is known of the packages of new pools. What cannot be recorded is a warning.
+        What cannot be recorded is a warning of these sites.
         """
         if not names or self.run.check:
             return
         ledger = self.hub.ledger
 
-        def updated(index: package_index.Index) -> package_index.Index:
+        def updated(index: node_index.Index) -> node_index.Index:
+            # Records are read after the index: a site that another controller has added to it has one.
             found, unreadable = ledger.read_sites()
-            return package_index.updated(index, {name: self._expected(name, index) for name in names}, found, None, unreadable=unreadable)
+            return node_index.updated(index, found, unreadable=unreadable)
 
         try:
-            ledger.change_packages(updated)
+            ledger.change_nodes(updated)
         except ClusterError as error:
             for name in names:
-                words = f"its new SuperNodes are not recorded at the hub, so runs that stay in a region do not know them: {error.message}"
-                self.outcomes[name].warnings.append(named(name, words))
-
-    def _expected(self, name: str, index: package_index.Index) -> dict[str, Held]:
-        """Pool -> what its image holds, as far as that is known before a site is deployed."""
-        spec, known = self.sites[name].spec, package_index.of_site(index, name)
-        return {
-            pool.name: known.get(pool.name) or Held(superexec.image_of(spec, pool), why=package_index.NOT_ASKED)
-            for pool in spec.pools
-        }
-
-    def _note_packages(self, names: Sequence[str]) -> None:
-        """Record at the hub which packages the images of these sites' ClientApps, and the ServerApp's, hold.
-
-        What cannot be known is recorded with the reason, and what cannot be recorded is a warning: no site fails because of this.
-        """
-        if not names or self.run.check:
-            return
-        ledger, hub = self.hub.ledger, self.hub
-        try:
-            before = ledger.read_packages()
-            was = {name: package_index.asked_of_site(before, name) for name in names}
-            deployed = self.outcomes.each(resting(self.ways, lambda name: self._packages(name, was[name])), names)
-            known = package_index.of_serverapp(before)
-            serverapp = image_packages.of_serverapp(hub.hub, hub.namespace, hub.federation, known)
-
-            def updated(index: package_index.Index) -> package_index.Index:
-                # Records are read after the index: a site that another controller has added to it has one.
-                found, unreadable = ledger.read_sites()
-                return package_index.updated(index, deployed, found, serverapp, unreadable=unreadable)
-
-            ledger.change_packages(updated)
-        except ClusterError as error:
-            words = f"which packages the images of apps hold is not recorded at the hub: {error.message}"
-            for name in names:
-                self.outcomes[name].warnings.append(named(name, words))
-            return
-        for name, pools in deployed.items():
-            changes = package_index.changes(was[name], pools)
-            self.outcomes[name].changed |= bool(changes)
-            self.run.note(name, words=changes)
-
-    def _packages(self, name: str, known: Mapping[str, Held]) -> dict[str, Held]:
-        spec = self.sites[name].spec
-        try:
-            return self.ways[name].packages(known)
-        except ClusterError as error:
-            why = error.message
-        except DATA_FAULTS as error:
-            why = f"unexpected error, please report it: {unexpected(error)}"
-        return {
-            pool.name: known.get(pool.name) or Held(superexec.image_of(spec, pool), why=why) for pool in spec.pools
-        }
+                words = named(name, f"its SuperNodes are not recorded at the hub, so runs that stay in a region do not know them: {error.message}")
+                if words not in self.outcomes[name].warnings:
+                    self.outcomes[name].warnings.append(words)
 
     def _apply(self, name: str) -> Done:
         site = self.sites[name]
@@ -498,8 +447,6 @@ class Rollout:
                 else:
                     words = f"{name}: that its ClientApps have no datasets is not recorded at the hub: {error.message}"
                     self.outcomes[name].warnings.append(words)
-        # Nothing else has changed what they can import.
-        self._note_packages([name for name in noted if self.outcomes[name].changed and not self.outcomes[name].failed])
 
     def _refuse_other_pools(self) -> None:
         """Refuse ClientApps for other SuperNodes than a site has: those without a SuperNode would never be ready, and runs would wait for

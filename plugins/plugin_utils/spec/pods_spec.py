@@ -96,11 +96,6 @@ class PodsSpec(Parsed):
     pod_template: Mapped = field(default_factory=dict)
 
     @property
-    def added_containers(self) -> int:
-        """How many containers of the user are in a pod."""
-        return len(self.init_containers) + len(self.extra_containers)
-
-    @property
     def for_helpers(self) -> PodsSpec:
         """The same for a pod that does one thing for the collection: nothing is added to it."""
         return replace(self, topology_spread_constraints=[], init_containers=[], extra_containers=[], pod_template={})

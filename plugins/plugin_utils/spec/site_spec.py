@@ -27,7 +27,6 @@ class SiteSpec(FlowerSpec):
         keys_account: whether its administrators created the account of the job that creates them.
         http_proxy: HTTP proxy through which the hub is reached, and C(http_proxy_credentials) the names of the credentials for it that are in
             variables.
-        packages_report: whether pods report the packages of their ClientApps' image in their status.
         bundle_directory: folder on the control node for bundles.
     """
 
@@ -51,7 +50,6 @@ class SiteSpec(FlowerSpec):
     api_server: Unordered = field(default_factory=list)
     allocation: Mapped = field(default_factory=dict)
     keys_account: Flag = False
-    packages_report: Flag = False
     delivery: Text = ""
     hub_namespace: Text = ""
     clientapp: Text = CLIENTAPPS[0]

@@ -52,7 +52,7 @@ ISOLATIONS = ("process", "subprocess")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
 # Containers of the pods that the roles make.
-OWN_CONTAINERS = frozenset(("superlink", "gateway", "superexec", "supernode", "sidecar", "wait-key", "packages", "flower-outputs", "outputs"))
+OWN_CONTAINERS = frozenset(("superlink", "gateway", "superexec", "supernode", "sidecar", "wait-key", "flower-outputs", "outputs"))
 
 IMAGES = ("image", "superexec_image", "sidecar_image", "tunnel_image", "gateway_image", "serverapp_image")
 _OWN_LABELS = re.compile(

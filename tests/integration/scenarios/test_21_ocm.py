@@ -23,8 +23,6 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api
 from ansible_collections.federated.flower.tests.integration.scenarios.flux import bare, reconcile
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
@@ -288,21 +286,6 @@ def test_what_delivers_to_the_sites_may_come_from_a_repository(fleet, tmp_path):
     assert set(fleet.play("site").changed.values()) == {0}
     assert set(fleet.play("render", "--check", *place).changed.values()) == {0}
     reconcile(fleet.hub, map(bare, objects))
-
-
-def test_packages_are_known_without_any_access(fleet):
-    """Not at first; with one init container, pods report them."""
-    ledger = Ledger(fleet.hub, NAME, NAME)
-
-    def known() -> dict[str, bool]:
-        index = ledger.read_packages()
-        return {site: bool(package_index.of_site(index, site)["default"].listed) for site in ("site-a", "site-b")}
-
-    assert known() == {"site-a": False, "site-b": False}
-    fleet.play("site", supernode_packages_report=True)
-    assert known() == {"site-a": True, "site-b": True}
-    assert set(fleet.play("site", supernode_packages_report=True).changed.values()) == {0}
-    fleet.play("site")
 
 
 def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dependencies of an app: what an image lacks is named before anything is submitted, and what is not known refuses nothing."""
+"""Dependencies of an app: what an image lacks is named before anything is submitted, and what cannot be asked refuses nothing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import package_list
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
-from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 OWN = '["flwr>=1.40", "numpy>=1.26"]'
 LACKING = '["flwr[simulation]>=1.40", "numpy<1", "no-such-package>=2", "pywin32; sys_platform == \'win32\'"]'
@@ -36,11 +33,11 @@ def app(tmp_path: Path) -> Callable[[str], Path]:
     return copied
 
 
-@pytest.fixture(scope="module")
-def recorded(federation: Any) -> Iterator[dict[str, Any]]:
-    """What the deployment recorded; the federation is as before at the end."""
+@pytest.fixture(autouse=True)
+def settled(federation: Any) -> Iterator[None]:
+    """The federation is as before at the end."""
     federation.settle()
-    yield federation.ledger().read_packages()
+    yield
     federation.settle()
 
 
@@ -50,21 +47,13 @@ def submit(fed: Any, app: Path, rc: int = 0, **more: Any) -> Any:
     return fed.play("run", "-e", json.dumps(given), rc=rc)
 
 
-def test_the_deployment_records_what_images_hold(fed: Any, recorded: dict[str, Any]) -> None:
-    found, strange = package_index.of_nodes(recorded, [*fed.keys("site-a").values(), *fed.keys("site-b").values()])
-    assert [(site, pool) for site, pool, _held in found] == [("site-a", "cpu"), ("site-b", "gpu")] and not strange
-    server = package_index.of_serverapp(recorded)
-    assert server is not None
-    for held in (server, *(held for _site, _pool, held in found)):
-        listed = package_list.unpack(held.listed)
-        assert {"flwr", "numpy"} <= set(listed.packages) and listed.environment["sys_platform"] == "linux"
-        assert held.digest and not held.why
-    assert len(recorded["lists"]) == 1, "all of them have the same packages"
+def test_images_that_fit_are_named_in_the_result(fed: Any) -> None:
+    run = submit(fed, APP)
+    assert "completed" in run.messages("hub") and "were not compared" not in run.output
+    assert not {"lists", "serverapp"} & set(fed.ledger().read_nodes()), "nothing of it is recorded"
 
 
-def test_everything_that_is_lacking_is_named_and_nothing_is_submitted(
-    fed: Any, recorded: dict[str, Any], app: Callable[[str], Path]
-) -> None:
+def test_everything_that_is_lacking_is_named_and_nothing_is_submitted(fed: Any, app: Callable[[str], Path]) -> None:
     before = fed.app_runs()
     run = submit(fed, app(LACKING), rc=2)
     words = run.messages("hub", failed=True)
@@ -79,37 +68,27 @@ def test_everything_that_is_lacking_is_named_and_nothing_is_submitted(
     assert fed.app_runs() == before
 
 
-def test_without_the_check_it_is_submitted(fed: Any, recorded: dict[str, Any], app: Callable[[str], Path]) -> None:
+def test_without_the_check_it_is_submitted(fed: Any, app: Callable[[str], Path]) -> None:
     run = submit(fed, app(LACKING), flower_run_packages_check=False)
     assert "completed" in run.messages("hub")
 
 
-def test_what_is_not_recorded_is_a_warning(fed: Any, recorded: dict[str, Any]) -> None:
-    fed.hub.delete("v1", "ConfigMap", "flower-packages", NAMESPACE)
-    run = submit(fed, APP)
-    assert "completed" in run.messages("hub")
-    assert "were not compared with all images" in run.warnings() and "ServerApp: " in run.warnings()
-    fed.site()
-    fed.unchanged()
-    assert fed.ledger().read_packages() == recorded
-    assert "were not compared" not in submit(fed, APP).warnings()
-
-
-def test_pods_report_it_themselves(fed: Any, recorded: dict[str, Any], app: Callable[[str], Path]) -> None:
-    """As behind Open Cluster Management; in both kinds of pods."""
+def test_what_cannot_be_asked_is_named_in_one_line(fed: Any, app: Callable[[str], Path]) -> None:
+    """A site whose API server is not there, and one that the inventory does not have."""
     hosts = fed.base()
-    hosts["site-a"]["supernode_packages_report"] = True
-    hosts["site-b"] |= {"supernode_packages_report": True, "flower_clientapp": "workload"}
+    hosts["site-a"]["flower_auth"] = {"host": "https://127.0.0.1:9"}
+    del hosts["site-b"]
+    run = fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}), hosts=hosts)
+    (line,) = (one for one in run.output.splitlines() if "were not compared with all images" in one)
+    assert "site-b: the inventory does not have it" in line and "site-a: " in line
+    refused = fed.play("run", "-e", json.dumps({"flower_app": str(app(LACKING))}), hosts=hosts, rc=2)
+    assert "ServerApp, image" in refused.messages("hub", failed=True) and "pool cpu, image" not in refused.messages("hub", failed=True)
+
+
+def test_clientapps_in_their_own_pods_are_asked(fed: Any, app: Callable[[str], Path]) -> None:
+    hosts = fed.base()
+    hosts["site-b"]["flower_clientapp"] = "workload"
     fed.settled = False
     fed.site(hosts)
-    fed.unchanged(hosts)
-    pods = [*fed.pods("site-a").values(), *fed.pods("site-b", name="clientapp").values()]
-    for pod in pods:
-        (one,) = (found for found in pod["status"]["initContainerStatuses"] if found["name"] == "packages")
-        listed = package_list.unpack(one["state"]["terminated"]["message"])
-        assert {"flwr", "numpy"} <= set(listed.packages)
-    index = fed.ledger().read_packages()
-    for site in ("site-a", "site-b"):
-        assert all(held.listed for held in package_index.of_site(index, site).values())
     run = fed.play("run", "-e", json.dumps({"flower_app": str(app(LACKING))}), hosts=hosts, rc=2)
     assert "site-b, pool gpu, image" in run.messages("hub", failed=True)

@@ -1,80 +1,202 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an app declares against what images hold: errors and warnings."""
+"""What an app declares against what pods answer: a run that is refused, and what could not be asked."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import package_list, package_program
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    image_packages,
-    needed_packages,
-    requirements,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.base import package_program
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, needed_packages, requirements
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import App
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.needed_packages import Checked, Place, compare
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.image_packages import of_pools
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.needed_packages import SiteAccess
+from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
 WANTED = requirements.parse(["numpy>=2", "pandas"])[0]
+APP = App("me/demo", "1", {}, {}, dependencies=("numpy>=2", "pandas"))
+GOOD, BAD = {"numpy": "2.1", "pandas": "2.2"}, {"numpy": "1.26"}
+ALLOWS, DISABLES = (f"--{word}-runtime-dependency-installation" for word in ("allow", "disable"))
+PROGRAM = Path(str(package_program.__file__))
 
 
-def packed(**packages: str) -> str:
-    """A packed list."""
-    return package_program.pack({"packages": packages, "environment": {"python_version": "3.13"}, "extras": {}})
+def pod(name: str, *containers: str, pool: str = "", args: Any = (), state: str = "running", **meta: Any) -> dict[str, Any]:
+    """A pod; its last container has these arguments."""
+    application = name.partition("-")[0]
+    labels = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "demo", "app.kubernetes.io/name": application}
+    listed = [{"name": one, "image": f"r/{one}:1"} for one in containers]
+    listed[-1]["args"] = list(args)
+    return {
+        "metadata": {"name": name, "namespace": "flower", "labels": {**labels, **({"federated.flower/pool": pool} if pool else {})}, **meta},
+        "spec": {"containers": listed},
+        "status": {"containerStatuses": [{"name": one, "state": {state: {}}} for one in containers]},
+    }
 
 
-def test_all_misfits_of_all_places_are_named() -> None:
-    checked = Checked()
-    places = [
-        Place("ServerApp", Held("r/server:3", listed=packed(numpy="2.1", pandas="2.2"))),
-        Place("site-a, pool cpu", Held("r/client:3", listed=packed(numpy="1.26.4"))),
-        Place("site-b, pool cpu", Held("r/other:1", listed=packed(numpy="2.0", pandas="1.0"))),
+class Cluster:
+    """A cluster with some pods, of which a container has packages; and with the index of SuperNodes, if it is the hub."""
+
+    name = "hub"
+
+    def __init__(self, *pods: dict[str, Any], packages: Any = None, may: bool = True, index: Any = None, fault: str = "") -> None:
+        self.pods, self.packages, self.may, self.index, self.fault = pods, packages, may, index, fault
+        self.asked: list[tuple[str, str]] = []
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nothing is open."""
+
+    def access_review(self, checks: list[dict[str, str]]) -> list[bool]:
+        return [self.may for _check in checks]
+
+    def list(self, version: str, kind: str, namespace: str, labels: str) -> list[dict[str, Any]]:
+        if self.fault:
+            raise ClusterError(self.fault)
+        return [one for one in self.pods if selects(labels, one["metadata"]["labels"])]
+
+    def get(self, version: str, kind: str, name: str, namespace: str) -> Any:
+        if kind == "Pod":
+            return next((one for one in self.pods if one["metadata"]["name"] == name), None)
+        return self.index and {"metadata": {"name": name}, "data": {"ledger.json": json.dumps(self.index)}}
+
+
+@pytest.fixture(autouse=True)
+def answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods answer with the packages of their cluster."""
+
+    def run(cluster: Any, namespace: str, name: str, container: str, program: Any, request: Any, *, seconds: float) -> in_pod.Output:
+        cluster.asked.append((name, container))
+        if cluster.packages is None:
+            return in_pod.Output([], 1, "no Python")
+        return in_pod.Output([json.dumps({"packages": cluster.packages, "environment": {"python_version": "3.13"}, "extras": {}})], 0, "")
+
+    monkeypatch.setattr(in_pod, "run", run)
+
+
+INDEX = {"sites": {"a": {"cpu": {"nodes": ["1"]}, "gpu": {"nodes": ["2"]}}, "b": {"cpu": {"nodes": ["3"]}}, "c": {"cpu": {"nodes": ["4"]}}}}
+SERVER = pod("superlink-0", "superlink", "gateway", annotations={"federated.flower/outputs": "serverapp-0"})
+SITE = [pod("supernode-cpu-0", "supernode", "superexec", pool="cpu"), pod("supernode-gpu-0", "supernode", "superexec", pool="gpu")]
+
+
+def hub(*pods: dict[str, Any], **given: Any) -> Cluster:
+    """A hub whose ServerApp has good packages."""
+    return Cluster(*(pods or (SERVER, pod("serverapp-0", "superexec", "outputs"))), **{"packages": GOOD, "index": INDEX, **given})
+
+
+def require(cluster: Any, online: tuple[str, ...], wanted: Any = WANTED, **sites: Any) -> tuple[list[str], str]:
+    """What fits, and what is said; sites are clusters, or why they cannot be reached."""
+    nodes = {one: {"status": "online"} for one in online} | {"9": {"status": "offline"}}
+    cli: Any = SimpleNamespace(cluster=cluster, namespace="flower", nodes=lambda: nodes, wait_for_superlink=lambda seconds: cluster.pods[0])
+    said: list[str] = []
+
+    def reach(site: str) -> SiteAccess:
+        found = sites.get(site, "the inventory does not have it")
+        if isinstance(found, str):
+            raise ClusterError(found)
+        return SiteAccess(found, "flower", "demo")
+
+    places = needed_packages.require(cli, APP, wanted, reach, said.append)
+    assert len(said) < 2
+    return places, "".join(said)
+
+
+def test_what_fits_is_told_and_nothing_is_said() -> None:
+    site: Any = Cluster(*SITE, packages=GOOD)
+    assert require(hub(), ("1",), a=site) == (["ServerApp", "a, pool cpu"], "")
+    assert site.asked == [("supernode-cpu-0", "superexec")], "pools without a SuperNode that is online are not asked"
+
+
+def test_all_misfits_of_all_places_are_named_and_nothing_is_submitted() -> None:
+    with pytest.raises(FlowerError) as refused:
+        require(hub(packages=BAD), ("2", "3"), a=Cluster(*SITE, packages={"numpy": "3"}), b=Cluster(*SITE, packages=GOOD))
+    assert refused.value.message.splitlines()[1:-1] == [
+        "  ServerApp, image r/superexec:1: numpy: >=2 is required, and 1.26 is installed",
+        "  ServerApp, image r/superexec:1: pandas: any version is required, and it is not installed",
+        "  a, pool gpu, image r/superexec:1: pandas: any version is required, and it is not installed",
     ]
-    assert compare(places, WANTED, checked) == [
-        "site-a, pool cpu, image r/client:3: numpy: >=2 is required, and 1.26.4 is installed",
-        "site-a, pool cpu, image r/client:3: pandas: any version is required, and it is not installed",
-    ]
-    assert checked.places == ["ServerApp", "site-a, pool cpu", "site-b, pool cpu"] and not checked.warnings
+    assert "flower_run_packages_check=false" in refused.value.message
 
 
-def test_what_is_not_known_refuses_nothing_and_is_said() -> None:
-    checked = Checked()
-    places = [
-        Place("ServerApp", Held("r/server:3")),
-        Place("site-a, pool cpu", Held("r/client:3", why="exec is not granted there")),
-        Place("site-b, pool cpu", Held("r/client:3", listed="###")),
-        Place("site-c, pool cpu", Held("r/client:3", installs=True)),
-    ]
-    assert compare(places, WANTED, checked) == [] and checked.places == []
-    (warning,) = checked.warnings
-    for words in (
-        "ServerApp: federated.flower.site",
-        "site-a, pool cpu: exec is not granted",
-        "site-b, pool cpu: its list",
-    ):
-        assert words in warning
-    assert "site-c" not in warning
+def test_what_cannot_be_asked_is_named_in_one_line_and_refuses_nothing() -> None:
+    others = "its pods cannot be asked, because its objects are delivered through files that the site applies itself"
+    places, said = require(hub(), ("1", "2", "3", "4", "77"), a=Cluster(fault="it does not\nanswer"), b=others, c=others)
+    assert places == ["ServerApp"] and "\n" not in said
+    for words in (f"b, c: {others}", "a: it does not", "1 SuperNode: federated.flower.site records"):
+        assert words in said
+    places, said = require(hub(), ("1", "3"), a=Cluster(*SITE, may=False), b=Cluster(*SITE))
+    assert "a, pool cpu: the right to exec in pod supernode-cpu-0 is missing" in said
+    assert "b, pool cpu: the Python of pod supernode-cpu-0 cannot list its packages: no Python" in said
+    places, said = require(hub(), ("1", "3"), a=Cluster(), b=Cluster(*SITE, packages=["?"]))
+    assert "a, pool cpu: none of its pods runs" in said and "b, pool cpu: its Python answers with something else than a list of packages" in said
 
 
-def test_extras_without_end_are_not_known() -> None:
-    names = [f"p{number}" for number in range(3000)]
-    extras = {one: {"x": [f"{other}[x]; extra == 'x'"]} for one, other in zip(names, names[1:])}
-    text = package_program.pack({"packages": dict.fromkeys(names, "1"), "environment": {}, "extras": extras})
-    checked = Checked()
-    wanted = requirements.parse(["p0[x]"])[0]
-    assert compare([Place("site-a, pool cpu", Held("r/client:3", listed=text))], wanted, checked) == []
-    assert checked.places == [] and "cannot be read: maximum recursion" in checked.unknown[0]
+def test_a_site_with_answers_of_another_form_stops_nothing() -> None:
+    broken = Cluster({"metadata": {"labels": SITE[0]["metadata"]["labels"]}})
+    assert require(hub(), ("1", "3"), a=broken, b=Cluster(*SITE, packages=GOOD)) == (
+        ["ServerApp", "b, pool cpu"],
+        "the app's dependencies were not compared with all images: a: its API server gives answers of another form",
+    )
+
+
+def test_without_the_index_the_serverapp_alone_is_compared() -> None:
+    places, said = require(hub(index={"sites": []}), ("1",))
+    assert places == ["ServerApp"] and "ClientApps: " in said and "cannot be used" in said
+    places, said = require(hub(index=None), ("1",))
+    assert places == ["ServerApp"] and "1 SuperNode: federated.flower.site" in said
+
+
+@pytest.mark.parametrize(
+    ("pods", "asked"),
+    [
+        ([SERVER, pod("serverapp-0", "superexec", "outputs")], ("serverapp-0", "superexec")),
+        ([pod("superlink-0", "gateway", "superlink", args=["--isolation", "subprocess", DISABLES])], ("superlink-0", "superlink")),
+        ([pod("superlink-0", "superlink", "gateway"), pod("serverapp-5f", "superexec")], ("serverapp-5f", "superexec")),
+    ],
+)
+def test_the_pod_in_which_serverapps_compute_is_asked(pods: Any, asked: tuple[str, str]) -> None:
+    cluster = hub(*pods)
+    assert require(cluster, ()) == (["ServerApp"], "") and cluster.asked == [asked]
+
+
+def test_images_whose_apps_install_their_packages_are_not_compared() -> None:
+    server = pod("superlink-0", "gateway", "superlink", args=["--isolation", "subprocess"])
+    site = Cluster(pod("supernode-cpu-0", "supernode", "superexec", pool="cpu", args=[ALLOWS]), packages=BAD)
+    cluster = hub(server, packages=BAD)
+    assert require(cluster, ("1",), a=site) == ([], "") and cluster.asked == site.asked == []
+
+
+def test_the_pod_that_computes_is_asked() -> None:
+    leaving = pod("supernode-cpu-0", "supernode", "superexec", pool="cpu", deletionTimestamp="now")
+    waiting = pod("supernode-cpu-1", "supernode", "superexec", pool="cpu", state="waiting")
+    other = pod("supernode-cpu-2", "supernode", "superexec", pool="cpu")
+    site: Any = Cluster(leaving, waiting, other, packages=GOOD)
+    assert of_pools(site, "flower", "demo", ["cpu"]) and site.asked == [("supernode-cpu-2", "superexec")]
+    apart: Any = Cluster(pod("supernode-cpu-0", "supernode", pool="cpu"), pod("clientapp-cpu-0", "superexec", pool="cpu"), packages=GOOD)
+    assert of_pools(apart, "flower", "demo", ["cpu"]) and apart.asked == [("clientapp-cpu-0", "superexec")]
+    inside: Any = Cluster(pod("supernode-cpu-0", "sidecar", "supernode", pool="cpu"), packages=GOOD)
+    assert of_pools(inside, "flower", "demo", ["cpu"]) and inside.asked == [("supernode-cpu-0", "supernode")]
+    assert str(of_pools(inside, "flower", "other", ["cpu"])["cpu"]) == "none of its pods runs", "pods of another federation"
+
+
+def test_extras_without_end_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_given: Any) -> Any:
+        raise RecursionError
+
+    monkeypatch.setattr(requirements, "misfits", endless)
+    assert require(hub(), ()) == ([], "the app's dependencies were not compared with all images: ServerApp: its packages require each other without end")
 
 
 def test_dependencies_that_cannot_be_read_are_named_before_anything_is_asked() -> None:
@@ -85,188 +207,15 @@ def test_dependencies_that_cannot_be_read_are_named_before_anything_is_asked() -
 
 
 def test_without_dependencies_nothing_is_asked() -> None:
-    nobody: Any = None
-    assert needed_packages.require(nobody, App("me/demo", "1", {}, {}), []) == Checked()
+    cluster = hub()
+    assert require(cluster, ("1",), []) == ([], "") and cluster.asked == []
 
 
-def pod(name: str = "p-0", image_id: str = "sha256:1", revision: str = "r1", **state: Any) -> dict[str, Any]:
-    """A pod with a SuperNode and a SuperExec."""
-    status = [
-        {"name": container, "imageID": image_id, "state": state or {"running": {}}}
-        for container in ("supernode", "superexec")
-    ]
-    containers = [
-        {"name": "supernode", "image": "r/node:1"},
-        {"name": "superexec", "image": "r/app:1", "args": ["--x"]},
-    ]
-    labels = {"controller-revision-hash": revision}
-    return {
-        "metadata": {"name": name, "namespace": "flower", "labels": labels},
-        "spec": {"containers": containers},
-        "status": {"containerStatuses": status},
-    }
-
-
-def test_a_pod_with_the_known_image_is_not_asked() -> None:
-    nobody: Any = None
-    known = Held("r/app:1", "sha256:1", "r1", "list")
-    assert image_packages.held(nobody, [pod()], ("superexec", "supernode"), known) == known
-
-
-def test_only_a_running_pod_is_asked() -> None:
-    nobody: Any = None
-    leaving = pod()
-    leaving["metadata"]["deletionTimestamp"] = "now"
-    assert image_packages.held(nobody, [leaving, pod(waiting={"reason": "x"})], ("superexec",)) is None
-    assert image_packages.held(nobody, [], ("superexec",)) is None
-
-
-def test_what_apps_install_themselves_is_read_from_the_arguments() -> None:
-    nobody: Any = None
-    known = Held("r/app:1", "sha256:1", "r1", "list")
-    one = pod()
-    one["spec"]["containers"][1]["args"].append("--allow-runtime-dependency-installation")
-    found = image_packages.held(nobody, [one], ("superexec",), known)
-    assert found is not None and found.installs
-    for args, installs in ((["--disable-runtime-dependency-installation"], False), ([], True)):
-        one["spec"]["containers"] = [{"name": "superlink", "image": "r/app:1", "args": args}]
-        one["status"]["containerStatuses"] = [{"name": "superlink", "imageID": "sha256:1", "state": {"running": {}}}]
-        found = image_packages.held(nobody, [one], ("superlink",), known)
-        assert found is not None and found.installs is installs
-
-
-def test_a_pod_that_reports_its_packages_is_not_asked() -> None:
-    nobody: Any = None
-    one = pod()
-    state = {"terminated": {"exitCode": 0, "message": "list-2"}}
-    one["status"]["initContainerStatuses"] = [{"name": "sidecar"}, {"name": "packages", "state": state}]
-    found = image_packages.held(nobody, [one], ("superexec", "supernode"))
-    assert found == Held("r/app:1", "sha256:1", "r1", "list-2")
-
-
-class Node:
-    """Runs what is sent in its own process, and has one ConfigMap and some pods."""
-
-    name = "hub"
-
-    def __init__(self, *, may: bool = True, python: str = sys.executable, index: Any = None, pods: Any = ()) -> None:
-        self.may, self.python, self.index, self.pods = may, python, index, list(pods)
-        self.runs = 0
-
-    def access_review(self, checks: list[dict[str, str]]) -> list[bool]:
-        return [self.may for _check in checks]
-
-    def exec(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        command: list[str],
-        *,
-        stdin: bytes,
-        timeout: float,
-        on_stdout: Any,
-        silence: Any,
-    ) -> Any:
-        self.runs += 1
-        done = subprocess.run(
-            [self.python, *command[1:]], input=stdin, capture_output=True, timeout=timeout, check=False
-        )
-        on_stdout(done.stdout)
-        return SimpleNamespace(stdout=b"", stderr=done.stderr, rc=done.returncode)
-
-    def list(self, version: str, kind: str, namespace: str, labels: str) -> list[dict[str, Any]]:
-        assert self.may
-        return self.pods if "=serverapp" in labels else []
-
-    def get(self, version: str, kind: str, name: str, namespace: str) -> Any:
-        if isinstance(self.index, Exception):
-            raise self.index
-        return self.index and {"metadata": {"name": name}, "data": {"ledger.json": json.dumps(self.index)}}
-
-
-def test_a_pod_is_asked_once() -> None:
-    node: Any = Node()
-    found = image_packages.held(node, [pod()], ("superexec",))
-    assert found is not None and "packaging" in package_list.unpack(found.listed).packages and not found.why
-    assert image_packages.held(node, [pod()], ("superexec",), found) == found and node.runs == 1
-    again = image_packages.held(node, [pod(revision="r2")], ("superexec",), found)
-    assert again is not None and (again.listed, again.revision, node.runs) == (found.listed, "r2", 2)
-
-
-def test_a_pod_that_may_not_be_asked_is_not_tried() -> None:
-    node: Any = Node(may=False)
-    found = image_packages.held(node, [pod()], ("superexec",))
-    assert found is not None and not found.listed and "the right to exec" in found.why and node.runs == 0
-
-
-def test_what_was_known_of_the_image_survives_a_failure() -> None:
-    node: Any = Node(python="/bin/false")
-    known = Held("r/app:1", "sha256:1", "r0", "list")
-    found = image_packages.held(node, [pod()], ("superexec",), known)
-    assert found is not None and (found.listed, found.revision, node.runs) == ("list", "r0", 1)
-    found = image_packages.held(node, [pod(image_id="sha256:2")], ("superexec",), known)
-    assert found is not None and not found.listed and "cannot list its packages" in found.why
-
-
-RECORD = {
-    "site": "a",
-    "region": None,
-    "retired": {},
-    "keys": {"k": {"pool": "cpu", "name": "0", "node_id": "1", "public_key": "k"}},
-}
-APP = App("me/demo", "1", {}, {}, dependencies=("numpy>=2", "pandas"))
-
-
-def cli(node: Any, *online: str) -> Any:
-    """Flower's command line on a hub."""
-    nodes = {one: {"status": "online"} for one in online} | {"9": {"status": "offline"}}
-    return SimpleNamespace(cluster=node, namespace="flower", nodes=lambda: nodes, wait_for_superlink=lambda seconds: {})
-
-
-def index(server: str, site: str) -> dict[str, Any]:
-    """A record with two lists."""
-    held = Held("r/app:1", "sha256:1", "r1", site)
-    return package_index.updated({}, {"a": {"cpu": held}}, {"a": RECORD}, Held("r/server:1", "sha256:0", "r1", server))
-
-
-GOOD, BAD = packed(numpy="2.1", pandas="2.2"), packed(numpy="1.26")
-
-
-def test_a_run_is_refused_before_anything_is_submitted() -> None:
-    with pytest.raises(FlowerError) as refused:
-        needed_packages.require(cli(Node(index=index(GOOD, BAD)), "1"), APP, WANTED)
-    assert refused.value.message.splitlines()[1:3] == [
-        "  a, pool cpu, image r/app:1: numpy: >=2 is required, and 1.26 is installed",
-        "  a, pool cpu, image r/app:1: pandas: any version is required, and it is not installed",
-    ]
-    assert "flower_run_packages_check=false" in refused.value.message
-
-
-def test_supernodes_that_are_offline_do_not_count_and_unknown_ones_are_a_warning() -> None:
-    checked = needed_packages.require(cli(Node(index=index(GOOD, BAD)), "7"), APP, WANTED)
-    assert checked.places == ["ServerApp"] and "1 SuperNodes (7): federated.flower.site" in checked.warnings[0]
-    checked = needed_packages.require(cli(Node(index=index(GOOD, GOOD)), "1"), APP, WANTED)
-    assert checked.places == ["ServerApp", "a, pool cpu"] and not checked.warnings
-
-
-def test_an_outdated_record_of_the_serverapp_refuses_nothing() -> None:
-    node = Node(index=index(BAD, packed(packaging="26")), pods=[pod(image_id="sha256:3")])
-    wanted = requirements.parse(["packaging"])[0]
-    assert (
-        needed_packages.require(cli(node, "1"), APP, wanted).places == ["ServerApp", "a, pool cpu"] and node.runs == 1
-    )
-    node.may = False
-    with pytest.raises(FlowerError, match="ServerApp, image r/server:1: packaging"):
-        needed_packages.require(cli(node, "1"), APP, wanted)
-
-
-def test_a_record_that_is_missing_or_cannot_be_read_is_a_warning() -> None:
-    denied = Forbidden("hub", "GET", 403, {})
-    for node, words in (
-        (Node(), "ServerApp: federated.flower.site records it"),
-        (Node(index=denied), "federated.flower.rbac gives"),
-        (Node(index={"sites": []}), "cannot be used"),
-    ):
-        checked = needed_packages.require(cli(node, "1"), APP, WANTED)
-        assert not checked.places and words in checked.warnings[0]
+def test_the_program_lists_what_can_be_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM.read_text(encoding="utf-8")], capture_output=True, text=True, check=True)
+    (line,) = done.stdout.splitlines()
+    found = requirements.PackageList.read(json.loads(line))
+    assert found.packages["packaging"] == metadata.version("packaging")
+    assert found.environment["python_full_version"] == sys.version.split()[0]
+    assert found.environment["sys_platform"] == sys.platform and "platform_release" not in found.environment
+    assert "dev" not in found.packages and all("extra" in one for one in found.extras["jinja2"]["i18n"])

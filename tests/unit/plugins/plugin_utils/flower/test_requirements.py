@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.package_list import PackageList
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import requirements
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.requirements import PackageList
 
 HELD = PackageList(
     {
@@ -92,3 +95,20 @@ def test_versions_from_other_containers_cannot_forge_lines() -> None:
     for version in ("1\nfatal: [hub]", "\x1b[31m1", "1" * 100, ""):
         (one,) = requirements.misfits(wanted, PackageList({"numpy": version}, HELD.environment))
         assert one.found == "no version"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        {"packages": {}, "extras": {}},
+        {"packages": {}, "environment": {}},
+        {"packages": {"a": 1}, "environment": {}, "extras": {}},
+        {"packages": {}, "environment": {}, "extras": {"a": []}},
+        {"packages": {}, "environment": {}, "extras": {"a": {"b": [1]}}},
+        {"packages": [], "environment": {}, "extras": {}},
+    ],
+)
+def test_an_answer_of_another_shape_is_refused(wrong: Any) -> None:
+    with pytest.raises(ClusterError, match="something else than a list of packages"):
+        PackageList.read(wrong)

@@ -16,8 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import run
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Sight, sight_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import Run
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import node_index
 
 HOMES = {"1": "site-a", "2": "site-a", "3": "site-b", "4": "site-c"}
 PLACES = {"site-a": "eu", "site-b": "us", "site-c": ""}
@@ -232,10 +231,9 @@ def test_the_index_for_data_scientists_has_regions() -> None:
         name: {"site": name, "region": region, "keys": {f"k{name}": {"node_id": name, "pool": "default"}}, "retired": {}}
         for name, region in (("site-a", "eu"), ("site-b", None))
     }
-    deployed = {name: {"default": Held("r/app:1")} for name in records}
-    index = package_index.updated({}, deployed, records, None)
-    assert package_index.regions(index) == {"site-a": "eu", "site-b": ""} and package_index.index_fault(index) == ""
-    assert package_index.regions(package_index.without(index, ["site-a"])) == {"site-b": ""}
-    assert package_index.index_fault({**index, "regions": {"site-a": 1}})
-    bare = package_index.updated({}, {"site-b": deployed["site-b"]}, {"site-b": records["site-b"]}, None)
-    assert "regions" not in bare and package_index.regions(bare) == {"site-b": ""}
+    index = node_index.updated({}, records)
+    assert node_index.regions(index) == {"site-a": "eu", "site-b": ""} and node_index.index_fault(index) == ""
+    assert node_index.regions(node_index.without(index, ["site-a"])) == {"site-b": ""}
+    assert node_index.index_fault({**index, "regions": {"site-a": 1}})
+    bare = node_index.updated({}, {"site-b": records["site-b"]})
+    assert "regions" not in bare and node_index.regions(bare) == {"site-b": ""}

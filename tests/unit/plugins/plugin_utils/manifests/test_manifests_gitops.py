@@ -13,7 +13,6 @@ import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops, superlink, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.marks.proof import ADOPT
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 
 
@@ -39,12 +38,6 @@ def test_the_guide_has_every_kind(parsed_hub: Any, parsed_site: Any) -> None:
         rendered += supernode.objects(parsed_site(pools=[{"name": "one", **pool, "node_config": {}}], allocation={}))
     page = (ROOT / "docs/docsite/rst/guide_gitops.rst").read_text(encoding="utf-8")
     assert {one["kind"] for one in gitops.chosen(rendered) if f"``{one['kind']}``" not in page} == set()
-
-
-def test_what_was_adopted_is_not_ours_to_give() -> None:
-    assert gitops.chosen([item("Service", annotations={ADOPT: "true"}), item("Service", annotations={ADOPT: "false"})]) == [
-        item("Service", annotations={ADOPT: "false"})
-    ]
 
 
 def test_each_object_once_and_in_order(tmp_path: Path) -> None:

@@ -43,7 +43,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "supernode": [
         {},
         {"http_proxy": {"address": "proxy:3128"}},
-        {"packages_report": True},
         {"isolation": "subprocess"},
         {"sidecar": False, "mtls": False},
     ],

@@ -46,8 +46,35 @@ def test_what_lost_its_labels_gets_them_back(labels: Any, given: str) -> None:
         thing({OF: "demo"}, WRITTEN, **{proof.ADOPT: "true"}),
     ],
 )
-def test_what_is_or_may_be_someone_elses_is_refused_as_before(live: dict[str, Any]) -> None:
-    assert disowned.fault(thing(OURS), live) == proof.fault(thing(OURS), live) != ""
+def test_what_is_or_may_be_someone_elses_is_refused(live: dict[str, Any]) -> None:
+    why = disowned.fault(thing(OURS), live)
+    assert why.startswith(f"it exists already and {proof.holder(live)}. Objects of others are not changed.")
+    for words in (
+        "another namespace (flower_namespace), or delete it, which deletes its data: kubectl delete persistentvolumeclaim superlink-outputs -n flower.",
+        "under another name before: kubectl get persistentvolumeclaim superlink-outputs -n flower -o yaml.",
+    ):
+        assert words in why
+    assert proof.ADOPT not in why
+
+
+@pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "Secret", "Service"])
+def test_an_annotation_does_not_have_an_object_of_others_changed(kind: str) -> None:
+    theirs, wanted = ({**thing(labels, **notes), "kind": kind} for labels, notes in (({}, {}), (OURS, {proof.ADOPT: "true"})))
+    why = disowned.fault(wanted, theirs)
+    assert "was created by someone else" in why and f"The annotation {proof.ADOPT} has no effect any more" in why
+    assert ("deletes its data" in why) is (kind == "PersistentVolumeClaim")
+    assert disowned.fault(wanted, None) == disowned.fault(wanted, {**thing(OURS, WRITTEN), "kind": kind}) == ""
+
+
+def test_objects_outside_of_namespaces_have_no_namespace_in_the_remedy() -> None:
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}}
+    why = disowned.fault({**volume, "metadata": {"name": "v", "labels": OURS}}, volume)
+    assert "Delete it, which deletes its data: kubectl delete persistentvolume v. If" in why and "flower_namespace" not in why
+
+
+def test_namespaces_have_remedies_of_their_own() -> None:
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flower"}}
+    assert "flower_create_namespace to false" in disowned.fault({**space, "metadata": {"name": "flower", "labels": OURS}}, space)
 
 
 def test_nothing_is_wrong_with_what_has_its_labels() -> None:

@@ -76,7 +76,7 @@ def test_what_may_be_changed() -> None:
 )
 def test_what_is_refused_names_who_manages_it_and_the_way_out(live: Any, words: str) -> None:
     fault = proof.fault(thing(labels=OURS), live)
-    assert words in fault and "flower_namespace" in fault and 'federated.flower/adopt: "true"' in fault
+    assert words in fault and "flower_namespace" in fault
 
 
 def test_namespaces_have_ways_out_of_their_own() -> None:
@@ -86,19 +86,9 @@ def test_namespaces_have_ways_out_of_their_own() -> None:
     assert "federation other" in fault and "flower_create_namespace" not in fault
 
 
-def test_secrets_cannot_be_adopted() -> None:
-    fault = proof.fault(thing("Secret", OURS), thing("Secret"))
-    assert "Delete or rename it" in fault and "adopt" not in fault
-
-
-def test_an_adopted_object_never_gets_the_marks() -> None:
-    wanted = thing(labels={**OURS, "applyset.kubernetes.io/part-of": "x"}, **{proof.ADOPT: "true"})
-    assert proof.fault(wanted, thing()) == ""
-    made = proof.prepared(wanted, thing())
-    assert made["metadata"]["labels"] == {"app.kubernetes.io/instance": "demo"}
-    assert proof.is_adopted(made) and not proof.may_delete(
-        {**made, "metadata": {**made["metadata"], "managedFields": [APPLIED]}}, "demo"
-    )
+def test_what_an_earlier_release_adopted_is_not_deleted() -> None:
+    assert not proof.may_delete(thing(labels=OURS, managers=[APPLIED], **{proof.ADOPT: "true"}), "demo")
+    assert proof.may_delete(thing(labels=OURS, managers=[APPLIED]), "demo")
 
 
 @pytest.mark.parametrize("live", [None, thing(labels=OURS)])

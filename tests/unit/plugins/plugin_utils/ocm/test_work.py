@@ -213,40 +213,9 @@ def test_no_private_half_and_no_secret_is_in_any_work(parsed_ocm_site, status):
         assert all(item["kind"] != "Secret" for item in work["spec"]["workload"]["manifests"])
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_pods_report_their_packages(apart, parsed_ocm_site, status):
-    assert "packages" not in str(status.nodes(parsed_ocm_site())["spec"]["manifestConfigs"])
-    changes = {"clientapp": "workload"} if apart else {}
-    spec = parsed_ocm_site(packages_report=True, superexec_image="r/app:1", **changes)
-    if apart:
-        (_placement, made) = replica_set.objects(spec, supernode.clientapps(spec), rules=False)
-        wanted = {"metadata": {"name": "w", "namespace": "c"}, "spec": made["spec"]["manifestWorkTemplate"]}
-        pod = ("Pod", "clientapp-default-0")
-    else:
-        wanted = status.nodes(spec)
-        pod = ("Pod", "supernode-default-3")
-    asked = {
-        one["resourceIdentifier"]["name"]: {path["name"]: path["path"] for path in one["feedbackRules"][0]["jsonPaths"]}
-        for one in wanted["spec"]["manifestConfigs"]
-        if one["resourceIdentifier"]["resource"] == "pods"
-    }
-    first, *others = asked
-    assert first == pod[1] and not any("packages" in asked[name] for name in others)
-    assert asked[first]["packages"] == '.status.initContainerStatuses[?(@.name=="packages")].state.terminated.message'
-    values = {pod: {"phase": "Running", "packages": "list", "packagesImage": "r/app@sha256:1"}}
-    live = status.taken(wanted, {**status.numbers(wanted), **values})
-    held = next(iter(nodes_work.packages(live).values()))
-    assert (held.image, held.digest, held.listed) == ("r/app:1", "r/app@sha256:1", "list")
-    assert nodes_work.packages(status.taken(wanted, {**status.numbers(wanted), pod: {"phase": "Running"}})) == {}
-    assert nodes_work.packages(status.taken(wanted, values)) == {}  # nothing current is known of its StatefulSet
-    assert nodes_work.packages(None) == {}
-
-
 def test_another_image_is_no_other_version_where_the_hub_paces(parsed_ocm_site):
     digests = set()
     for image in ("r/app:1", "r/app:2"):
-        spec = parsed_ocm_site(
-            packages_report=True, superexec_image=image, clientapp="workload", clientapp_pace=replica_set.OCM
-        )
+        spec = parsed_ocm_site(superexec_image=image, clientapp="workload", clientapp_pace=replica_set.OCM)
         digests.add(replica_set.version(spec, supernode.clientapps(spec)))
     assert len(digests) == 1

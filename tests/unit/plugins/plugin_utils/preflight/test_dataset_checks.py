@@ -203,14 +203,13 @@ def test_classes_are_listed_for_a_new_claim_without_one_only() -> None:
     assert direct_datasets.check(cluster, spec(NFS)) == [] and listed == ["StorageClass"]
 
 
-def test_a_claim_that_a_patch_adopts() -> None:
+def test_a_claim_of_someone_else_is_refused_whatever_a_patch_says() -> None:
     note = {"metadata": {"annotations": {"federated.flower/adopt": "true"}}}
     patch = {"target": {"kind": "PersistentVolumeClaim", "name": "dataset-ct"}, "patch": note}
-    other = {"target": {"kind": "Service", "name": "supernode"}, "patch": note}
     theirs = {**ours(spec(NEW), "PersistentVolumeClaim"), "metadata": {"name": "dataset-ct"}}
-    assert "was created by someone else" in check(spec(NEW), claims={"dataset-ct": theirs}, classes={"fast": FAST})[0]
-    adopting = replace(spec(NEW), patches=[patch, other])
-    assert check(adopting, claims={"dataset-ct": theirs}, classes={"fast": FAST}) == ("", "")
+    for one in (spec(NEW), replace(spec(NEW), patches=[patch])):
+        fault, _warning = check(one, claims={"dataset-ct": theirs}, classes={"fast": FAST})
+        assert "was created by someone else" in fault and "To use it as it is, set claim: dataset-ct" in fault
 
 
 @pytest.mark.parametrize(

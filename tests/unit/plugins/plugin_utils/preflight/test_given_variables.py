@@ -97,6 +97,12 @@ def test_a_misspelt_variable_is_named_with_the_nearest_one(name, nearest):
     assert variables.faults("site-a", [name], [name]) == []
 
 
+@pytest.mark.parametrize("name", variables.REMOVED)
+def test_a_variable_of_earlier_releases_is_named_with_the_remedy(name):
+    (fault,) = variables.faults("site-a", [name])
+    assert variables.REMOVED[name] in fault and "The most similar one" not in fault and name not in variables.known()
+
+
 def test_variables_of_inventories_are_known():
     names = set()
     for path in (ROOT / "inventories").rglob("*.yml"):

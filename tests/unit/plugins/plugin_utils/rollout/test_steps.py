@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import node_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.dataset_index import Files
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, KeysMade, Site, Way
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
@@ -114,7 +113,7 @@ class Ledger:
 
     def __init__(self, *, fault: str = "") -> None:
         self.datasets: dict[str, Any] = {}
-        self.packages: dict[str, Any] = {}
+        self.nodes: dict[str, Any] = {}
         self.fault = fault
 
     def read_sites(self) -> tuple[dict[str, Any], dict[str, str]]:
@@ -127,13 +126,10 @@ class Ledger:
     def change_datasets(self, change: Callable[[Any], Any]) -> None:
         self.datasets = change(self.datasets)
 
-    def read_packages(self) -> dict[str, Any]:
-        return self.packages
-
-    def change_packages(self, change: Callable[[Any], Any]) -> None:
+    def change_nodes(self, change: Callable[[Any], Any]) -> None:
         if self.fault:
             raise ClusterError(self.fault)
-        self.packages = change(self.packages)
+        self.nodes = change(self.nodes)
 
 
 class Noting(Run):
@@ -177,12 +173,8 @@ class Deployed:
         self.homes: dict[str, str] = {}
 
     def apply(self, _objects: Any, _gate: Any) -> Done:
-        self.homes, self.regions = package_index.homes(self.ledger.packages), package_index.regions(self.ledger.packages)
+        self.homes, self.regions = node_index.homes(self.ledger.nodes), node_index.regions(self.ledger.nodes)
         return Done()
-
-    def packages(self, known: dict[str, Held]) -> dict[str, Held]:
-        assert known == {}, "its pods have not been asked"
-        return {"default": Held("r/app:1", why="exec is not granted")}
 
     def rest(self) -> None:
         """There is no connection."""
@@ -199,15 +191,19 @@ def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., A
     monkeypatch.setattr(one, "_confirm", lambda *_given: None)
     monkeypatch.setattr(steps, "objects_of", lambda _site: [])
     monkeypatch.setattr(steps.online, "wait", lambda _hub, _waiting: SimpleNamespace(changed=set(), faults={}, sites={}))
-    monkeypatch.setattr(steps.image_packages, "of_serverapp", lambda *_given: None)
     one._deploy(["a"])
     assert not one.outcomes["a"].failed
     if fault:
-        assert any("its new SuperNodes are not recorded at the hub" in word for word in one.outcomes["a"].warnings)
+        assert [word for word in one.outcomes["a"].warnings if "its SuperNodes are not recorded at the hub" in word] == one.outcomes["a"].warnings[:1], "once"
         return
     assert way.homes == {"12": "a"} and way.regions == {"a": "eu"}
-    assert ledger.packages["sites"]["a"]["default"]["why"] == "exec is not granted"
-    assert [note for note in one.run.notes if "packages of pool" in note] == ["packages of pool default: image r/app:1 (not known)"]
+    monkeypatch.setattr(one, "_register", lambda _keys: Registered())
+    ledger.nodes = {}
+    one._deploy(["a"])
+    assert way.homes == {} and node_index.homes(ledger.nodes) == {"12": "a"}, "a record that was lost is written again"
+    one.run.check, ledger.nodes = True, {}
+    one._deploy(["a"])
+    assert ledger.nodes == {}
 
 
 def test_one_site_at_a_time_asks_for_active_runs_and_none_waits_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
