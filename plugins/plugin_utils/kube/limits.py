@@ -15,7 +15,6 @@ from typing import Any
 
 from ..base.foreign_data import MOST, TooMuch
 
-
 _PIECE = 1 << 20  # bytes
 
 
