@@ -6,15 +6,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import group_faults, standby_faults
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of playbooks."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({"fleet_faults": group_faults, "standby_faults": standby_faults})
+    FUNCTIONS = {"fleet_faults": group_faults, "standby_faults": standby_faults}

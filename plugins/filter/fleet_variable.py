@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable
+from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import play_keywords as rules
 
@@ -29,9 +29,7 @@ def batch_faults(serial: Any, max_failed: Any) -> list[str]:
     return rules.batch_faults(plain(serial), plain(max_failed))
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of the playbooks."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({"batch_faults": batch_faults, "fleet_variable": fleet_variable, "sites_where": sites_where})
+    FUNCTIONS = {"batch_faults": batch_faults, "fleet_variable": fleet_variable, "sites_where": sites_where}

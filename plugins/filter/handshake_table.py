@@ -6,15 +6,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof_table
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of the role C(cert_rotation)."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({"handshake_table": proof_table.handshake_table})
+    FUNCTIONS = {"handshake_table": proof_table.handshake_table}

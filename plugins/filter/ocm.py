@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable
+from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
@@ -34,15 +34,13 @@ def _metrics_policy(spec: Any, settings: Any) -> Any:
     return _render_metrics_policy(spec, plain(settings))
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of the role ocm_addon and of playbooks."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({
-            "clientapp_sites": clientapp_sites,
-            "ocm_addon_faults": spec_filter(ocm_addon_faults),
-            "ocm_metrics_policy_objects": _metrics_policy,
-            "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
-            "ocm_sites": ocm_sites,
-        })
+    FUNCTIONS = {
+        "clientapp_sites": clientapp_sites,
+        "ocm_addon_faults": spec_filter(ocm_addon_faults),
+        "ocm_metrics_policy_objects": _metrics_policy,
+        "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
+        "ocm_sites": ocm_sites,
+    }

@@ -6,15 +6,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import site_results
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters for results of tasks that worked on many sites."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({"results_of": site_results.results_of, "sites_failed": site_results.sites_failed})
+    FUNCTIONS = {"results_of": site_results.results_of, "sites_failed": site_results.sites_failed}

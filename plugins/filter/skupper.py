@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable
+from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import SKUPPER, connected_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
@@ -24,9 +24,7 @@ def skupper_faults(site: Any, listener: Any, link: Any = None) -> list[str]:
     return rules.all_faults(plain(site), plain(listener), plain(link or {}))
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of the playbooks."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({"skupper_faults": skupper_faults, "skupper_sites": skupper_sites})
+    FUNCTIONS = {"skupper_faults": skupper_faults, "skupper_sites": skupper_sites}

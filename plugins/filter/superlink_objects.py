@@ -5,21 +5,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of the superlink role."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({
-            "superlink_faults": spec_filter(superlink_faults),
-            "superlink_front_objects": spec_filter(render.superlink_front_objects),
-            "superlink_objects": spec_filter(render.superlink_objects),
-        })
+    FUNCTIONS = {
+        "superlink_faults": spec_filter(superlink_faults),
+        "superlink_front_objects": spec_filter(render.superlink_front_objects),
+        "superlink_objects": spec_filter(render.superlink_objects),
+    }
