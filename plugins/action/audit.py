@@ -92,7 +92,7 @@ class ActionModule(ClusterAction):
             text = f"what interrupted runs changed could not be recorded in the audit trail; it is kept for a later run. {self.named(error)}"
             return {"changed": False, "failed": required, "msg": text}
         text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
-        return {"changed": False} | self._lost(text, [error.own], required=required)
+        return {"changed": False} | self._report_unrecorded(text, [error.own], required=required)
 
     def _append(
         self, hub: str, namespace: str, federation: str, entries: list[audit_notes.Content], *, required: bool
@@ -110,7 +110,7 @@ class ActionModule(ClusterAction):
                 if not error.done:
                     raise  # nothing was recorded, so the journals of interrupted runs stay
                 made, warnings = error.done, error.warnings
-                partly = self._lost(f"{self.named(error)}; they are in this result", error.entries, required=required)
+                partly = self._report_unrecorded(f"{self.named(error)}; they are in this result", error.entries, required=required)
         self._noted = True  # to record changes is not one of them
         result: dict[str, Any] = {
             "changed": bool(made),
@@ -125,7 +125,7 @@ class ActionModule(ClusterAction):
         return result | {"msg": text} | partly | {"warnings": [*warnings, *partly.get("warnings", ())]}
 
     @staticmethod
-    def _lost(text: str, entries: Sequence[Mapping[str, Any]], *, required: bool) -> dict[str, Any]:
+    def _report_unrecorded(text: str, entries: Sequence[Mapping[str, Any]], *, required: bool) -> dict[str, Any]:
         """The part of a result that has what could not be recorded, and why."""
         lost = {"msg": text, "unrecorded": list(entries)}
         return lost | ({"failed": True} if required else {"warnings": [text]})

@@ -99,28 +99,26 @@ def type_faults(variables: Mapping[str, Any], roles: Iterable[str]) -> list[str]
     """
     options = {name: option for role in roles for name, option in role_options(role).items() if name in variables}
     given = {name: variables[name] for name in options}
-    found = list(_unexpected(options, given)) or ArgumentSpecValidator(options).validate(given).error_messages
+    found = list(_option_faults({"type": "dict", "options": options}, given, "")) or ArgumentSpecValidator(options).validate(given).error_messages
     return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found]
 
 
-def _unexpected(options: Mapping[str, Any], given: Mapping[str, Any], at: str = "") -> Iterator[str]:
+def _option_faults(option: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:
     """What Ansible's validator converts, or ends with an exception for, such as C(.inf); of C(1e999999999) it computes all digits."""
-    yield from (f"{at}{key}: a key is a text, and this is none" for key in given if not isinstance(key, str))
-    for name, option in options.items():
-        value, kind = given.get(name), option.get("type", "str")
-        if value is None or kind not in _FORMS or (value == "" and "dict" not in (kind, option.get("elements"))):
-            continue
-        if (isinstance(value, Mapping), isinstance(value, list)) != (kind == "dict", kind == "list"):
-            yield f"{at}{name}: {Shape(value)!r} is not {_FORMS[kind]}"
-        elif kind == "int" and not _NUMBER.fullmatch(str(value)):
-            yield f"{at}{name}: {shown(value)} is not an integer"
-        elif "options" in option:
-            for number, entry in enumerate(value if kind == "list" else [value]):
-                place = f"{at}{name}[{number}]" if kind == "list" else f"{at}{name}"
-                if isinstance(entry, Mapping):
-                    yield from _unexpected(option["options"], entry, f"{place}.")
-                else:
-                    yield f"{place}: {Shape(entry)!r} is not a mapping"
+    kind, options = option.get("type", "str"), option.get("options", {})
+    if (isinstance(value, Mapping), isinstance(value, list)) != (kind == "dict", kind == "list"):
+        yield f"{place}: {Shape(value)!r} is not {_FORMS[kind]}"
+    elif kind == "int" and not _NUMBER.fullmatch(str(value)):
+        yield f"{place}: {shown(value)} is not an integer"
+    elif kind == "list" and options:
+        for number, entry in enumerate(value):
+            yield from _option_faults({"type": "dict", "options": options}, entry, f"{place}[{number}]")
+    elif options:
+        yield from (f"{place}.{key}: a key is a text, and this is none".lstrip(".") for key in value if not isinstance(key, str))
+        for name, inner in options.items():
+            is_set = value.get(name) not in (None, "") or (value.get(name) == "" and "dict" in (inner.get("type"), inner.get("elements")))
+            if is_set and inner.get("type", "str") in _FORMS:
+                yield from _option_faults(inner, value[name], f"{place}.{name}".lstrip("."))
 
 
 class FleetAction(ClusterAction):

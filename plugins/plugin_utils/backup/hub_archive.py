@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from ..apply.compare import quantity
 from ..base.digests import canonical
 from ..base.errors import ClusterError
-from ..base.foreign_data import read_json, shape
+from ..base.foreign_data import expect_shape, read_json
 from ..base.sizes import readable
 from ..spec.hub_spec import HubSpec
 from . import archive_reader, archive_writer, hub_objects, output_members
@@ -80,7 +80,7 @@ def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
     about = archive_reader.read(path, take, identity)
     if set(sizes) - {INVENTORY, output_members.INDEX} != {HUB, DATABASE} or HUB not in texts:
         raise ClusterError(f"{path} is not a backup of a hub: its members are {', '.join(sorted(sizes))}. Choose another file")
-    with shape(ClusterError(f"{path} is not a backup of a hub: the list of its objects cannot be read. Choose another file")):
+    with expect_shape(ClusterError(f"{path} is not a backup of a hub: the list of its objects cannot be read. Choose another file")):
         content: dict[str, Any] = read_json(texts[HUB], _MOST)
         is_whole = content["database"]["size"] == sizes[DATABASE]
         index = read_json(texts.get(output_members.INDEX, b"null"), _MOST)

@@ -214,7 +214,7 @@ class Reader:
         return output.objects()
 
     def _shape(self) -> AbstractContextManager[None]:
-        return foreign_data.shape(FlowerError(_strange(self.cluster.name)))
+        return foreign_data.expect_shape(FlowerError(_strange(self.cluster.name)))
 
     def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
         """Keep what a run began with, for the list beside its outputs."""
@@ -412,7 +412,7 @@ def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
     """
     found = Contents()
     listed: list[tuple[Any, Any]] = []
-    with foreign_data.shape(FlowerError(_strange(hub))):
+    with foreign_data.expect_shape(FlowerError(_strange(hub))):
         for answer in answers:
             found.began |= _began(answer.get("began"))
             found.left_out |= {shown(str(path)): foreign_data.cleaned(str(why), 200) for path, why in answer.get("left_out") or []}

@@ -186,7 +186,7 @@ def _check_fields(where: str, body: Mapping[str, Any], fields: Mapping[str, Fiel
             raise AuthError(f"'{name}' in {where} of the kubeconfig is not {field.kind}; quote it if it is a number.")
 
 
-def usable(name: Any, user: Mapping[str, Any]) -> dict[str, Any]:
+def user_fields(name: Any, user: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a user that have a value, as kubectl takes them: a tokenFile wins over a token, and an empty password is one.
 
     Raises:

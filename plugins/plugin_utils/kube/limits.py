@@ -13,7 +13,7 @@ import time
 from functools import cache
 from typing import Any
 
-from ..base.foreign_data import MOST, TooMuch
+from ..base.foreign_data import MOST, LimitExceeded
 
 
 class _Socket:
@@ -49,7 +49,7 @@ class _Socket:
     def _take(self, count: int) -> int:
         self._left -= count
         if self._left < 0:
-            raise TooMuch(f"it is larger than {MOST >> 20} MiB")
+            raise LimitExceeded(f"it is larger than {MOST >> 20} MiB")
         return count
 
 

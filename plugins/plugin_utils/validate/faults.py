@@ -19,7 +19,7 @@ from ..apply.compare import quantity
 from ..base.addresses import SUBDOMAIN, is_host, split_address
 from ..base.platforms import PLATFORMS
 from ..base.values import boolean, integer, text
-from ..manifests.kept import RESERVED_ENV
+from ..manifests.patch_losses import RESERVED_ENV
 from ..manifests.patches import TYPES, PatchError
 from ..pki import chain, library
 from .program_options import Program, argument_faults

@@ -193,7 +193,7 @@ def test_a_list_has_an_end(monkeypatch: pytest.MonkeyPatch, served: Serve, secon
     monkeypatch.setattr(client, "_PAGES", 30)
     with serving(served) as url:
         cluster = site(url, seconds)
-        cluster.most_listed = 10 * MIB
+        cluster.max_list_bytes = 10 * MIB
         with pytest.raises(ClusterError, match="the list of nodes is not read to its end"):
             cluster.list("v1", "Node")
     assert cluster.requests in requests
