@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
@@ -17,17 +17,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.table impo
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
 
 
-def _of(part: str) -> Callable[..., Any]:
-    def rights(spec: Any, settings: Any) -> Any:
-        try:
-            return rights_objects(part, plain(spec), plain(settings))
-        except SpecError as error:
-            raise AnsibleFilterError(str(error)) from error
-
-    return rights
+def superlink_rights(spec: Any, settings: Any) -> Any:
+    """Objects with the rights of those who work with the hub."""
+    try:
+        return rights_objects(SUPERLINK, plain(spec), plain(settings))
+    except SpecError as error:
+        raise AnsibleFilterError(str(error)) from error
 
 
 class FilterModule(Filters):
     """Filters of playbooks/rbac.yml."""
 
-    FUNCTIONS = {"manifest": lambda objects: manifest(plain(list(objects))), "superlink_rights": _of(SUPERLINK)}
+    FUNCTIONS = {"manifest": lambda objects: manifest(plain(list(objects))), "superlink_rights": superlink_rights}

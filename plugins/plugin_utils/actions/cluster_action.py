@@ -13,7 +13,7 @@ import io
 import re
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -108,6 +108,8 @@ class ClusterAction(ActionBase):
     rendering: bool = False
     #: Whether what would be changed is kept for a plan, in check mode.
     planning: bool = False
+    #: Variables of hosts that were read, besides those of the task.
+    _by_host: dict[str, HostVariables] = {}
     #: Validated options of the task, without the auth options.
     params: dict[str, Any]
 
@@ -149,14 +151,11 @@ class ClusterAction(ActionBase):
 
     def public(self, words: _Words) -> _Words:
         """What people read of a failure: without values that a vault protects."""
-        for value in self.given():
+        own = HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS)
+        for value in (value for variables in (own, *self._by_host.values()) for value in variables.raw()):
             with suppress(AnsibleError):  # its password is missing
                 read_vaulted(value)
         return without_vaulted(words)
-
-    def given(self) -> Iterator[Any]:
-        """The values of all variables of the task, not templated."""
-        return HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS).raw()
 
     def _leased(self) -> AbstractContextManager[str]:
         """While the task works under the lease of its run; the value says why it must not."""

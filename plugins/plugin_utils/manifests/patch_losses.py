@@ -11,7 +11,8 @@ from typing import Any
 
 RESERVED_ENV = ("FLOWER_INDEX", "FLOWER_NODE_NAME")
 _METADATA = ("name", "namespace", "labels", "annotations")
-_MARK = re.compile(
+#: Keys of labels and annotations that are the collection's own.
+OWN_MARKS = re.compile(
     r"app\.kubernetes\.io/(?:name|instance|component|part-of|managed-by|version)|(?:[a-z]+\.)?federated\.flower/.*|applyset\.kubernetes\.io/.*"
 )
 #: Parts that no object loses.
@@ -62,7 +63,7 @@ def _metadata_losses(before: Mapping[str, Any], after: Mapping[str, Any], at: st
         had, has = before.get(part) or {}, after.get(part) or {}
         # An annotation of the collection may be added: it has some for users.
         for key in sorted({*map(str, had), *(map(str, has) if part == "labels" else ())}):
-            if _MARK.fullmatch(key) and had.get(key) != has.get(key):
+            if OWN_MARKS.fullmatch(key) and had.get(key) != has.get(key):
                 yield f"changes {at}.{part}[{key}], by which this collection finds its objects"
 
 
