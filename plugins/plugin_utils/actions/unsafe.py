@@ -11,16 +11,22 @@ from collections.abc import Callable
 from typing import Any
 
 import ansible.template
-from ansible.utils.unsafe_proxy import wrap_var
 from jinja2 import pass_context
 
 #: ansible-core 2.19 templates only text that is marked as trusted; earlier ones all text that is not marked.
 _ALL_IS_TEMPLATED = not hasattr(ansible.template, "trust_as_template")
+if _ALL_IS_TEMPLATED:
+    from ansible.utils.unsafe_proxy import wrap_var
+else:
+
+    def wrap_var(value: Any) -> Any:
+        """The value as it is."""
+        return value
 
 
 def unsafe(value: Any) -> Any:
     """The value, with all text in it, keys included, marked as no template where that is needed."""
-    return wrap_var(value) if _ALL_IS_TEMPLATED else value
+    return wrap_var(value)
 
 
 class Filters:
