@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import datetime
 
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.pki.certificates import (
     Issued,
     client_request,
-    make_client_key,
     sign_client_request,
 )
 
@@ -19,5 +19,5 @@ def issue_client(
     ca: Issued, common_name: str, organization: str, lifetime: datetime.timedelta, now: datetime.datetime | None = None
 ) -> Issued:
     """A new key, and a certificate for it."""
-    key = make_client_key()
+    key = keypairs.make_client_key()
     return Issued(sign_client_request(ca, client_request(key, common_name), common_name, organization, lifetime, now), key)
