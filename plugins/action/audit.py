@@ -54,7 +54,7 @@ class ActionModule(ClusterAction):
         except ClusterError as error:
             if own:  # this run's journal is removed with its folder
                 text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
-                return {"changed": False} | self._lost(text, [own], required=params["required"])
+                return {"changed": False} | self._report_unrecorded(text, [own], required=params["required"])
             text = f"what interrupted runs changed could not be recorded in the audit trail; it is kept for a later run. {self.named(error)}"
             return {"changed": False, "failed": params["required"], "msg": text}
 
@@ -99,7 +99,7 @@ class ActionModule(ClusterAction):
                 if not error.done:
                     raise  # nothing was recorded, so the journals of interrupted runs stay
                 made, warnings = error.done, error.warnings
-                partly = self._lost(f"{self.named(error)}; they are in this result", error.entries, required=required)
+                partly = self._report_unrecorded(f"{self.named(error)}; they are in this result", error.entries, required=required)
         self._noted = True  # to record changes is not one of them
         text = f"the audit trail has {made[-1]['seq']} entries, the hash of the last one is {made[-1]['hash']}"
         result = {
@@ -112,7 +112,7 @@ class ActionModule(ClusterAction):
         return result | {"warnings": [*warnings, *partly.get("warnings", ())], "_ansible_verbose_always": True}
 
     @staticmethod
-    def _lost(text: str, entries: Sequence[Mapping[str, Any]], *, required: bool) -> dict[str, Any]:
+    def _report_unrecorded(text: str, entries: Sequence[Mapping[str, Any]], *, required: bool) -> dict[str, Any]:
         """The part of a result that has what could not be recorded, and why."""
         lost = {"msg": text, "unrecorded": list(entries)}
         return lost | ({"failed": True} if required else {"warnings": [text]})

@@ -6,10 +6,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.convert import (
     federation_resource,
     helm_values,
@@ -17,15 +15,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.convert import (
 )
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of playbooks/convert.yml."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({
-            "converted_report": spec_filter(inventory_text.converted_report),
-            "converted_text": spec_filter(inventory_text.converted_text),
-            "from_federation": spec_filter(federation_resource.from_federation),
-            "from_helm_superlink_values": spec_filter(helm_values.from_helm_superlink_values),
-            "from_helm_supernode_values": spec_filter(helm_values.from_helm_supernode_values),
-        })
+    FUNCTIONS = {
+        "converted_report": spec_filter(inventory_text.converted_report),
+        "converted_text": spec_filter(inventory_text.converted_text),
+        "from_federation": spec_filter(federation_resource.from_federation),
+        "from_helm_superlink_values": spec_filter(helm_values.from_helm_superlink_values),
+        "from_helm_supernode_values": spec_filter(helm_values.from_helm_supernode_values),
+    }

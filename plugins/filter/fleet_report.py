@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.report import (
     drift,
     fleet,
@@ -18,17 +16,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.report import (
 )
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of playbooks."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({
-            "drifting": drift.drifting,
-            "fleet_drift": drift.fleet_drift,
-            "fleet_page": fleet_page.fleet_page,
-            "fleet_report": fleet.fleet_report,
-            "fleet_table": fleet.fleet_table,
-            "fleet_summary": summary.fleet_summary,
-            "sites_to_report": to_report.sites_to_report,
-        })
+    FUNCTIONS = {
+        "drifting": drift.drifting,
+        "fleet_drift": drift.fleet_drift,
+        "fleet_page": fleet_page.fleet_page,
+        "fleet_report": fleet.fleet_report,
+        "fleet_table": fleet.fleet_table,
+        "fleet_summary": summary.fleet_summary,
+        "sites_to_report": to_report.sites_to_report,
+    }

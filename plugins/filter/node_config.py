@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -17,7 +16,7 @@ from ansible_collections.federated.flower.plugins.module_utils.node_config impor
     NodeConfigError,
     expand,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 
 display = Display()
 
@@ -40,9 +39,7 @@ def node_config(value: Any, **options: Any) -> dict[str, Any]:
     return {"argument": expansion.argument, "env": expansion.env, "preview": expansion.preview}
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of this file."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return the filters by name."""
-        return marked({"node_config": node_config})
+    FUNCTIONS = {"node_config": node_config}

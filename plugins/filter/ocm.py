@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable
+from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
@@ -24,12 +24,7 @@ def clientapp_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[s
     return [host for host in ocm_sites(hostvars, hosts) if str(hostvars[host].get("flower_clientapp")) == WORKLOAD]
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of the role ocm_addon and of playbooks."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({
-            "clientapp_sites": clientapp_sites,
-            "ocm_sites": ocm_sites,
-        })
+    FUNCTIONS = {"clientapp_sites": clientapp_sites, "ocm_sites": ocm_sites}

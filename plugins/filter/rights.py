@@ -5,16 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of playbooks/rbac.yml."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({"manifest": lambda objects: manifest(plain(list(objects)))})
+    FUNCTIONS = {"manifest": lambda objects: manifest(plain(list(objects)))}

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable
+from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import SKUPPER, connected_by
 
 
@@ -17,9 +17,7 @@ def skupper_sites(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str
     return connected_by(SKUPPER, hostvars, sites)
 
 
-class FilterModule:
+class FilterModule(Filters):
     """Filters of the playbooks."""
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Names and functions."""
-        return marked({"skupper_sites": skupper_sites})
+    FUNCTIONS = {"skupper_sites": skupper_sites}

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs as rendered
-from ansible_collections.federated.flower.tests.integration.scenarios import published_app
+from ansible_collections.federated.flower.tests.integration.scenarios.published_app import NUMPY, SKLEARN, App
 
 BIN = Path(sys.executable).parent
 #: A ServerApp that does not wait for clients; ``main`` of the test is its body.
@@ -77,12 +77,13 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     link = f"127.0.0.1:{port}"
     (home / "flwr/config.toml").write_text(f'[superlink]\ndefault = "hub"\n[superlink.hub]\naddress = "{link}"\ninsecure = true\n', encoding="utf-8")
     logs = home / "log"
+    supernode = ["flower-supernode", "--insecure", "--superlink", link, "--host", "127.0.0.1"]
     programs = [
         started(["flower-superlink", "--insecure", "--host", "127.0.0.1", "--port", str(port), "--isolation", "process"], env, app, logs),
         started([*command, "--runtime-api-address", link, "--insecure"], {**env, "FLOWER_OUTPUTS_DIR": str(outputs)}, app, logs),
         *(
-            started(["flower-supernode", "--insecure", "--superlink", link, "--host", "127.0.0.1", "--port", str(free_port())], env, app, logs)
-            for _number in range(2)
+            started([*supernode, "--port", str(free_port()), "--node-config", f"partition-id={number} num-partitions=2"], env, app, logs)
+            for number in range(2)
         ),
     ]
     try:
@@ -125,10 +126,11 @@ def saved(federation: Any, run_id: str) -> list[str]:
     return files_of(federation.outputs / run_id)
 
 
-def test_a_published_example_ends_with_its_model_among_the_outputs(federation: Any) -> None:
-    run_id, status = run(federation, published_app.write(federation.home / "quickstart-numpy"))
+@pytest.mark.parametrize("app", [NUMPY, SKLEARN], ids=lambda app: app.name)
+def test_a_published_example_ends_with_its_model_among_the_outputs(federation: Any, app: App) -> None:
+    run_id, status = run(federation, app.write(federation.home))
     assert status == "finished:completed", federation.log.read_text(encoding="utf-8", errors="replace")[-8000:]
-    assert saved(federation, run_id) == [published_app.MODEL]
+    assert saved(federation, run_id) == [app.model]
     assert federation.log.read_text(encoding="utf-8", errors="replace").count("working directory") == 0
 
 
@@ -213,6 +215,15 @@ def test_what_an_app_saved_before_it_failed_stays(start: Any) -> None:
     done, outputs = start('Path("checkpoint-1").write_text("x"); raise ValueError("no")')
     assert done.returncode == 1 and "ValueError: no" in done.stderr
     assert files_of(outputs / "7") == ["checkpoint-1"]
+
+
+def test_a_folder_that_has_files_already_is_named_with_what_to_do(start: Any) -> None:
+    """An app that writes into it while it is imported, or an earlier start of the same run."""
+    top = 'Path(os.environ["FLOWER_OUTPUTS_DIR"], "7").mkdir(); Path(os.environ["FLOWER_OUTPUTS_DIR"], "7", "model.bin").write_text("x")'
+    done, outputs = start('Path("other.bin").write_text("y")', top)
+    assert done.returncode == 1 and files_of(outputs / "7") == ["model.bin"], "what is there stays as it is"
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("RuntimeError: the ServerApp was not called") and str(outputs / "7") in said and said.endswith("each run has a folder of its own")
 
 
 @pytest.mark.parametrize(("top", "rc"), [("", 0), ('open("x", "w"); raise ImportError("no")', 1)])

@@ -29,6 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.runtime_listener import RUNTIME_CALLS
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 from ansible_collections.federated.flower.tests.unit.read import role_options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -206,7 +207,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, certificates.
         (folder / name).write_text("# none\n" if name.startswith("etc") else "")
     (folder / "metrics-control/token").write_text(TOKEN + "\n")
     for site in ("site-a", "site-b"):
-        issued = certificates.issue_client(clients, site, "flower", DAY)
+        issued = issue_client(clients, site, "flower", DAY)
         (folder / f"{site}.pem").write_text(issued.certificate + issued.key)
     return folder, internal
 

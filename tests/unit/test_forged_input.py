@@ -83,7 +83,7 @@ def test_what_is_not_deep_is_read() -> None:
 def test_large_json_is_refused_before_it_is_parsed(piece: bytes, count: int) -> None:
     data = b"[" + piece * count + b"0]"
     begun = time.process_time()
-    with pytest.raises(foreign_data.TooMuch):
+    with pytest.raises(foreign_data.LimitExceeded):
         foreign_data.read_json(data)
     assert time.process_time() - begun < 5
 
@@ -123,13 +123,11 @@ def test_answers_that_are_no_status_are_cleaned(data: bytes) -> None:
 def test_messages_and_warnings_are_cleaned_wherever_they_come_from() -> None:
     assert is_clean(ClusterError(f"first\n{SCREEN}").message) and is_clean(str(ClusterError(SCREEN)))
     assert is_clean(unexpected(ValueError(SCREEN)))
-    outcome = Outcome()
+    outcome = Outcome(msg=SCREEN)
     outcome.add(Done(warnings=[SCREEN]))
-    assert all(map(is_clean, outcome.warnings))
-    given = {"msg": SCREEN, "warnings": [SCREEN], "sites": {"site-a": {"msg": SCREEN, "warnings": [SCREEN]}, "site-b": None}}
-    shown = cluster_action._shown(given)
-    for one in (shown, shown["sites"]["site-a"]):
-        assert is_clean(one["msg"]) and all(map(is_clean, one["warnings"]))
+    for shown in (outcome.as_dict(), cluster_action._shown({"msg": SCREEN, "warnings": [SCREEN]})):
+        assert is_clean(shown["msg"]) and all(map(is_clean, shown["warnings"]))
+    assert all(map(is_clean, cluster_action._shown({"msg": ["first", SCREEN]})["msg"]))
     assert cluster_action._shown({"sites": ["site-a"], "changed": True}) == {"sites": ["site-a"], "changed": True}
     said = in_pod._said(f"Traceback\n{SCREEN}\nPLAY RECAP\n".encode("utf-8", "replace"))
     assert is_clean(said) and "\n" not in said
@@ -246,7 +244,7 @@ def test_answers_that_are_none(text: str) -> None:
         body = text.encode()[:1000]
         with pytest.raises(Unreachable):
             list(Frames("hub").feed(b"J" + len(body).to_bytes(4, "big") + body))
-    with pytest.raises(ClusterError, match="2 answers instead of one"):
+    with pytest.raises(ClusterError, match="or another number of them"):
         in_pod.Output(["{}", "{}"], 0, "", "hub").object()
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import gc
 import io
+import re
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,8 +30,8 @@ from ..audit import notes
 from ..audit.journal import Journal
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
-from ..base.plain import plain, read_vaulted, without_vaulted
-from ..base.values import boolean, integer
+from ..base.plain import map_texts, plain, read_vaulted, without_vaulted
+from ..base.values import boolean
 from ..kube import exec_plugin
 from ..kube.auth import AUTH_ARGS, stands_alone
 from ..kube.client import Cluster, connect
@@ -63,7 +64,7 @@ _API_TIMEOUT_MAX = 3600
 _ATTEMPTS = 3  # for which a task without a wait of its own has time
 _EACH_ALONE = ("free", "host_pinned")
 _NO_DEFAULTS = Defaults({})
-_SITES = 16  # times as much as a site may list, see C(Cluster.most_listed)
+_SITES = 16  # times as much as a site may list, see C(Cluster.max_list_bytes)
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
 #: Options with the place of the SuperLink -> what of it they have.
@@ -76,14 +77,8 @@ def first_line(error: AnsibleError) -> str:
 
 
 def _shown(result: dict[str, Any]) -> dict[str, Any]:
-    """A result, and those of its sites, without the control characters of others in what Ansible shows as it is."""
-    sites = result.get("sites")
-    for one in (result, *(sites.values() if isinstance(sites, dict) else ())):
-        if isinstance(one, dict) and isinstance(one.get("msg"), str):
-            one["msg"] = without_controls(one["msg"])
-        if isinstance(one, dict) and isinstance(one.get("warnings"), list):
-            one["warnings"] = [without_controls(str(word)) for word in one["warnings"]]
-    return result
+    """A result without the control characters of others in what Ansible shows as it is."""
+    return {name: map_texts(value, without_controls) if name in ("msg", "warnings") else value for name, value in result.items()}
 
 
 class ClusterAction(ActionBase):
@@ -113,6 +108,8 @@ class ClusterAction(ActionBase):
     rendering: bool = False
     #: Whether what would be changed is kept for a plan, in check mode.
     planning: bool = False
+    #: Variables of hosts that were read, besides those of the task.
+    _by_host: dict[str, HostVariables] = {}
     #: Validated options of the task, without the auth options.
     params: dict[str, Any]
 
@@ -154,14 +151,11 @@ class ClusterAction(ActionBase):
 
     def public(self, words: _Words) -> _Words:
         """What people read of a failure: without values that a vault protects."""
-        for value in self.given():
+        own = HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS)
+        for value in (value for variables in (own, *self._by_host.values()) for value in variables.raw()):
             with suppress(AnsibleError):  # its password is missing
                 read_vaulted(value)
         return without_vaulted(words)
-
-    def given(self) -> Iterator[Any]:
-        """The values of all variables of the task, not templated."""
-        return HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS).raw()
 
     def _leased(self) -> AbstractContextManager[str]:
         """While the task works under the lease of its run; the value says why it must not."""
@@ -297,11 +291,11 @@ class ClusterAction(ActionBase):
         """
         self._site = host or self.inventory_host
         seconds = self.api_timeout(host) or timeout or _API_TIMEOUT
-        patience = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
-        cluster = connect(self.auth_of(host), timeout=seconds, patience=patience)
+        retry_seconds = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
+        cluster = connect(self.auth_of(host), timeout=seconds, retry_seconds=retry_seconds)
         cluster.host = host or self.inventory_host
         if cluster.host == self.hub_host():
-            cluster.most_listed *= _SITES  # it lists what it has of all sites
+            cluster.max_list_bytes *= _SITES  # it lists what it has of all sites
         return cluster
 
     def api_timeout(self, host: str | None = None) -> float:
@@ -313,10 +307,7 @@ class ClusterAction(ActionBase):
         given = self._variable_of(self.variables_of(host), "flower_api_timeout")
         if given in (None, ""):
             return 0
-        try:
-            seconds = 0 if isinstance(given, bool) else integer(given) or 0
-        except (TypeError, ValueError):
-            seconds = 0
+        seconds = int(given) if re.fullmatch("[0-9]{1,9}", str(given).strip()) else 0
         if not 1 <= seconds <= _API_TIMEOUT_MAX:
             raise ClusterError(f"flower_api_timeout: {given!r} is not a number of seconds from 1 to {_API_TIMEOUT_MAX}.")
         return seconds

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -91,36 +91,44 @@ def role_options(role: str) -> dict[str, dict[str, Any]]:
     return options
 
 
-def type_faults(variables: Mapping[str, Any], roles: Iterable[str]) -> list[str]:
-    """What the argument specifications of some roles say of those of their variables that a host has; one sentence for each.
+def variable_faults(read: Callable[[str], Any], names: Container[str], roles: Iterable[str]) -> list[str]:
+    """Variables of some roles that cannot be evaluated, or are not what the argument specifications say; one sentence for each.
 
-    Raises:
-        AnsibleError: a template cannot be evaluated.
+    Args:
+        read: the value of a variable.
+        names: those that a host has.
+        roles: their names.
     """
-    options = {name: option for role in roles for name, option in role_options(role).items() if name in variables}
-    given = {name: variables[name] for name in options}
-    found = list(_unexpected(options, given)) or ArgumentSpecValidator(options).validate(given).error_messages
+    given, found = {}, []
+    options = {name: option for role in roles for name, option in role_options(role).items() if name in names}
+    for name in options:
+        try:
+            given[name] = read(name)
+        except ClusterError as fault:
+            found.append(fault.message)
+        except AnsibleError as fault:
+            found.append(f"{name}: its template cannot be evaluated: {first_line(fault)}")
+    options = {name: options[name] for name in given}
+    found += list(_option_faults({"type": "dict", "options": options}, given, "")) or ArgumentSpecValidator(options).validate(given).error_messages
     return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found]
 
 
-def _unexpected(options: Mapping[str, Any], given: Mapping[str, Any], at: str = "") -> Iterator[str]:
+def _option_faults(option: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:
     """What Ansible's validator converts, or ends with an exception for, such as C(.inf); of C(1e999999999) it computes all digits."""
-    yield from (f"{at}{key}: a key is a text, and this is none" for key in given if not isinstance(key, str))
-    for name, option in options.items():
-        value, kind = given.get(name), option.get("type", "str")
-        if value is None or kind not in _FORMS or (value == "" and "dict" not in (kind, option.get("elements"))):
-            continue
-        if (isinstance(value, Mapping), isinstance(value, list)) != (kind == "dict", kind == "list"):
-            yield f"{at}{name}: {Shape(value)!r} is not {_FORMS[kind]}"
-        elif kind == "int" and not _NUMBER.fullmatch(str(value)):
-            yield f"{at}{name}: {shown(value)} is not an integer"
-        elif "options" in option:
-            for number, entry in enumerate(value if kind == "list" else [value]):
-                place = f"{at}{name}[{number}]" if kind == "list" else f"{at}{name}"
-                if isinstance(entry, Mapping):
-                    yield from _unexpected(option["options"], entry, f"{place}.")
-                else:
-                    yield f"{place}: {Shape(entry)!r} is not a mapping"
+    kind, options = option.get("type", "str"), option.get("options", {})
+    if (isinstance(value, Mapping), isinstance(value, list)) != (kind == "dict", kind == "list"):
+        yield f"{place}: {Shape(value)!r} is not {_FORMS[kind]}"
+    elif kind == "int" and not _NUMBER.fullmatch(str(value)):
+        yield f"{place}: {shown(value)} is not an integer"
+    elif kind == "list" and options:
+        for number, entry in enumerate(value):
+            yield from _option_faults({"type": "dict", "options": options}, entry, f"{place}[{number}]")
+    elif options:
+        yield from (f"{place}.{key}: a key is a text, and this is none".lstrip(".") for key in value if not isinstance(key, str))
+        for name, inner in options.items():
+            is_set = value.get(name) not in (None, "") or (value.get(name) == "" and "dict" in (inner.get("type"), inner.get("elements")))
+            if is_set and inner.get("type", "str") in _FORMS:
+                yield from _option_faults(inner, value[name], f"{place}.{name}".lstrip("."))
 
 
 class FleetAction(ClusterAction):
@@ -130,7 +138,6 @@ class FleetAction(ClusterAction):
     AUTH = {}
     #: Sites with a note for the audit trail.
     _told: set[str]
-    _variables: dict[str, HostVariables]
     _defaults: Defaults
     _auth: dict[str, dict[str, Any]]
 
@@ -140,7 +147,7 @@ class FleetAction(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Evaluate and check the variables of all sites, work on them, and return the result of each."""
-        self._told, self._variables, self._auth = set(), {}, {}
+        self._told, self._by_host, self._auth = set(), {}, {}
         self._defaults = Defaults(role_defaults(ROLE).values)  # variables of hosts may differ with the next task
         self.begin_notes()
         given = params["sites"]
@@ -190,20 +197,14 @@ class FleetAction(ClusterAction):
         """Show a text with C(-vvv)."""
         display.vvv(without_controls(text))
 
-    def given(self) -> Iterator[Any]:
-        """See C(ClusterAction): the variables of all hosts."""
-        yield from super().given()
-        for variables in list(getattr(self, "_variables", {}).values()):  # there are none of a task that was refused
-            yield from variables.raw()
-
     # ---- variables --------------------------------------------------------------------------------------------------
 
     def variables_of(self, host: str | None) -> Mapping[str, Any]:
         """Variables of a host as a task of this play and role sees them; see C(ClusterAction)."""
         name = host or self.inventory_host
-        if name not in self._variables:
-            self._variables[name] = HostVariables(*self._evaluated(name), self._defaults)
-        return self._variables[name]
+        if name not in self._by_host:
+            self._by_host[name] = HostVariables(*self._evaluated(name), self._defaults)
+        return self._by_host[name]
 
     def value_of(self, host: str, name: str, default: Any) -> Any:
         """The value of one variable of a host.
@@ -254,28 +255,16 @@ class FleetAction(ClusterAction):
         Raises:
             ClusterError: variables cannot be evaluated, or do not comply with the role's argument specification.
         """
-        options = role_options(ROLE)
         try:
             variables = self.variables_of(name)
+            if wrong := variable_faults(variables.__getitem__, variables, (ROLE, *BESIDE)):
+                raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
             way = way_of(variables)
-            given = {option: variables[option] for option in options if option in variables}
-            wrong = type_faults(variables, (ROLE, *BESIDE))
         except AnsibleError as error:
-            raise ClusterError(self._unevaluated(name, error)) from error
-        if wrong:
-            raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
+            raise ClusterError(f"a template cannot be evaluated: {first_line(error)}") from error
+        given = {option: variables[option] for option in role_options(ROLE) if option in variables}
         seconds = int(float(given["supernode_wait_timeout"] or 300))  # its bounds are checked with the other values
         return site_of(name, given, way, seconds=seconds)
-
-    def _unevaluated(self, name: str, error: AnsibleError) -> str:
-        """Which of the role's variables cannot be evaluated."""
-        variables = self.variables_of(name)
-        for option in (option for role in (ROLE, *BESIDE) for option in role_options(role)):
-            try:
-                variables.get(option)
-            except AnsibleError as fault:
-                return f"{option}: its template cannot be evaluated: {first_line(fault)}"
-        return f"a template cannot be evaluated: {first_line(error)}"
 
     def reach(self, sites: Mapping[str, Site]) -> dict[str, Reach]:
         """The way to each site."""

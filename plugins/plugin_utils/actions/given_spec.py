@@ -16,7 +16,7 @@ from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
-from .fleet_action import BESIDE, role_options, type_faults
+from .fleet_action import BESIDE, variable_faults
 from .role_spec import role_settings, role_spec, site_hosts
 
 # Options of the role that are no part of a specification: private keys, since specifications are shown and compared, and what a run does.
@@ -96,7 +96,8 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     own = action.variable(variables.OWN, [])
     found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
     if not platform:  # that is known with a second look
-        found += _faults_of_variables(action)
+        wrong = variable_faults(lambda name: action.variable(name, None), action.task_vars, (SUPERLINK, *BESIDE))
+        found += [f"{action.inventory_host}: {fault}" for fault in wrong]
     if spec is None:
         spec = {} if found else described(action)
         if not found:
@@ -109,14 +110,3 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     if found:
         raise ClusterError(variables.with_origins("\n".join(found), action.task_vars))
     return HubSpec.parse(spec)
-
-
-def _faults_of_variables(action: ClusterAction) -> list[str]:
-    """Variables of roles whose templates cannot be evaluated, or that are of another type."""
-    host, given, found = action.inventory_host, {}, []
-    for name in (name for role in (SUPERLINK, *BESIDE) for name in role_options(role) if name in action.task_vars):
-        try:
-            given[name] = action.variable(name, None)
-        except ClusterError as fault:
-            found.append(f"{host}: {fault.message}")
-    return found + [f"{host}: {fault}" for fault in type_faults(given, (SUPERLINK, *BESIDE))]

@@ -25,10 +25,9 @@ Templater = Callable[[Any], Any]
 
 # What depends on more than the values of variables.
 _IMPURE = frozenset(["lookup", "query", "q", "now", "vars", "omit"])
-# The same for all hosts of an inventory, as long as a task runs.
 # Each value in them is templated when it is read.
 _OF_ALL = frozenset(["hostvars", "vars"])
-# undef only fails, with a message of its own.
+# The same for all hosts of an inventory, as long as a task runs; undef only fails, with a message of its own.
 _CONSTANT = frozenset(["groups", "hostvars", "undef"])
 _MARKS = ("{{", "{%", "{#")
 _MISSING = ["undefined"]

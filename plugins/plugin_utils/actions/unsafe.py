@@ -13,37 +13,37 @@ from typing import Any
 import ansible.template
 from jinja2 import pass_context
 
-Filters = dict[str, Callable[..., Any]]
+#: ansible-core 2.19 templates only text that is marked as trusted; earlier ones all text that is not marked.
+_ALL_IS_TEMPLATED = not hasattr(ansible.template, "trust_as_template")
+if _ALL_IS_TEMPLATED:
+    from ansible.utils.unsafe_proxy import wrap_var
+else:
 
-if hasattr(ansible.template, "trust_as_template"):
-
-    def unsafe(value: Any) -> Any:
-        """The value, with all text in it, keys included, marked as no template.
-
-        ansible-core 2.19 templates only text that is marked as trusted, so text is left as it is.
-        """
+    def wrap_var(value: Any) -> Any:
+        """The value as it is."""
         return value
 
-    def marked(filters: Filters) -> Filters:
-        """The filters. What they return is marked as no template: here every text is none unless marked."""
-        return filters
 
-else:
-    from ansible.utils.unsafe_proxy import wrap_var
+def unsafe(value: Any) -> Any:
+    """The value, with all text in it, keys included, marked as no template where that is needed."""
+    return wrap_var(value)
 
-    def unsafe(value: Any) -> Any:
-        """The value, with all text in it, keys included, marked as no template; here every text is one unless marked."""
-        return wrap_var(value)
 
-    def marked(filters: Filters) -> Filters:
-        """The filters. What they return, and what a template makes of it, is marked as no template."""
-        return {name: _marked(function) for name, function in filters.items()}
+class Filters:
+    """The filters of a file. What they return, and what a template makes of it, is no template."""
 
-    def _marked(function: Callable[..., Any]) -> Callable[..., Any]:
-        @pass_context
-        @functools.wraps(function)
-        def call(context: Any, *args: Any, **kwargs: Any) -> Any:
-            context.unsafe = True  # a list becomes text at the end of a template, and what was in it loses its marks
-            return unsafe(function(*args, **kwargs))
+    FUNCTIONS: dict[str, Callable[..., Any]]
 
-        return call
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names and functions."""
+        return {name: _marked(function) if _ALL_IS_TEMPLATED else function for name, function in self.FUNCTIONS.items()}
+
+
+def _marked(function: Callable[..., Any]) -> Callable[..., Any]:
+    @pass_context
+    @functools.wraps(function)
+    def call(context: Any, *args: Any, **kwargs: Any) -> Any:
+        context.unsafe = True  # a list becomes text at the end of a template, and what was in it loses its marks
+        return unsafe(function(*args, **kwargs))
+
+    return call

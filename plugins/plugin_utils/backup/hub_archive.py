@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from ..apply.compare import quantity
 from ..base.digests import canonical
 from ..base.errors import ClusterError
-from ..base.foreign_data import read_json, shape
+from ..base.foreign_data import expect_shape, read_json
 from ..base.sizes import readable
 from ..spec.hub_spec import HubSpec
 from . import archive_reader, archive_writer, hub_objects
@@ -82,7 +82,7 @@ def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
     about = archive_reader.read(path, take, identity)
     if set(sizes) - {INVENTORY, _OUTPUTS} != {HUB, DATABASE} or not text:
         raise ClusterError(f"{path} is not a backup of a hub: its members are {', '.join(sorted(sizes))}. Choose another file")
-    with shape(ClusterError(f"{path} is not a backup of a hub: the list of its objects cannot be read. Choose another file")):
+    with expect_shape(ClusterError(f"{path} is not a backup of a hub: the list of its objects cannot be read. Choose another file")):
         content: dict[str, Any] = read_json(text, _MOST)
         is_whole = content["database"]["size"] == sizes[DATABASE]
     if not is_whole:

@@ -46,18 +46,15 @@ def writing(target: Path) -> Iterator[BufferedRandom]:
     with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as file:
         if _lock(file.fileno()) is False or os.fstat(file.fileno()).st_nlink == 0:
             raise ClusterError(f"{target} is being written by another process: it is not overwritten. Run again a second later")
-        if not _is_ours(os.fstat(file.fileno())):
+        facts = os.fstat(file.fileno())
+        # In a shared folder, others may leave a file, or another name of one of ours.
+        if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_nlink != 1:
             raise ClusterError(f"{part} belongs to another user, or is not a plain file: it is not used. Delete it, or choose another folder")
         try:
             file.truncate()
             yield file
         finally:
             part.unlink(missing_ok=True)
-
-
-def _is_ours(facts: os.stat_result) -> bool:
-    """Whether it is a file that this user made, and that has no other name: in a shared folder, others may leave one."""
-    return stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid() and facts.st_nlink == 1
 
 
 def remove_abandoned(folder: Path, federation: str) -> None:

@@ -28,7 +28,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
-class TooMuch(ValueError):
+class LimitExceeded(ValueError):
     """It exceeds a limit."""
 
 
@@ -36,36 +36,33 @@ def read_json(data: str | bytes, most: int = MOST) -> Any:
     """Parse JSON of at most so many bytes, with at most an eighth as many values.
 
     Raises:
-        ValueError: it is none, or exceeds a limit (C(TooMuch)).
+        ValueError: it is none, or exceeds a limit (C(LimitExceeded)).
     """
     if len(data) > most:
-        raise TooMuch(f"it is larger than {most >> 20} MiB")
-    if weight(data) - len(data) > most // 8 * _EACH:
-        raise TooMuch(f"it has more than {most // 8} values")
+        raise LimitExceeded(f"it is larger than {most >> 20} MiB")
+    if memory_bytes(data) - len(data) > most // 8 * _EACH:
+        raise LimitExceeded(f"it has more than {most // 8} values")
     try:
         found = json.loads(data)
     except (RecursionError, MemoryError) as error:
-        raise TooMuch(f"it is nested too deeply: {error}") from error
-    level = [found] if _count(data, "[{") > _DEEPEST else []
-    for _depth in range(_DEEPEST):
-        level = [
-            one
-            for outer in level
-            for one in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(one, (dict, list))
-        ]
-    if level:
-        raise TooMuch(f"it is nested more than {_DEEPEST} levels deep")
+        raise LimitExceeded(f"it is nested too deeply: {error}") from error
+    if _count(data, "[{") > _DEEPEST and _is_deep([found]):
+        raise LimitExceeded(f"it is nested more than {_DEEPEST} levels deep")
     return found
 
 
-def weight(data: str | bytes) -> int:
+def _is_deep(outer: Any, left: int = _DEEPEST) -> bool:
+    inner = outer.values() if isinstance(outer, dict) else outer
+    return left < 0 or any(_is_deep(one, left - 1) for one in inner if isinstance(one, (dict, list)))
+
+
+def memory_bytes(data: str | bytes) -> int:
     """About how many bytes the values of a JSON document need in memory."""
     return len(data) + _EACH * _count(data, "[{{,:")  # an object is as large as two values
 
 
 @contextlib.contextmanager
-def shape(error: Exception) -> Iterator[None]:
+def expect_shape(error: Exception) -> Iterator[None]:
     """Raise this error where data turns out to have another shape than the block expects."""
     try:
         yield
@@ -98,7 +95,7 @@ class Lines:
         """The lines that are complete with this piece.
 
         Raises:
-            TooMuch: a line is too long, or the stream.
+            LimitExceeded: a line is too long, or the stream.
         """
         self._left -= len(data)
         *ends, rest = data.split(b"\n")
@@ -107,5 +104,5 @@ class Lines:
             self._rest.clear()
         self._rest += rest
         if len(self._rest) > MOST or self._left < 0:
-            raise TooMuch("what it printed, or a line of it, is too long")
+            raise LimitExceeded("what it printed, or a line of it, is too long")
         return [line.decode("utf-8", "replace") for line in ends]

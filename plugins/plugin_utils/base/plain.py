@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 #: Texts of single values that a vault protects, as far as they were read in this process.
@@ -20,14 +21,17 @@ def plain(value: Any) -> Any:
 
 def without_vaulted(value: Any) -> Any:
     """Data for people, without the texts that a vault protects."""
-    if isinstance(value, str):
-        for text in sorted(VAULTED, key=len, reverse=True):
-            if len(text) >= _SHORTEST:
-                value = value.replace(text, "(a value of the vault)")
-        return value
+    hidden = sorted((text for text in VAULTED if len(text) >= _SHORTEST), key=len, reverse=True)
+    return map_texts(value, lambda text: reduce(lambda shown, one: shown.replace(one, "(a value of the vault)"), hidden, text))
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Plain data with each of its texts changed; keys stay."""
     if isinstance(value, Mapping):
-        return {key: without_vaulted(entry) for key, entry in value.items()}
-    return [without_vaulted(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+        return {key: map_texts(entry, change) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [map_texts(entry, change) for entry in value]
+    return change(value) if isinstance(value, str) else value
 
 
 def read_vaulted(value: Any) -> None:

@@ -28,7 +28,13 @@ def enter(root: str, serverapp: Any) -> str:
 
     def call_in_folder(self: Any, grid: Any, context: Any) -> None:
         home = os.path.join(root, str(context.run_id))
-        os.rename(folder, home)
+        try:
+            os.rename(folder, home)
+        except OSError as error:
+            raise RuntimeError(
+                f"the ServerApp was not called, because the folder of its run, {home}, cannot be made ({error.strerror}). If it has files, "
+                "something else wrote them before this start. Submit the app again: each run has a folder of its own"
+            ) from error
         try:
             call(self, grid, context)
         finally:

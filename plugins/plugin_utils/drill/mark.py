@@ -54,16 +54,13 @@ class Store:
         item = self._item()
         if item is None:
             return {}
-        try:
-            found = foreign_data.read_json(item["data"][_KEY])
-            if {"drill", "started", "facts"} <= set(found):
-                return dict(found)
-        except (KeyError, TypeError, ValueError):
-            pass
-        raise ClusterError(
+        text = (
             f"ConfigMap {self.namespace}/{NAME} on {self.hub.name} cannot be read. It says what a drill was breaking when it was interrupted. See "
             "federated.flower.status for what is broken, repair it, and delete the ConfigMap"
         )
+        with foreign_data.expect_shape(ClusterError(text)):
+            found = foreign_data.read_json(item["data"][_KEY])
+            return {**found, **{name: found[name] for name in ("drill", "started", "facts")}}
 
     def begin(self, drill: str, now: str, facts: Mapping[str, Any]) -> None:
         """Keep that a drill begins."""

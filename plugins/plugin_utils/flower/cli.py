@@ -11,7 +11,6 @@ judged by their C(success) field: C(flwr … --format json) exits with 0 when it
 from __future__ import annotations
 
 import base64
-import json
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -69,11 +68,6 @@ class Answer:
     data: dict[str, Any]
     message: str
     text: str = ""
-
-
-def parse_answer(line: str) -> Answer:
-    """Read one line of the pod program."""
-    return read_answer(json.loads(line))
 
 
 def read_answer(answer: Mapping[str, Any]) -> Answer:

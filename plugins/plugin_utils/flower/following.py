@@ -177,14 +177,14 @@ class Following:
 
     def _receive(self, line: str) -> None:
         lost = Unreachable(f"{self.cli.cluster.name}: a part of what was said about the run was lost on the way.")
-        with foreign_data.shape(lost):
+        with foreign_data.expect_shape(lost):
             message = foreign_data.read_json(line)
             new = (int(message["at"]), int(message["left_out"]), list(map(str, message["lines"]))) if "at" in message else None
         if new:
             self._receive_log(*new)
         if "run" in message:
             try:
-                with foreign_data.shape(lost):
+                with foreign_data.expect_shape(lost):
                     self.run = known_run(self.cli, self.run.run_id, read_answer(message["run"]))
                     sight = sight_of(self.run, message)
             except UnknownRun:

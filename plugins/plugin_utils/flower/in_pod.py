@@ -57,28 +57,23 @@ class Output:
         """The last line of its standard error."""
         return self.said.rpartition(_BREAK)[2]
 
-    def objects(self) -> list[dict[str, Any]]:
-        """Its answers, each an object of JSON.
+    def objects(self, count: int | None = None) -> list[dict[str, Any]]:
+        """Its answers, each an object of JSON; so many, if that is given.
 
         Raises:
-            ClusterError: one is none. The container may have another Python, or someone has changed it.
+            ClusterError: it failed, or did not give such answers. The container may have another Python, or someone has changed it.
         """
+        if self.rc:
+            raise ClusterError(f"{self.where}: a program ended with code {self.rc}: {self.said}")
         with contextlib.suppress(ValueError):
             found = list(map(foreign_data.read_json, self.answers))
-            if all(isinstance(one, dict) for one in found):
+            if all(isinstance(one, dict) for one in found) and count in (None, len(found)):
                 return found
-        raise ClusterError(f"{self.where}: a program gave an answer that is none. See who has changed the container.")
+        raise ClusterError(f"{self.where}: a program gave an answer that is none, or another number of them. See who has changed the container.")
 
     def object(self) -> dict[str, Any]:
-        """Its only answer.
-
-        Raises:
-            ClusterError: as C(objects), or there are more, or none.
-        """
-        found = self.objects()
-        if len(found) != 1:
-            raise ClusterError(f"{self.where}: a program gave {len(found)} answers instead of one.")
-        return found[0]
+        """Its only answer. Raises as C(objects)."""
+        return self.objects(1)[0]
 
 
 def may_run(cluster: Cluster, namespace: str, pod: str) -> bool:

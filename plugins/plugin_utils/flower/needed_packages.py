@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base.errors import ClusterError
-from ..base.foreign_data import cleaned, shape
+from ..base.foreign_data import cleaned, expect_shape
 from ..base.sizes import counted
 from ..kube.client import Cluster
 from ..ledger import node_index
@@ -142,7 +142,7 @@ def _images(cli: FlowerCLI, reach: Callable[[str], SiteAccess]) -> tuple[dict[st
     def ask(site: str) -> dict[str, Image | ClusterError] | ClusterError:
         access = found[site]
         try:
-            with access.cluster, shape(ClusterError("its API server gives answers of another form")):
+            with access.cluster, expect_shape(ClusterError("its API server gives answers of another form")):
                 return image_packages.of_pools(access.cluster, access.namespace, access.federation, pools[site])
         except ClusterError as error:
             return error

@@ -213,9 +213,6 @@ class Reader:
             )
         return output.objects()
 
-    def _shape(self) -> AbstractContextManager[None]:
-        return foreign_data.shape(FlowerError(_strange(self.cluster.name)))
-
     def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
         """Keep what a run began with, for the list beside its outputs."""
         self.ask({"do": "begin", "run": run_id, "origin": origin}, seconds=60)
@@ -223,13 +220,13 @@ class Reader:
     def room(self) -> Room:
         """How much room is left on the volume."""
         answers = self.ask({"do": "room"}, seconds=60)
-        with self._shape():
+        with _expected(self.cluster.name):
             return room_of(answers[0])
 
     def list(self, run_ids: Sequence[str] = ()) -> tuple[Room, list[Stored]]:
         """The room, and the outputs of some runs, or of all."""
         answers = self.ask({"do": "list", "runs": [*run_ids]})
-        with self._shape():
+        with _expected(self.cluster.name):
             return room_of(answers[0]), [
                 Stored(
                     run_id=str(one["run"]),
@@ -245,7 +242,7 @@ class Reader:
     def use(self, run_id: str) -> bool:
         """Mark the outputs of a run as handed to another one, so that they stay while that is not finished; returns whether there are some."""
         answers = self.ask({"do": "use", "run": run_id})
-        with self._shape():
+        with _expected(self.cluster.name):
             return bool(answers[0]["there"])
 
     def contents(self, run_id: str) -> Contents:
@@ -278,7 +275,7 @@ class Reader:
                 raise FlowerError(why)
             warnings.append(why)
             return []
-        with self._shape():
+        with _expected(self.cluster.name):
             found = [
                 StoredInputs(
                     str(one["inputs"]), bool(one["whole"]), int(one["files"]), int(one["size"]), float(one["used"])
@@ -306,7 +303,7 @@ class Reader:
             return {}
         request = {"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}
         answers = self.ask(request, seconds=_SECONDS + 60 * len(wanted))
-        with self._shape():
+        with _expected(self.cluster.name):
             told = {str(one.get("run") or one.get("inputs")): str(one["fault"]) for one in answers}
         return {one: told.get(one, "nothing was said about it") for one in wanted if told.get(one, "?")}
 
@@ -412,7 +409,7 @@ def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
     """
     found = Contents()
     listed: list[tuple[Any, Any]] = []
-    with foreign_data.shape(FlowerError(_strange(hub))):
+    with _expected(hub):
         for answer in answers:
             found.began |= _began(answer.get("began"))
             found.left_out |= {shown(str(path)): foreign_data.cleaned(str(why), 200) for path, why in answer.get("left_out") or []}
@@ -444,8 +441,9 @@ def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
     return found
 
 
-def _strange(hub: str) -> str:
-    return f"the reader of outputs on {hub} gave an answer that is none; see who has changed its container"
+def _expected(hub: str) -> AbstractContextManager[None]:
+    """Refuse answers of another shape than a block expects."""
+    return foreign_data.expect_shape(FlowerError(f"the reader of outputs on {hub} gave an answer that is none; see who has changed its container"))
 
 
 def _began(value: Any) -> dict[str, str]:

@@ -45,10 +45,10 @@ def check(wanted: Mapping[str, Any], defaults: Mapping[str, Any], app: str) -> d
             f"the app {app} has no run config {', '.join(map(repr, unknown))}; it has "
             f"{', '.join(sorted(defaults)) or 'none at all'}"
         )
-    return {name: _value(name, fit(name, value, defaults[name])) for name, value in flat.items()}
+    return {name: _value(name, convert_text(name, value, defaults[name])) for name, value in flat.items()}
 
 
-def fit(name: str, value: Any, default: Any) -> Any:
+def convert_text(name: str, value: Any, default: Any) -> Any:
     """Read a text as the type of the default, if that is a number or a boolean: for Python, every text is true.
 
     Raises:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
 from .api_errors import AuthError
@@ -29,44 +29,29 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 }
 
 
-class Field(NamedTuple):
-    """A field of a kubeconfig: its type, and why it has no effect here; empty if it is used."""
-
-    kind: str
-    unused: str = ""
+def _fields(kinds: Mapping[str, str]) -> dict[str, str]:
+    return {name: kind for kind, names in kinds.items() for name in names.split()}
 
 
-def _used(kind: str, names: str) -> dict[str, Field]:
-    return {name: Field(kind) for name in names.split()}
-
-
-_EXTENSIONS = Field(_LIST, "they are for other programs")
-
-#: All fields of the entries of a kubeconfig (client-go, tools/clientcmd/api/v1/types.go). They are read here or by the `kubernetes` package.
-FIELDS: dict[str, dict[str, Field]] = {
-    "context": {
-        **_used(_TEXT, "cluster user"),
-        "namespace": Field(_TEXT, "variables of the roles name the namespaces"),
-        "extensions": _EXTENSIONS,
-    },
-    "cluster": {
-        **_used(_TEXT, "server certificate-authority certificate-authority-data proxy-url tls-server-name"),
-        **_used(_BOOL, "insecure-skip-tls-verify"),
-        **_used(_LIST, "extensions"),  # for plugins
-        "disable-compression": Field(_BOOL, "compressed answers are never asked for"),
-    },
-    "user": {
-        **_used(_TEXT, "token tokenFile username password client-certificate client-certificate-data client-key client-key-data as as-uid"),
-        **_used(_TEXTS, "as-groups"),
-        **_used(_LISTS, "as-user-extra"),
-        **_used(_MAPPING, "exec auth-provider"),
-        "extensions": _EXTENSIONS,
-    },
-    "exec": {
-        **_used(_TEXT, "command apiVersion interactiveMode installHint"),
-        **_used(_LIST, "args env"),
-        **_used(_BOOL, "provideClusterInfo"),
-    },
+#: All fields of the entries of a kubeconfig and their types (client-go, tools/clientcmd/api/v1/types.go). They are read here or by the
+#: `kubernetes` package.
+FIELDS = {
+    "context": _fields({_TEXT: "cluster user namespace", _LIST: "extensions"}),
+    "cluster": _fields({
+        _TEXT: "server certificate-authority certificate-authority-data proxy-url tls-server-name",
+        _BOOL: "insecure-skip-tls-verify disable-compression", _LIST: "extensions",
+    }),
+    "user": _fields({
+        _TEXT: "token tokenFile username password client-certificate client-certificate-data client-key client-key-data as as-uid",
+        _TEXTS: "as-groups", _LISTS: "as-user-extra", _MAPPING: "exec auth-provider", _LIST: "extensions",
+    }),
+    "exec": _fields({_TEXT: "command apiVersion interactiveMode installHint", _LIST: "args env", _BOOL: "provideClusterInfo"}),
+}  # fmt: skip
+#: Those that have no effect here, and why. The extensions of a cluster are for exec plugins.
+UNUSED = {
+    "namespace": "variables of the roles name the namespaces",
+    "disable-compression": "compressed answers are never asked for",
+    "extensions": "they are for other programs",
 }
 _TOKEN = "!#$&'*+-.^_`|~"  # characters of a header's name beside letters and digits (RFC 9110, section 5.6.2), without %
 _PROVIDERS = ("oidc", "gcp")  # auth providers of the `kubernetes` package
@@ -179,14 +164,14 @@ def check_entry(section: str, name: Any, entry: Any) -> None:
         _check_fields(f"exec of {section} '{name}'", body["exec"], FIELDS["exec"])
 
 
-def _check_fields(where: str, body: Mapping[str, Any], fields: Mapping[str, Field]) -> None:
-    for name, field in fields.items():
+def _check_fields(where: str, body: Mapping[str, Any], fields: Mapping[str, str]) -> None:
+    for name, kind in fields.items():
         value = body.get(name)
-        if value is not None and not _TYPES[field.kind](value):
-            raise AuthError(f"'{name}' in {where} of the kubeconfig is not {field.kind}; quote it if it is a number.")
+        if value is not None and not _TYPES[kind](value):
+            raise AuthError(f"'{name}' in {where} of the kubeconfig is not {kind}; quote it if it is a number.")
 
 
-def usable(name: Any, user: Mapping[str, Any]) -> dict[str, Any]:
+def user_fields(name: Any, user: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a user that have a value, as kubectl takes them: a tokenFile wins over a token, and an empty password is one.
 
     Raises:

@@ -451,7 +451,7 @@ def _loader() -> type:
         def load_and_set(self, client_configuration: Any) -> None:
             self._cluster.value = access_fields.with_value(self._cluster.value)
             if self._user:
-                self._user.value = access_fields.usable(self._user_name(), self.user)
+                self._user.value = access_fields.user_fields(self._user_name(), self.user)
             super().load_and_set(client_configuration)
 
         @property

@@ -112,29 +112,29 @@ def encoded(body: Any) -> bytes:
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
 
 
-def connect(auth: Mapping[str, Any], *, timeout: float = 30, patience: float = 0) -> Cluster:
+def connect(auth: Mapping[str, Any], *, timeout: float = 30, retry_seconds: float = 0) -> Cluster:
     """Resolve C(auth) (option names of kubernetes.core) and return a C(Cluster).
 
-    No request is sent yet. C(timeout): seconds for one answer. C(patience): seconds for all attempts of a request together, where more than that.
+    No request is sent yet. C(timeout): seconds for one answer. C(retry_seconds): seconds for all attempts of a request together, where more than that.
     Raises C(AuthError) when the options lead nowhere.
     """
-    return Cluster(resolve(auth), auth, timeout=timeout, patience=patience)
+    return Cluster(resolve(auth), auth, timeout=timeout, retry_seconds=retry_seconds)
 
 
 class Cluster:
     """One API server over one kept-alive connection. Not for use by several threads."""
 
-    timeout = patience = 30.0
+    timeout = retry_seconds = 30.0
     #: About how many bytes one list may take in memory.
-    most_listed = _LISTED
-    _weight = 0  # of all answers so far
+    max_list_bytes = _LISTED
+    _memory = 0  # of all answers so far
 
-    def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30, patience: float = 0) -> None:
+    def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30, retry_seconds: float = 0) -> None:
         self.name = access.name
         #: Inventory host whose cluster it is, and the site for whose sake it is used; empty where the caller names none.
         self.host = self.serves = ""
         self.server = access.server
-        self.timeout, self.patience = timeout, max(timeout, patience)
+        self.timeout, self.retry_seconds = timeout, max(timeout, retry_seconds)
         #: HTTP requests sent so far.
         self.requests = 0
         #: What the API server warned of (deprecated versions, Pod Security …), each once.
@@ -211,7 +211,7 @@ class Cluster:
             url += "?" + urlencode(query, doseq=True)
         data = None if body is None else encoded(body)
         repeatable = method == "GET" or (method == "PATCH" and content_type == APPLY_PATCH)
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.retry_seconds
         renewed = not self._access.renewable
         attempt = 0
         while True:
@@ -242,7 +242,7 @@ class Cluster:
                 )
                 answer = b"".join(iter(partial(response.read, _PIECE), b""))
                 response.release_conn()
-            except foreign_data.TooMuch as error:
+            except foreign_data.LimitExceeded as error:
                 self.close()
                 raise self._too_large(method, path, error) from error
             except (HTTPError, OSError) as error:
@@ -288,20 +288,20 @@ class Cluster:
         time.sleep(pause)
         return True
 
-    def _too_large(self, method: str, path: str, error: foreign_data.TooMuch) -> TooLarge:
+    def _too_large(self, method: str, path: str, error: foreign_data.LimitExceeded) -> TooLarge:
         return TooLarge(f"{self.name}: {method} {path}: the answer of {self.server} is not read, because {error}. Is it an API server?")
 
     def _document(self, method: str, path: str, response: Any, answer: bytes, most: float) -> dict[str, Any]:
         """The JSON object in an answer. Portals and proxies answer with their own pages and status 200."""
         if not answer:
             return {}
-        weight = foreign_data.weight(answer)
-        self._weight += weight
+        memory = foreign_data.memory_bytes(answer)
+        self._memory += memory
         try:
-            if weight > most:
-                raise foreign_data.TooMuch("it takes too much memory")
+            if memory > most:
+                raise foreign_data.LimitExceeded("it takes too much memory")
             document = foreign_data.read_json(answer)
-        except foreign_data.TooMuch as error:
+        except foreign_data.LimitExceeded as error:
             raise self._too_large(method, path, error) from error
         except ValueError:
             document = None
@@ -453,10 +453,10 @@ class Cluster:
             query["fieldSelector"] = fields
         found: Objects = []
         begun = 1
-        seconds = max(_LIST_TIMES * self.timeout, self.patience)
-        until, before = time.monotonic() + seconds, self._weight
+        seconds = max(_LIST_TIMES * self.timeout, self.retry_seconds)
+        until, before = time.monotonic() + seconds, self._memory
         for _page in range(_PAGES):
-            left = self.most_listed - (self._weight - before)
+            left = self.max_list_bytes - (self._memory - before)
             if time.monotonic() > until or left < 0:
                 break
             try:
@@ -482,7 +482,7 @@ class Cluster:
             query["continue"] = token
         raise TooLarge(
             f"{self.name}: the list of {resource.plural} is not read to its end, because it takes more than {_PAGES} requests, "
-            f"{seconds:g} s, or {self.most_listed >> 20} MiB of memory: {len(found)} objects were read. Delete those that are not needed."
+            f"{seconds:g} s, or {self.max_list_bytes >> 20} MiB of memory: {len(found)} objects were read. Delete those that are not needed."
         )
 
     def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
@@ -600,7 +600,7 @@ class Cluster:
         channel = self._open_websocket(f"{path}?{urlencode(query)}", what)
         try:
             return Exec(channel, self.name, what, deadline, timeout, silence).run(stdin, on_stdout)
-        except (websocket.WebSocketException, OSError, foreign_data.TooMuch) as error:
+        except (websocket.WebSocketException, OSError, foreign_data.LimitExceeded) as error:
             raise Unreachable(
                 f"{self.name}: {what}: the connection to {self.server} was lost: {one_line(error)}"
             ) from error
@@ -644,7 +644,7 @@ class Cluster:
                 return self._open_websocket(path, what, may_renew=False)
             body = status_of(error.resp_body or b"")
             raise ERRORS.get(error.status_code, ApiError)(self.name, what, error.status_code, body) from error
-        except (websocket.WebSocketException, OSError, foreign_data.TooMuch) as error:
+        except (websocket.WebSocketException, OSError, foreign_data.LimitExceeded) as error:
             raise self._unreachable(error) from error
         finally:
             if access.tls is not None and _URLLIB3_1:

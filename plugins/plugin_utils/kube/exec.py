@@ -59,7 +59,7 @@ class Exec:
             elif number in output:
                 output[number] += data
                 if len(output[number]) > foreign_data.MOST:
-                    raise foreign_data.TooMuch(f"it printed more than {foreign_data.MOST >> 20} MiB")
+                    raise foreign_data.LimitExceeded(f"it printed more than {foreign_data.MOST >> 20} MiB")
             if number == self.ERROR and data:
                 break
         return ExecResult(

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import http.client
 import time
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ..base.foreign_data import MOST, TooMuch
+from ..base.foreign_data import MOST, LimitExceeded
 
 _PIECE = 1 << 20  # bytes
 
@@ -33,26 +34,22 @@ class _Socket:
         self._until, self._left = time.monotonic() + (seconds or 0), MOST
 
     def recv(self, size: int) -> bytes:
-        self._wait()
-        data: bytes = self._sock.recv(min(size, _PIECE))  # older releases of websocket-client ask for as much as the other end announces
-        self._take(len(data))
-        return data
+        # Older releases of websocket-client ask for as much as the other end announces.
+        return self._read(self._sock.recv, min(size, _PIECE))
 
     def recv_into(self, buffer: Any) -> int:
-        self._wait()
-        return self._take(self._sock.recv_into(buffer))
+        return self._read(self._sock.recv_into, buffer)
 
-    def _wait(self) -> None:
+    def _read(self, read: Callable[[Any], Any], how: Any) -> Any:
         left = self._until - time.monotonic()
         if left <= 0:
             raise TimeoutError("timed out")
         self._sock.settimeout(left)
-
-    def _take(self, count: int) -> int:
-        self._left -= count
+        found = read(how)
+        self._left -= found if isinstance(found, int) else len(found)
         if self._left < 0:
-            raise TooMuch(f"it is larger than {MOST >> 20} MiB")
-        return count
+            raise LimitExceeded(f"it is larger than {MOST >> 20} MiB")
+        return found
 
 
 class _Response(http.client.HTTPResponse):

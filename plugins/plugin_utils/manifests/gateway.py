@@ -87,6 +87,9 @@ def configuration(spec: HubSpec) -> str:
     if clients != "none":
         tls += f" ca-file {CLIENTS_DIR}/ca.crt verify {clients} crl-file {CLIENTS_DIR}/crl.pem"
 
+    # Connections of a site beyond its share are closed: they might never make a call that can be refused.
+    share = max(limit // 4, spec.gateway_max_site_calls)
+    counted = ["  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites", f"  tcp-request session reject if {{ sc1_conn_cur gt {share} }}"]
     lines = [global_section(limit + HEADROOM, threads=2) + "defaults", DEFAULTS.rstrip("\n")]
     lines += [
         "frontend fleet",
@@ -95,7 +98,7 @@ def configuration(spec: HubSpec) -> str:
         # The frontend counts all connections, and this rule applies to those that come when there are too many: the others go on. It is
         # evaluated after the handshake, so that the answer is a 503.
         f"  tcp-request session set-var(sess.over) bool(true) if {{ fe_conn gt {limit} }}",
-        *([*CLIENT_LOG, *_site_connections(spec)] if clients != "none" else []),
+        *([*CLIENT_LOG, *counted] if clients != "none" else []),
         *[f"  acl fleet_call path /v1/fleet/{call}" for call in sorted(fleet_calls)],
         "  http-request deny deny_status 503 if { src -f /etc/gw/denied.lst }",
         f"  http-request deny deny_status 503 if {{ var(sess.over) -m bool }} {{ fe_conn gt {limit} }}",
@@ -188,15 +191,6 @@ def configuration(spec: HubSpec) -> str:
         "  http-request return status 503",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _site_connections(spec: HubSpec) -> list[str]:
-    """Counts the connections of each site. Those beyond its share are closed: they might never make a call that can be refused."""
-    share = max(spec.gateway_max_connections // 4, spec.gateway_max_site_calls)
-    return [
-        "  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites",
-        f"  tcp-request session reject if {{ sc1_conn_cur gt {share} }}",
-    ]
 
 
 def _body(most: int) -> list[str]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.values import Object
-from . import kept
+from . import patch_losses
 
 # patchMergeKey of the kinds that are rendered here (k8s.io/api: core/v1, networking/v1).
 MERGE_KEYS: dict[str, tuple[str, ...]] = {
@@ -79,7 +79,7 @@ def apply(
                 raise PatchError(f"patches[{number}] ({describe(patch)}): {exc}") from None
             if _identity(after) != _identity(before):
                 raise PatchError(f"patches[{number}] ({describe(patch)}) changes apiVersion, kind, name or namespace")
-            if lost := list(kept.losses(before, after)):
+            if lost := list(patch_losses.losses(before, after)):
                 raise PatchError(f"patches[{number}] ({describe(patch)}) {'; '.join(lost)}")
             patched[i] = after
     return patched

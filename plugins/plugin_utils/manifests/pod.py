@@ -11,7 +11,7 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
-from . import kept, patches
+from . import patch_losses, patches
 from .objects import labels
 
 UPSTREAM_IMAGES = {
@@ -220,7 +220,7 @@ def pod_template(
         return template
     try:
         merged = patches.apply_one(template, {"patch": pods.pod_template})
-        if lost := list(kept.template_losses(template, merged)):
+        if lost := list(patch_losses.template_losses(template, merged)):
             raise patches.PatchError("; ".join(lost))
     except patches.PatchError as error:
         raise patches.PatchError(f"pod_template of the pods {name}: {error}") from None

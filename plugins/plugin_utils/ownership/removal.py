@@ -212,18 +212,15 @@ def _wide_rights(cluster: Cluster, asked: Request) -> str:
             "federated.flower.rbac with flower_rbac_apply=true and flower_rbac_state=absent, and run again"
         )
     labels = f"app.kubernetes.io/component={_RIGHTS},{proof.INSTANCE}={asked.federation}"
-    bindings = _bindings(cluster, labels, {asked.namespace, asked.ca_namespace}) if _may(cluster, "list", "", "clusterrolebindings", group=_RBAC) else []
+    found = cluster.list(f"{_RBAC}/v1", "ClusterRoleBinding", labels=labels) if _may(cluster, "list", "", "clusterrolebindings", group=_RBAC) else []
+    places = {asked.namespace, asked.ca_namespace}
+    bindings = sorted(one["metadata"]["name"] for one in found if any(who.get("namespace") in places for who in one.get("subjects") or ()))
     if not bindings:
         return ""
     return (
         f"ClusterRoleBinding {', '.join(bindings)} gives its accounts rights in the whole cluster, and would outlive them: revoke the rights first, "
         f"by kubectl delete clusterrole,clusterrolebinding -l {labels}, and run again"
     )
-
-
-def _bindings(cluster: Cluster, labels: str, namespaces: Collection[str]) -> list[str]:
-    found = cluster.list(f"{_RBAC}/v1", "ClusterRoleBinding", labels=labels)
-    return sorted(one["metadata"]["name"] for one in found if any(who.get("namespace") in namespaces for who in one.get("subjects") or ()))
 
 
 def _may(cluster: Cluster, verb: str, namespace: str, resource: str, **more: str) -> bool:

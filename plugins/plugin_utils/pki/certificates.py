@@ -37,7 +37,7 @@ else:
     _NOT_SIGNED = (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm)
 
 from ..base.addresses import is_ip
-from .keypairs import fingerprint, make_client_key, private_pem
+from .keypairs import fingerprint, private_pem
 
 # A certificate is dated back by this much, so that a site whose clock runs a little late accepts it at once.
 BACKDATE = datetime.timedelta(minutes=5)
@@ -400,19 +400,6 @@ def sign_client_request(
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
         .sign(ca_key, algorithm)
     )
-
-
-def issue_client(
-    ca: Issued,
-    common_name: str,
-    organization: str,
-    lifetime: datetime.timedelta,
-    now: datetime.datetime | None = None,
-) -> Issued:
-    """Create a key and issue a client certificate for it; see C(sign_client_request)."""
-    key = make_client_key()
-    request = client_request(key, common_name)
-    return Issued(sign_client_request(ca, request, common_name, organization, lifetime, now), key)
 
 
 def other_key(certificate_pem: str, request_pem: str) -> bool:

@@ -106,7 +106,5 @@ def ask(cluster: Cluster, pod: Mapping[str, Any], container: str, request: Facts
     sent = time.time()
     output = in_pod.run(cluster, meta["namespace"], meta["name"], container, way_program, request, seconds=_SECONDS)
     received = time.time()
-    if output.rc or len(output.answers) != 1:
-        raise ClusterError(f"pod {meta['name']} ({container}) could not measure: the program ended with code {output.rc}: {output.said}")
     answer = output.object()
     return answer, acceptance.offset(answer, sent, received)

@@ -235,12 +235,9 @@ class Admission:
             return False, ""  # it reads its files when it starts
         request = {"socket": f"{RUN_DIR}/admin.sock", "list": gateway.DENIED, "wanted": wanted}
         try:
-            output = in_pod.run(self.hub, self.namespace, POD, CONTAINER, access_program, request, seconds=30)
+            answer = in_pod.run(self.hub, self.namespace, POD, CONTAINER, access_program, request, seconds=30).object()
         except ClusterError as error:
             return False, error.message
-        if output.rc != 0 or len(output.answers) != 1:
-            return False, f"the program in pod {self.namespace}/{POD} ended with code {output.rc}: {output.said}"
-        answer = output.object()
         if "error" in answer:
             return False, answer["error"]
         return bool(answer["added"] or answer["removed"]), ""

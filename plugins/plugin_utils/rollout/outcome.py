@@ -69,7 +69,7 @@ class Outcome:
     def as_dict(self) -> dict[str, Any]:
         """For a result: without what is empty."""
         told = {key: value for key, value in vars(self).items() if value and key != "facts"}
-        return {"changed": self.changed, "msg": self.msg, **told, **self.facts}
+        return {"changed": self.changed, **told, "msg": without_controls(self.msg), **self.facts}
 
 
 class Outcomes:

@@ -184,13 +184,10 @@ class Store:
     def _parse(self, item: Mapping[str, Any] | None) -> Progress:
         if item is None:
             return {}
-        try:
-            found = foreign_data.read_json(item["data"][_KEY])
-            if {"target", "started", "hub", "sites"} <= set(found):
-                return dict(found)
-        except (KeyError, TypeError, ValueError):
-            pass
-        raise ClusterError(
+        text = (
             f"ConfigMap {self.namespace}/{NAME} on {self.cluster.name} cannot be read. It keeps what ran before an upgrade. Restore it, or delete it: "
             "then an upgrade takes what runs now for what ran before."
         )
+        with foreign_data.expect_shape(ClusterError(text)):
+            found = foreign_data.read_json(item["data"][_KEY])
+            return {**found, **{name: found[name] for name in ("target", "started", "hub", "sites")}}

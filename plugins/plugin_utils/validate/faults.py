@@ -19,7 +19,7 @@ from ..apply.compare import quantity
 from ..base.addresses import SUBDOMAIN, is_host, split_address
 from ..base.platforms import PLATFORMS
 from ..base.values import boolean, integer, text
-from ..manifests.kept import RESERVED_ENV
+from ..manifests.patch_losses import OWN_MARKS, RESERVED_ENV
 from ..manifests.patches import TYPES, PatchError
 from ..pki import chain, library
 from .program_options import Program, argument_faults
@@ -55,10 +55,6 @@ POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
 OWN_CONTAINERS = frozenset(("superlink", "gateway", "superexec", "supernode", "sidecar", "wait-key", "flower-outputs", "outputs"))
 
 IMAGES = ("image", "superexec_image", "sidecar_image", "tunnel_image", "gateway_image", "serverapp_image")
-_OWN_LABELS = re.compile(
-    r"app\.kubernetes\.io/(name|instance|component|part-of|managed-by|version)|federated\.flower/.*"
-)
-
 
 # Kubernetes uses int32 for almost all numbers.
 MAX_NUMBER = 2**31 - 1
@@ -253,7 +249,7 @@ class Faults:
                     entry,
                     "has a key that Kubernetes rejects: [prefix/]name, name at most 63 characters",
                 )
-            elif values and not own and _OWN_LABELS.fullmatch(text(key)):
+            elif values and not own and OWN_MARKS.fullmatch(text(key)):
                 self.add(f"{variable}[{key}]", entry, "replaces a label by which this collection finds its objects")
             if values and entry not in (None, "") and (len(text(entry)) > 63 or not _NAME.fullmatch(text(entry))):
                 self.add(f"{variable}[{key}]", entry, "is not a label value: at most 63 letters, digits, -, _ and .")

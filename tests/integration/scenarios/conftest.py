@@ -45,7 +45,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import tunnel
-from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe, held_app
+from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe, waiting_app
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -557,7 +557,7 @@ class Federation:
         """Start a run that stays active before its last round; its id, once it is running, and a function that lets it complete."""
         name = f".go-on-{uuid.uuid4().hex}"  # the container "outputs" mounts the volume of outputs, as the ServerApp does
         gate = f"/outputs/{name}"
-        app = held_app.copy(APP, self.folder / name, gate)
+        app = waiting_app.copy(APP, self.folder / name, gate)
         playbook = self.start("run", "-e", json.dumps({"flower_app": str(app), "flower_run_config": config}))
 
         def finish() -> Run:

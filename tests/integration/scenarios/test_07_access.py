@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
+from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 
 DAY = datetime.timedelta(days=1)
 SHAKE = {}  # a call without a path only shakes hands
@@ -28,7 +29,7 @@ RECORDED = {"hub": 2}  # the change, and the entry in the audit trail
 
 def issued(ca, name="site-a", federation="scenario", start=None):
     """A client certificate made by this test, and its key."""
-    made = certificates.issue_client(ca, name, federation, DAY, start)
+    made = issue_client(ca, name, federation, DAY, start)
     return {"certificate": made.certificate, "key": made.key}
 
 

@@ -26,6 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import CPU, GPU, Federation, Run
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
+from ansible_collections.federated.flower.tests.integration.scenarios.published_app import SKLEARN
 
 ROOT = Path(__file__).parents[3]
 APP = ROOT / "examples" / "tabular"
@@ -33,7 +34,7 @@ IMAGE = "registry.example.com/federated-flower/tabular:1.0.0"
 SITES = ("site-a", "site-b")
 PORT = 5000  # of the fleet's MLflow
 USER = "fleet"
-SHARE = {"site": "{cluster}", "part": "{index}", "parts": "{replicas}"}
+SHARE = {"site": "{cluster}", "part": "{index}", "parts": "{replicas}", "partition-id": "{index}", "num-partitions": "{replicas}"}
 # The average of the models that the three SuperNodes train in the first round, and how far models of that round are from it.
 DISTANCES = """\
 import sys, tomllib
@@ -275,6 +276,16 @@ def test_the_server_wants_credentials_which_the_serverapp_alone_has(study: Study
     assert has[0].pop("MLFLOW_TRACKING_PASSWORD") == study.server.password
     assert (has[0]["MLFLOW_TRACKING_URI"], has[0]["MLFLOW_TRACKING_USERNAME"]) == (study.server.uri, USER)
     assert has[1:] == [{}, {}]
+
+
+def test_a_published_example_ends_with_its_model_on_the_users_disk(study: Study, tmp_path: Path) -> None:
+    """It needs scikit-learn, which the image of the study has."""
+    given = {"flower_app": str(SKLEARN.write(tmp_path)), "flower_outputs_directory": str(tmp_path / "outputs")}
+    run = study.fed.play("run", "-e", json.dumps(given), hosts=study.inventory)
+    (folder,) = (tmp_path / "outputs").iterdir()
+    assert "completed in" in run.messages() and study.fed.app_runs()[folder.name] == "finished:completed", run.messages()
+    files = json.loads((folder / "flower-outputs.json").read_text(encoding="utf-8"))["files"]
+    assert set(files) == {SKLEARN.model} and (folder / SKLEARN.model).stat().st_size
 
 
 @pytest.mark.soak

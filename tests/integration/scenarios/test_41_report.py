@@ -15,6 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 from ansible_collections.federated.flower.tests.page import browser
+from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 
 DAY = datetime.timedelta(days=1)
 IMAGE = "127.0.0.1:1/not-there:1"
@@ -47,7 +48,7 @@ def a_certificate_near_its_end(fed, site):
     """Let the ledger have a client certificate of three months with two days left, as if site.yml had not been run since."""
     data = fed.hub.get("v1", "Secret", "flower-client-ca", CA_NAMESPACE)["data"]
     ca = certificates.Issued(*(base64.b64decode(data[key]).decode() for key in ("tls.crt", "tls.key")))
-    made = certificates.issue_client(ca, site, "flower", 90 * DAY, datetime.datetime.now(datetime.timezone.utc) - 88 * DAY)
+    made = issue_client(ca, site, "flower", 90 * DAY, datetime.datetime.now(datetime.timezone.utc) - 88 * DAY)
     facts = certificates.describe(made.certificate)
     live = fed.hub.get("v1", "ConfigMap", f"flower-site-{site}", NAMESPACE)
     record = json.loads(live["data"]["ledger.json"])

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.tests.unit.read import role_options
+from ansible_collections.federated.flower.tests.unit.read import role_options, yaml_file
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = (
@@ -136,3 +136,22 @@ def test_an_option_names_the_shared_variable_that_it_takes_its_value_from(role: 
     taken = re.findall(r"^([a-z_]+): *(?:>-\n *)?\"?\{\{ (flower_\w+) \| default\((?!flower_)", text, re.M)
     described = {name: " ".join(option["description"]) for name, option in options(role).items()}
     assert [(name, shared) for name, shared in taken if shared not in described.get(name, shared)] == []
+
+
+def roles_of(value: Any) -> Iterator[dict[str, Any]]:
+    """The arguments of all tasks that take in a role."""
+    if isinstance(value, dict):
+        yield from (task for name, task in value.items() if name in ("ansible.builtin.import_role", "ansible.builtin.include_role"))
+        yield from (found for entry in value.values() for found in roles_of(entry))
+    elif isinstance(value, list):
+        yield from (found for entry in value for found in roles_of(entry))
+
+
+def test_a_wrong_value_of_the_hub_is_not_answered_with_the_whole_specification() -> None:
+    """So Ansible's own check of a role does. The tasks with which playbooks begin at the hub check the variables themselves, in one line each."""
+    first = ("preflight", "describe", "restore", "drill")
+    plays = [(path.stem, yaml_file("playbooks", path.name)) for path in sorted(ROOT.glob("playbooks/*.yml"))]
+    roles = [(name, task) for name, play in plays for task in roles_of(play)]
+    found = [(name, task) for name, task in roles if task["name"] == "federated.flower.superlink" and task.get("tasks_from") in first]
+    assert {"site_check", "restore", "reconcile", "standby"} <= {name for name, _task in found}
+    assert [name for name, task in found if task.get("rolespec_validate") is not False] == []

@@ -17,9 +17,10 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import images_of_pod
-from ansible_collections.federated.flower.tests.integration.scenarios import certificates_of, identities, published_app
+from ansible_collections.federated.flower.tests.integration.scenarios import certificates_of, identities
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
+from ansible_collections.federated.flower.tests.integration.scenarios.published_app import NUMPY
 
 FORMER, CURRENT = "1.41.0", "1.42.0"
 SITES = ("site-a", "site-b")
@@ -160,12 +161,12 @@ def test_an_app_runs_with_progress_and_its_model_comes_home(fed, tmp_path):
 
 def test_a_published_example_ends_with_its_model_on_the_users_disk(fed, tmp_path):
     """It saves its model into the working directory, as Flower's examples do."""
-    app, outputs = published_app.write(tmp_path / "quickstart-numpy"), tmp_path / "outputs"
+    app, outputs = NUMPY.write(tmp_path), tmp_path / "outputs"
     run = fed.play("run", "-e", json.dumps({"flower_app": str(app), "flower_outputs_directory": str(outputs)}))
     (folder,) = outputs.iterdir()
     assert "completed in" in run.messages() and fed.app_runs()[folder.name] == "finished:completed", run.messages()
     files = json.loads((folder / "flower-outputs.json").read_text())["files"]
-    assert set(files) == {published_app.MODEL} and (folder / published_app.MODEL).stat().st_size
+    assert set(files) == {NUMPY.model} and (folder / NUMPY.model).stat().st_size
 
 
 def test_the_status_page_shows_the_federation_and_its_runs(fed, tmp_path):

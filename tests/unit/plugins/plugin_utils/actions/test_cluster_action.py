@@ -126,7 +126,7 @@ def test_a_task_that_names_no_hub_means_its_own_host_unless_the_hub_is_always_me
 
 
 @pytest.mark.parametrize(
-    ("variables", "asked", "wait", "timeout", "patience"),
+    ("variables", "asked", "wait", "timeout", "retry_seconds"),
     [
         ({}, 0, None, 30, 90),
         ({}, 0, 600, 30, 600),
@@ -137,13 +137,13 @@ def test_a_task_that_names_no_hub_means_its_own_host_unless_the_hub_is_always_me
     ],
 )
 def test_how_long_an_answer_of_an_api_server_is_waited_for(
-    variables: dict[str, Any], asked: float, wait: int | None, timeout: float, patience: float
+    variables: dict[str, Any], asked: float, wait: int | None, timeout: float, retry_seconds: float
 ) -> None:
     action = Action({}, {**variables, "flower_auth": {"host": "https://site", "api_key": "t"}})
     action.params = {"wait_timeout": wait}
     for host in (None, "other"):
         cluster = action.connect(host, timeout=asked)
-        assert (cluster.timeout, cluster.patience) == (timeout, patience)
+        assert (cluster.timeout, cluster.retry_seconds) == (timeout, retry_seconds)
 
 
 @pytest.mark.parametrize("value", ["30s", 0, -5, 3601, True, [30], "nan", "1e9", "inf"])

@@ -111,6 +111,20 @@ def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch) 
         assert result["unknown_nodes"] == unknown
 
 
+def test_a_gateway_that_refuses_its_files_is_trouble_and_shown_in_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every play that waits for the hub fails on the message, and the status shows a problem, though all pods are ready."""
+    said = "the gateway on hub does not take its files: it serves what it loaded before"
+    asked: list[Any] = []
+    for name in ("_read_lease", "_read_ledger", "_ask_flower", "_read_curves"):
+        monkeypatch.setattr(ActionModule, name, lambda *_given: None)
+    monkeypatch.setattr(ActionModule, "_wait_ready", lambda _self, _hub, _params, result: result.update(deployed=True))
+    monkeypatch.setattr(superlink_info, "Gateway", lambda hub, namespace: SimpleNamespace(refusal=lambda: asked.append((hub.name, namespace)) or said))
+    found = read(contextlib.nullcontext(Hub()))
+    assert asked == [("hub", "flower")] and found["trouble"] == found["msg"] == said
+    report = fleet.fleet_report("hub", found, {})
+    assert not report["healthy"] and any(said in problem for problem in report["problems"]) and not report["hub"]["well"]
+
+
 def test_a_cluster_that_does_not_answer() -> None:
     class Silent(contextlib.ExitStack):
         def __enter__(self) -> Any:

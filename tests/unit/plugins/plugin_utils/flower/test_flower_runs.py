@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 import tomllib
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, pod_program, run_config, runs
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, parse_answer
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, read_answer
 
 DEFAULTS = {"text": "", "rounds": 3, "rate": 0.1, "fail": False, "a.b": 1}
 
@@ -117,7 +116,7 @@ def test_what_a_run_config_cannot_be(wanted: dict[str, Any], message: str) -> No
 
 def answer(*entries: dict[str, Any]) -> runs.Answer:
     """Flower's answer to C(flwr list)."""
-    return parse_answer(json.dumps({"rc": 0, "out": {"success": True, "runs": list(entries)}}))
+    return read_answer({"rc": 0, "out": {"success": True, "runs": list(entries)}})
 
 
 def test_parse_run() -> None:
@@ -135,7 +134,7 @@ def test_parse_run() -> None:
         "5", answer(entry | {"run-id": 5, "status": "finished:failed", "elapsed": "1 day, 0:01:02"})
     ) == runs.Run("5", "finished:failed", "", 86462.0, "me/app")
     assert runs.parse_run("7", answer(entry)) == runs.Run("7")
-    assert runs.parse_run("7", parse_answer('{"rc": 1, "out": "Traceback"}')) == runs.Run("7")
+    assert runs.parse_run("7", read_answer({"rc": 1, "out": "Traceback"})) == runs.Run("7")
 
 
 def test_logs_are_cleaned() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_table, runs
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, parse_answer
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, read_answer
 
 NOW = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=datetime.timezone.utc)
 NOTHING: dict[str, Any] = {"run_ids": [], "status": [], "app": None, "since": None, "limit": 0}
@@ -110,8 +110,8 @@ def test_details() -> None:
 class Stopping:
     """Answers the steps of a stop."""
 
-    def __init__(self, *answers: str) -> None:
-        self.answers = [parse_answer(one) for one in answers]
+    def __init__(self, *answers: dict[str, Any]) -> None:
+        self.answers = list(map(read_answer, answers))
 
     command = staticmethod(lambda *words: list(words))
 
@@ -120,8 +120,8 @@ class Stopping:
         return self.answers
 
 
-def listed(status: str) -> str:
-    return f'{{"rc": 0, "out": {{"success": true, "runs": [{{"run-id": "1", "status": "{status}"}}]}}}}'
+def listed(status: str) -> dict[str, Any]:
+    return {"rc": 0, "out": {"success": True, "runs": [{"run-id": "1", "status": status}]}}
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,6 @@ def listed(status: str) -> str:
     ],
 )
 def test_what_became_of_a_stop(ok: bool, status: str, over: dict[str, str], refused: dict[str, str]) -> None:
-    answer = f'{{"rc": 0, "out": {{"success": {str(ok).lower()}, "error-message": "Stopping… [code: 9] no"}}}}'
+    answer = {"rc": 0, "out": {"success": ok, "error-message": "Stopping… [code: 9] no"}}
     assert runs.stop(Stopping(answer, listed(status)), ["1"]) == (over, refused)
     assert runs.stop(Stopping(), []) == ({}, {})

@@ -22,7 +22,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import client, exec_plugin, explain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import (
+    client,
+    cluster_platform,
+    exec_plugin,
+    explain,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
     AuthError,
@@ -247,6 +253,22 @@ def test_a_portal_is_not_an_api_server(kind: str, body: bytes) -> None:
             cluster.request("GET", "/version")
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_portal_that_refers_to_its_login_page_is_no_platform(status: int) -> None:
+    def refer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Location", "https://login.example/")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    with serving(refer) as url:
+        cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)})
+        with pytest.raises(ClusterError) as error:
+            cluster_platform.find(cluster)
+    assert error.value.message.startswith("c: what answers there is not an API server") and str(status) in error.value.message
+    assert "flower_kubeconfig" in error.value.message and "flower_platform" not in error.value.message
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_user_without_credentials_is_told_so(status: int) -> None:
     body = json.dumps({"kind": "Status", "message": 'User "system:anonymous" cannot get path "/version"'}).encode()
@@ -306,7 +328,7 @@ def test_a_read_or_apply_whose_answer_does_not_come_is_tried_again_with_fresh_ti
         sending(200, "application/json", b"{}")(handler)
 
     with serving(answer) as url:
-        cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)}, timeout=0.4, patience=30)
+        cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)}, timeout=0.4, retry_seconds=30)
         with contextlib.nullcontext() if answered else pytest.raises(Unreachable, match="did not answer within 0.4 s"):
             cluster.request(method, "/version", body=None if method == "GET" else {}, content_type=kind or "application/json")
         assert cluster.requests == (slow + 1 if answered else 1)

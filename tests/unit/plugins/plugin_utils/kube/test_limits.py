@@ -122,7 +122,7 @@ def test_a_list_has_an_end(monkeypatch: pytest.MonkeyPatch, served: Answer, seco
     monkeypatch.setattr(client, "_PAGES", 30)
     with serving(served) as url:
         cluster = site(url, seconds)
-        cluster.most_listed = 10 * MIB
+        cluster.max_list_bytes = 10 * MIB
         with pytest.raises(ClusterError, match="the list of nodes is not read to its end"):
             cluster.list("v1", "Node")
     assert cluster.requests in requests
@@ -131,7 +131,7 @@ def test_a_list_has_an_end(monkeypatch: pytest.MonkeyPatch, served: Answer, seco
 def test_a_page_that_is_larger_than_what_is_left_for_the_list_is_not_kept() -> None:
     with serving(pages(objects=100_000)) as url, pytest.raises(ClusterError, match="not read to its end.* 0 objects were read"):
         cluster = site(url, 60)
-        cluster.most_listed = MIB
+        cluster.max_list_bytes = MIB
         cluster.list("v1", "Node")
 
 
@@ -148,7 +148,7 @@ def test_what_a_document_weighs_is_what_its_values_take_in_memory(value: str) ->
     found = json.loads(text)
     taken = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert len(found) == 5000 and taken < 1.15 * foreign_data.weight(text)
+    assert len(found) == 5000 and taken < 1.15 * foreign_data.memory_bytes(text)
 
 
 def test_a_list_of_large_objects_comes_in_smaller_pages() -> None:

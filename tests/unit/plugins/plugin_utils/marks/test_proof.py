@@ -80,6 +80,8 @@ def test_what_is_refused_names_who_manages_it_and_the_way_out(live: Any, words: 
 
 
 def test_namespaces_have_ways_out_of_their_own() -> None:
+    for fault in (proof.fault(space(OURS), space()), proof.fault(space(OURS), space({**OURS, "app.kubernetes.io/instance": "other"}))):
+        assert "supernode_namespace or superlink_namespace, where that is set" in fault, "flower_namespace has no effect then"
     assert "flower_create_namespace" in proof.fault(space(OURS), space())
     other = {**OURS, "app.kubernetes.io/instance": "other"}
     fault = proof.fault(space(OURS), space(other))

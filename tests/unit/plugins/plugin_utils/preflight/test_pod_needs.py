@@ -70,6 +70,7 @@ def test_classes(parsed_site: Callable[..., Any], cluster: Any, faults: list[str
         with pytest.raises(ClusterError) as error:
             pod_needs.require_classes(cluster, objects, "supernode")
         assert all(fault in error.value.message for fault in faults)
+        assert "supernode_gpu" not in error.value.message, "that is no variable"
     assert sorted(cluster.asked) == ["PriorityClass low", "RuntimeClass nvidia"]
 
 

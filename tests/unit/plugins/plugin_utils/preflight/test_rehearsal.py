@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 
+import pytest
+
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import rehearsal
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
 
@@ -44,3 +46,21 @@ def test_the_variable_is_named(parsed_site):
     assert "See supernode_resources" in rehearsal._sentence(item, "invalid", text, "supernode")
     text = '.spec.template.spec.containers[name="supernode"].env[name="A"].valueFrom.secretKeyReff: field not declared'
     assert "See supernode_env" in rehearsal._sentence(item, "schema", text, "supernode")
+
+
+@pytest.mark.parametrize(
+    ("role", "text", "named"),
+    [
+        ("supernode", ".spec.template.spec.containers[name=\"superexec\"].lifecycle.preStopp: field not declared in schema", "supernode_lifecycle (also of"),
+        ("supernode", ".spec.template.spec.containers[name=\"a\"].comand: field not declared in schema", "supernode_extra_containers (also of"),
+        ("supernode", "spec.template.spec.initContainers[0].name: Duplicate value: \"a\"", "supernode_init_containers (also of"),
+        ("supernode", "metadata.annotations: Too long: may not be more than 262144 bytes", "supernode_annotations (also of"),
+        ("supernode", "spec.template.spec.restartPolicy: Unsupported value: \"Never\"", "supernode_pod_template and supernode_patches"),
+        ("supernode", "spec.template.spec.runtimeClassName: Invalid value", "gpu.runtime_class of the pools (supernode_pools), "),
+        ("superlink", "spec.template.spec.runtimeClassName: Invalid value", "superlink_serverapp_gpu.runtime_class, "),
+    ],
+)
+def test_the_variable_that_was_set_is_named(parsed_site, role, text, named):
+    (item,) = workloads(parsed_site())
+    said = rehearsal._sentence(item, "invalid", text, role)
+    assert f"See {named}" in said and said.endswith(f"{role}_pod_template and {role}_patches.") and f"{role}_gpu.runtime_class" not in said

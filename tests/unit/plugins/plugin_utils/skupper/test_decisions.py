@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
     sites,
     tokens,
 )
+from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -32,7 +33,7 @@ def ca():
 @pytest.fixture(scope="module")
 def entries(ca):
     """What the hub's Skupper makes for a link."""
-    made = certificates.issue_client(ca, "site-a", "flower", YEARS)
+    made = issue_client(ca, "site-a", "flower", YEARS)
     return {"tls.crt": made.certificate, "tls.key": made.key, "ca.crt": ca.certificate}
 
 
@@ -149,7 +150,7 @@ def test_a_link_that_came_of_a_token_is_ours_before_it_has_our_label(parsed_link
 
 def test_a_certificate_of_a_former_ca_is_replaced_without_a_token(parsed_link, hub, entries):
     other = certificates.make_ca("former", YEARS)
-    old = certificates.issue_client(other, "site-a", "flower", YEARS)
+    old = issue_client(other, "site-a", "flower", YEARS)
     held = {"tls.crt": old.certificate, "tls.key": old.key, "ca.crt": other.certificate}
     plan = decided(
         parsed_link(mode="token"), hub, given.link("flower-hub"), secret=given.secret("flower-hub", held), entries=held

@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, links, rotation_plan
+from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -43,7 +44,7 @@ def server(ca, *trusted, lifetime=YEARS):
 
 
 def client(ca, lifetime=YEARS):
-    return certificates.issue_client(ca, "site-a", "flower", lifetime).certificate
+    return issue_client(ca, "site-a", "flower", lifetime).certificate
 
 
 def test_stages(old, new):
@@ -107,7 +108,7 @@ def test_another_ca_during_a_rotation_cuts_off_no_other_site(old, new):
 
 
 def credentials(ca, lifetime=YEARS):
-    made = certificates.issue_client(ca, "site-a", "flower", lifetime)
+    made = issue_client(ca, "site-a", "flower", lifetime)
     return {"tls.crt": made.certificate, "tls.key": made.key, "ca.crt": ca.certificate}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import type_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import variable_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
@@ -75,7 +75,7 @@ def test_each_is_rendered_or_refused_with_host_and_variable(role: str, superlink
     faults, render = RENDER[role]
     accepted = refused = 0
     for variable, value in cases(role):
-        found = [f"{HOST[role]}: {fault}" for fault in type_faults({variable: value}, (role,))]
+        found = [f"{HOST[role]}: {fault}" for fault in variable_faults({variable: value}.__getitem__, {variable}, (role,))]
         name = variable.removeprefix(f"{role}_")
         name = "superlink_address" if variable == "superlink_address" else name
         given = (superlink_spec if role == "superlink" else supernode_spec)(**{name: plain(value)})

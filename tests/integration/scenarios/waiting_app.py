@@ -18,7 +18,7 @@ app = server_app.app  # Flower looks for an assignment
 GATE = Path("{gate}")
 
 
-class HeldFedAvg(server_app.ReportingFedAvg):
+class WaitingFedAvg(server_app.ReportingFedAvg):
     rounds = 0
 
     def start(self, *args, num_rounds, **kwargs):
@@ -33,7 +33,7 @@ class HeldFedAvg(server_app.ReportingFedAvg):
         return super().configure_train(server_round, *args, **kwargs)
 
 
-server_app.ReportingFedAvg = HeldFedAvg
+server_app.ReportingFedAvg = WaitingFedAvg
 """
 
 
@@ -50,8 +50,8 @@ def copy(app: Path, folder: Path, gate: str) -> Path:
     """
     target = folder / app.name
     shutil.copytree(app, target, ignore=shutil.ignore_patterns("__pycache__"))
-    (target / "quickstart" / "held_app.py").write_text(_SERVER_APP.format(gate=gate), encoding="utf-8")
+    (target / "quickstart" / "waiting_app.py").write_text(_SERVER_APP.format(gate=gate), encoding="utf-8")
     project = target / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
-    project.write_text(text.replace("quickstart.server_app:app", "quickstart.held_app:app"), encoding="utf-8")
+    project.write_text(text.replace("quickstart.server_app:app", "quickstart.waiting_app:app"), encoding="utf-8")
     return target

@@ -11,10 +11,12 @@ from typing import Any
 
 RESERVED_ENV = ("FLOWER_INDEX", "FLOWER_NODE_NAME")
 _METADATA = ("name", "namespace", "labels", "annotations")
-_MARK = re.compile(
+#: Keys of labels and annotations that are the collection's own.
+OWN_MARKS = re.compile(
     r"app\.kubernetes\.io/(?:name|instance|component|part-of|managed-by|version)|(?:[a-z]+\.)?federated\.flower/.*|applyset\.kubernetes\.io/.*"
 )
-_PARTS = ("metadata", "spec", "data", "rules", "roleRef", "subjects")
+#: Parts that no object loses.
+_REQUIRED = re.compile(r"(?:spec\.template\.)?(?:metadata|spec(?:\.containers|\.volumes)?)|spec\.template|data(?:\..*)?|rules|roleRef|subjects")
 _COUNTED = ("replicas", "selector", "serviceName", "ordinals")
 
 
@@ -25,24 +27,19 @@ def losses(before: Mapping[str, Any], after: Any) -> Iterator[str]:
         before: the rendered object.
         after: the patched one.
     """
-    found = [*_misshapen(before, after, ""), *_removed(before, after, [key for key in before if key in _PARTS], "")]
-    if found:
+    if found := list(_broken(before, after)):
         yield from found  # all else reads what these have broken
         return
     yield from _metadata_losses(before["metadata"], after["metadata"], "metadata")
-    yield from _removed(before.get("data"), after.get("data"), before.get("data") or (), "data.")
     if "template" in before.get("spec", {}):
         yield from (f"changes spec.{key}, which the variables of the role decide" for key in _COUNTED if before["spec"].get(key) != after["spec"].get(key))
-        yield from _removed(before["spec"], after["spec"], ["template"], "spec.") or template_losses(
-            before["spec"]["template"], after["spec"]["template"], "spec.template."
-        )
+        yield from template_losses(before["spec"]["template"], after["spec"]["template"], "spec.template.")
 
 
 def template_losses(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -> Iterator[str]:
     """The same of a pod template; C(at): the path before it."""
     shape = {**before, "spec": {"initContainers": [], **before["spec"]}}
-    found = [*_misshapen(shape, after, at), *_removed(before, after, ["metadata", "spec"], at)]
-    if found := found or _removed(before["spec"], after["spec"], ["containers", "volumes"], f"{at}spec."):
+    if found := list(_broken(shape, after, at)):
         yield from found
         return
     yield from _metadata_losses(before["metadata"], after["metadata"], f"{at}metadata")
@@ -66,13 +63,8 @@ def _metadata_losses(before: Mapping[str, Any], after: Mapping[str, Any], at: st
         had, has = before.get(part) or {}, after.get(part) or {}
         # An annotation of the collection may be added: it has some for users.
         for key in sorted({*map(str, had), *(map(str, has) if part == "labels" else ())}):
-            if _MARK.fullmatch(key) and had.get(key) != has.get(key):
+            if OWN_MARKS.fullmatch(key) and had.get(key) != has.get(key):
                 yield f"changes {at}.{part}[{key}], by which this collection finds its objects"
-
-
-def _removed(before: Any, after: Any, keys: Any, at: str) -> list[str]:
-    """Which of some parts are no longer there."""
-    return [f"removes {at}{key}" for key in keys if key in (before or {}) and key not in (after or {})]
 
 
 def _variable(container: Mapping[str, Any], name: str) -> list[Any]:
@@ -83,16 +75,16 @@ def _form(value: Any) -> str:
     return "a mapping" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else "null" if value is None else "a single value"
 
 
-def _misshapen(before: Any, after: Any, at: str) -> Iterator[str]:
-    """Parts that are of another form than they were, entries of lists by their name."""
+def _broken(before: Any, after: Any, at: str = "") -> Iterator[str]:
+    """Parts that are gone, or of another form than they were; entries of lists by their name."""
     if _form(before) != _form(after):
         yield f"makes {at.rstrip('.') or 'the whole'} {_form(after)}, which is {_form(before)}"
     elif isinstance(before, Mapping):
-        for key in before:
-            if key in after:
-                yield from _misshapen(before[key], after[key], f"{at}{key}.")
+        yield from (f"removes {at}{key}" for key in before if key not in after and _REQUIRED.fullmatch(f"{at}{key}"))
+        for key in (key for key in before if key in after):
+            yield from _broken(before[key], after[key], f"{at}{key}.")
     elif isinstance(before, list) and all(isinstance(one, Mapping) for one in before):
         named = {one["name"]: one for one in before if "name" in one}
         for number, one in enumerate(after):
             name = one.get("name") if isinstance(one, Mapping) else None
-            yield from _misshapen(named.get(name, {}) if isinstance(name, (str, type(None))) else {}, one, f"{at.rstrip('.')}[{number}].")
+            yield from _broken(named.get(name, {}) if isinstance(name, (str, type(None))) else {}, one, f"{at.rstrip('.')}[{number}].")

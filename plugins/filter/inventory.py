@@ -1,0 +1,30 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Filters that check an inventory, and those for keywords of plays. The work is done by plugin_utils/preflight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory, play_keywords
+
+
+def batch_faults(serial: Any, max_failed: Any) -> list[str]:
+    """All that is wrong with the size of batches."""
+    return play_keywords.batch_faults(plain(serial), plain(max_failed))
+
+
+class FilterModule(Filters):
+    """Filters of the playbooks."""
+
+    FUNCTIONS = {
+        "batch_faults": batch_faults,
+        "fleet_faults": inventory.group_faults,
+        "fleet_variable": play_keywords.fleet_variable,
+        "sites_where": play_keywords.sites_where,
+        "standby_faults": inventory.standby_faults,
+    }
