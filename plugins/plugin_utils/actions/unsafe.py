@@ -30,7 +30,7 @@ def unsafe(value: Any) -> Any:
 
 
 class Filters:
-    """The filters of a file. What they return, and what a template makes of it, is no template."""
+    """The filters of a file. Neither what they return, nor what a template makes of it, is a template."""
 
     FUNCTIONS: dict[str, Callable[..., Any]]
 
