@@ -199,6 +199,29 @@ def test_a_writer_that_was_killed_before_the_head_record() -> None:
     assert not warnings and not verdict.fault and not verdict.notes and len(verdict.entries) == 3
 
 
+def test_a_slow_writer_does_not_set_the_head_record_back() -> None:
+    hub = Hub()
+    trail(hub).append([content(1)])
+    hub.after_write = lambda: trail(hub).append([content(3)])  # between the entry and the head record of the other one
+    (slow,), _warnings = trail(hub).append([content(2)])
+    _lines, head = trail(hub).read()
+    assert slow["seq"] == 2 and head is not None and head.entries == 3
+
+
+def test_entries_of_a_writer_that_was_killed_are_added_once() -> None:
+    """They are in several ConfigMaps, and the next run has all of them again."""
+    hub = Hub()
+    trail(hub).append([content(0)])
+    head = copy.deepcopy(hub.found[NAME])
+    contents = [content(number, notes.LIMIT) for number in range(1, 6)]
+    trail(hub).append(contents)
+    hub.found[NAME] = head
+    assert log_name(3) in hub.found
+    trail(hub).append(contents)
+    verdict = verify(*trail(hub).read())
+    assert not verdict.fault and not verdict.notes and len(verdict.entries) == 6
+
+
 def test_a_namespace_that_is_not_there() -> None:
     hub = Hub(status=404)
     hub.word = "sites"
