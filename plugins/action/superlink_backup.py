@@ -49,8 +49,8 @@ class ActionModule(ClusterAction):
             age_keys.require_recipient(identity, recipients)
         if params["keep"] is not None and params["keep"] < 1:
             raise ClusterError(f"flower_backup_keep: {params['keep']} is not a number of backups: it is at least 1")
-        if obsolete := variables.removed(self.inventory_host, task_vars):
-            raise ClusterError("\n".join(obsolete))
+        if refused := variables.removed(self.inventory_host, task_vars):
+            raise ClusterError("\n".join(refused))
         folder = making.folder_of(params["directory"])
         namespace, federation = params["namespace"], params["federation"]
         with self.connect() as hub:
