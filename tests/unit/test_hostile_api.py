@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.tests.integration import hostile_api
 from ansible_collections.federated.flower.tests.integration.hostile_api import ANSWERS, EXECS, HostileApi
+from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 
 DAY = datetime.timedelta(days=1)
 
@@ -33,7 +34,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileApi]:
     folder = tmp_path_factory.mktemp("hostile")
     authority = certificates.make_ca("test", DAY)
     leaf = certificates.issue(authority, "localhost", ["localhost", "127.0.0.1"], DAY)
-    client = certificates.issue_client(authority, "administrator", "test", DAY)
+    client = issue_client(authority, "administrator", "test", DAY)
     (folder / "ca.pem").write_text(authority.certificate)
     (folder / "server.pem").write_text(leaf.certificate + leaf.key)
 

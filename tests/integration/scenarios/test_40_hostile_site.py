@@ -303,7 +303,8 @@ def begin(door: dict[str, Any], context: ssl.SSLContext, length: int) -> ssl.SSL
     """Begin a call with a body of so many bytes, and send one of them."""
     plain = socket.create_connection((door["host"], door["port"]), timeout=30)
     connection = context.wrap_socket(plain)
-    connection.sendall(f"POST {CALL} HTTP/1.1\r\nHost: hub\r\nContent-Length: {length}\r\n\r\nx".encode())
+    kind = "application/protobuf"  # without it the SuperLink answers before it reads the body
+    connection.sendall(f"POST {CALL} HTTP/1.1\r\nHost: hub\r\nContent-Type: {kind}\r\nAccept: {kind}\r\nContent-Length: {length}\r\n\r\nx".encode())
     return connection
 
 
