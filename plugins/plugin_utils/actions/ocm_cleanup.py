@@ -132,7 +132,7 @@ class Cleanup:
         return found
 
     def _note_sites(self, left: list[dict[str, Any]], removed: Result) -> None:
-        """Record for each site, too, what was deleted of it: a statement on a site that left is taken from its records."""
+        """Record for each site, too, what was deleted of it: its leaving record is made of its own entries."""
         sites = {(item["kind"], item["metadata"]["namespace"], item["metadata"]["name"]): leaving.site_of(item) for item in left}
         for one in removed.objects:
             self._run.note(sites[one["kind"], one["namespace"], one["name"]], objects=of_objects([one]))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What became of the volume claims of a site that was removed: for the audit trail, and for the statement on its leaving."""
+"""What became of the volume claims of a site that was removed: for the audit trail and its leaving record."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_what_is_left_in_a_former_cluster_goes_on_request_and_nothing_else(monke
 
 
 def test_what_was_deleted_of_a_forgotten_site_is_recorded_as_the_sites(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the statement on it says, signed, that nothing was deleted."""
+    """Otherwise its leaving record says that nothing was deleted."""
     noted: list[tuple[str, Any]] = []
 
     def apply(_hub: Any, objects: Any, **_options: Any) -> Result:

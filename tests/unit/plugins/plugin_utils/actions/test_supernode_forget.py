@@ -86,7 +86,7 @@ def test_a_record_that_is_not_deleted_stops_no_other_site(monkeypatch: pytest.Mo
 
 
 def test_all_certificates_that_are_revoked_with_a_site_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A site that leaves while its client key is being replaced has two; a statement on it names both."""
+    """A site that leaves while its client key is being replaced has two; its leaving record names both."""
     hub, found = Hub(), dict[str, Any]()
     client = {"serial": "4b", "fingerprint": "SHA256:c", "not_after": "2027-01-01", "key": "SHA256:k", "certificate": "PEM"}
     hub.keep("a", client=client, superseded=[{"serial": "3a", "until": "2027-01-01"}, "2f"])

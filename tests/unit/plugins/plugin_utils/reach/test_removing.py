@@ -55,7 +55,7 @@ def remove(monkeypatch: pytest.MonkeyPatch, site: Any, *, check: bool = False) -
 
 
 def test_keys_that_a_site_made_itself_count_as_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A statement on a site that left said that its private keys are there still."""
+    """The leaving record of a site said that its private keys are there still."""
     done = remove(monkeypatch, Site())
     told = {(one["kind"], one["name"]) for one in done.objects if one["change"] == "deleted"}
     assert told == {("ConfigMap", "supernode-keys-owner"), ("Secret", "supernode-cpu-keys"), ("Secret", "supernode-client-key")}
