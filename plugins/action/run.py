@@ -110,7 +110,7 @@ class ActionModule(ClusterAction):
                 app,
                 datasets=params["datasets"] or [],
                 packages=declared,
-                reach=self._site_access,
+                reach=self._site_pods,
                 min_free=params["outputs_min_free"] or "",
                 say=self.say,
             )
@@ -147,7 +147,7 @@ class ActionModule(ClusterAction):
         self._border.renew()
         return run_regions.require(cli, self._border, self.params["regions_wait"], self.say)
 
-    def _site_access(self, site: str) -> needed_packages.SiteAccess:
+    def _site_pods(self, site: str) -> needed_packages.SitePods:
         """How the pods of a site are asked.
 
         Raises:
@@ -166,7 +166,7 @@ class ActionModule(ClusterAction):
         namespace = str(next(filter(None, given), hub_place.DEFAULT))
         # Not with C(self.connect), after which notes for the audit trail would be about the site.
         cluster = connect(self.auth_of(site), timeout=self.api_timeout(site) or _SITE_TIMEOUT)
-        return needed_packages.SiteAccess(cluster, namespace, self.of_hub("federation"))
+        return needed_packages.SitePods(cluster, namespace, self.of_hub("federation"))
 
     def _hand_over(self, cli: FlowerCLI, given: handed.Handed, result: dict[str, Any]) -> list[str]:
         """Provide what the run begins with, last before it is submitted; in check mode only look."""

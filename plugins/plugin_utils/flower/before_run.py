@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import needed_datasets, needed_packages, outputs_reader
 from .app import App
 from .cli import FlowerCLI
-from .needed_packages import SiteAccess
+from .needed_packages import SitePods
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -24,7 +24,7 @@ def require(
     *,
     datasets: Sequence[str],
     packages: Sequence[Requirement],
-    reach: Callable[[str], SiteAccess],
+    reach: Callable[[str], SitePods],
     min_free: str,
     say: Callable[[str], None],
 ) -> dict[str, Any]:

@@ -40,7 +40,7 @@ _START = 60.0  # seconds that the SuperLink may take, as when a run is submitted
 
 
 @dataclass(frozen=True)
-class SiteAccess:
+class SitePods:
     """How the pods of a site are reached.
 
     Attributes:
@@ -70,7 +70,7 @@ def declared(app: App) -> list[Requirement]:
 
 
 def require(
-    cli: FlowerCLI, app: App, wanted: Sequence[Requirement], reach: Callable[[str], SiteAccess], say: Callable[[str], None]
+    cli: FlowerCLI, app: App, wanted: Sequence[Requirement], reach: Callable[[str], SitePods], say: Callable[[str], None]
 ) -> list[str]:
     """Compare the dependencies of an app with the images of the ServerApp and of all ClientApps whose SuperNodes are online.
 
@@ -112,7 +112,7 @@ def require(
     return places
 
 
-def _images(cli: FlowerCLI, reach: Callable[[str], SiteAccess]) -> tuple[dict[str, Image], dict[str, list[str]]]:
+def _images(cli: FlowerCLI, reach: Callable[[str], SitePods]) -> tuple[dict[str, Image], dict[str, list[str]]]:
     """Place -> its image; and why others could not be asked -> these."""
     images: dict[str, Image] = {}
     unknown: dict[str, list[str]] = {}
@@ -132,7 +132,7 @@ def _images(cli: FlowerCLI, reach: Callable[[str], SiteAccess]) -> tuple[dict[st
         return images, unknown
     if strange:
         miss(counted(len(strange), "SuperNode"), ClusterError("federated.flower.site records of which site it is"))
-    found: dict[str, SiteAccess] = {}
+    found: dict[str, SitePods] = {}
     for site in pools:
         try:
             found[site] = reach(site)

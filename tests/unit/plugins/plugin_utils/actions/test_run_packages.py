@@ -39,7 +39,7 @@ def action(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize(("site", "place"), [("site-a", ("a", 10, "flower")), ("site-b", ("b", 25, "own")), ("site-c", ("c", 10, "shared"))])
 def test_a_site_is_asked_by_its_own_variables(action: Any, site: str, place: tuple[str, int, str]) -> None:
-    found = action._site_access(site)
+    found = action._site_pods(site)
     assert (found.cluster.auth["context"], found.cluster.timeout, found.namespace, found.federation) == (*place, "trial")
     assert action._site == "hub", "what follows is noted for the hub"
 
@@ -55,4 +55,4 @@ def test_a_site_is_asked_by_its_own_variables(action: Any, site: str, place: tup
 )
 def test_other_sites_are_not_asked(action: Any, site: str, why: str) -> None:
     with pytest.raises(ClusterError, match=why):
-        action._site_access(site)
+        action._site_pods(site)

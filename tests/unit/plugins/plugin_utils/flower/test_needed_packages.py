@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import App
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.image_packages import of_pools
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.needed_packages import SiteAccess
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.needed_packages import SitePods
 from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
 WANTED = requirements.parse(["numpy>=2", "pandas"])[0]
@@ -102,11 +102,11 @@ def require(cluster: Any, online: tuple[str, ...], wanted: Any = WANTED, **sites
     cli: Any = SimpleNamespace(cluster=cluster, namespace="flower", nodes=lambda: nodes, wait_for_superlink=lambda seconds: cluster.pods[0])
     said: list[str] = []
 
-    def reach(site: str) -> SiteAccess:
+    def reach(site: str) -> SitePods:
         found = sites.get(site, "the inventory does not have it")
         if isinstance(found, str):
             raise ClusterError(found)
-        return SiteAccess(found, "flower", "demo")
+        return SitePods(found, "flower", "demo")
 
     places = needed_packages.require(cli, APP, wanted, reach, said.append)
     assert len(said) < 2
