@@ -16,7 +16,7 @@ description:
     ConfigMaps, those of the CA namespace included.
   - Writes all of it into one archive in a folder of the control node, encrypted with age while it arrives. Plain text is never written to the
     disk of the control node. The copy on the SuperLink's volume is removed.
-  - With O(outputs), also copies files that apps wrote to the volume for outputs, in pieces.
+  - Outputs of runs are not in the archive.
   - With O(identity) the archive is opened and read to its end.
   - Needs the Python package C(pyrage) on the control node.
   - This module is a step of the playbook C(federated.flower.backup). Its options may change in any release.
