@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -212,9 +212,19 @@ SECTIONS: dict[str, tuple[Callable[[], Frozen], str]] = {
 }
 
 
-def flat(found: Mapping[str, Any]) -> dict[str, str]:
-    """C(group: name) -> digest or name."""
-    return {f"{group}: {name}": value for group, entries in found.items() for name, value in entries.items()}
+def differences(frozen: Frozen, found: Frozen) -> list[str]:
+    """What is new, gone or changed, each with the groups in which it is."""
+    groups: dict[str, list[str]] = {}
+    for group in sorted({*frozen, *found}):
+        old, new = frozen.get(group, {}), found.get(group, {})
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name):
+                word = "new" if name not in old else "gone" if name not in new else "changed"
+                groups.setdefault(f"{word}: {name}", []).append(group)
+    return [
+        f"{what} ({listed[0]}{f'; and {len(listed) - 1} more' if listed[1:] else ''})"
+        for what, listed in groups.items()
+    ]
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -228,12 +238,7 @@ def test_nothing_changed_by_accident(section: str) -> None:
             text = HEAD + yaml.safe_dump({**frozen, section: found}, width=1000)
             (root / FILE.relative_to(ROOT)).write_text(text, encoding="utf-8")
         return
-    old, new = flat(frozen.get(section, {})), flat(found)
-    lines = [
-        f"{'new' if key not in old else 'gone' if key not in new else 'changed'}: {key}"
-        for key in sorted({*old, *new})
-        if old.get(key) != new.get(key)
-    ]
+    lines = differences(frozen.get(section, {}), found)
     more = [f"… and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
     assert not lines, "\n".join(
         [
