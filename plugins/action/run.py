@@ -12,7 +12,6 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import last_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     before_run,
@@ -28,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import last_metrics
 
 _SHOWN = 15  # lines of the log in the message of a run that failed
 _STOPPING = 120.0  # seconds for which it is tried to stop a run that left its regions

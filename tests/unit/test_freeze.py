@@ -23,7 +23,8 @@ import yaml
 
 from ansible_collections.federated.flower.plugins.action import certificates, ocm_addon
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle import check_script, files
+from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
+from ansible_collections.federated.flower.plugins.plugin_utils.bundle import files
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, superlink, supernode
@@ -46,8 +47,10 @@ HEAD = """\
 # Written by test_freeze.py, which explains it: the first 16 digits of SHA-256 of what is rendered, sent and stored.
 """
 UTILS = ROOT / "plugins" / "plugin_utils"
+PROGRAMS = UTILS / "programs"
 _KEYS = re.compile(r'"((?:[a-z]+\.)?federated\.flower/[a-z0-9/-]*)"')
-_NOT_EXECUTED = ("base/metrics_program.py", "base/serverapp_program.py")  # they are in ConfigMaps
+_NOT_EXECUTED = ("metrics_program.py", "serverapp_program.py")  # they are in ConfigMaps
+_PACKAGE = "ansible_collections.federated.flower.plugins.plugin_utils.programs"
 _MOST = 30  # lines of a message
 
 
@@ -77,7 +80,7 @@ def programs() -> Frozen:
     return {
         "in rendered objects": {name: digest(text.encode()) for name, text in sorted(_programs_in(_with_programs()))},
         "sent to sites that make their keys": {path: digest(text.encode()) for path, text in shipped.files().items()},
-        "in bundles": {"verify.sh": digest(check_script.SCRIPT.encode())},
+        "in bundles": {files.SCRIPT: digest(program_text(files.SCRIPT).encode())},
         "executed in pods": {**dict(_executed()), "wait for a sidecar": digest(direct_sidecar._LOADED.encode())},
     }
 
@@ -143,18 +146,12 @@ def _executed() -> Iterator[tuple[str, str]]:
             return type("Result", (), {"rc": 1, "stderr": b""})
 
     pod = Pod()
-    for path in sorted(set(UTILS.rglob("*_program.py")) - set(map(UTILS.joinpath, _NOT_EXECUTED))):
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        in_pod.run(
-            pod,
-            "space",
-            "pod",
-            "container",
-            importlib.import_module(f"ansible_collections.federated.flower.{name}"),
-            {},
-            seconds=1,
-        )
-        yield path.name, digest(json.loads(pod.sent.splitlines()[0]).encode())
+    for path in sorted(PROGRAMS.glob("*_program.py")):
+        if path.name not in _NOT_EXECUTED:
+            in_pod.run(
+                pod, "space", "pod", "container", importlib.import_module(f"{_PACKAGE}.{path.stem}"), {}, seconds=1
+            )
+            yield path.name, digest(json.loads(pod.sent.splitlines()[0]).encode())
     yield "what starts them", digest(pod.command)
 
 
@@ -250,3 +247,11 @@ def test_nothing_changed_by_accident(section: str) -> None:
             "write tests/unit/freeze.yml anew.",
         ]
     )
+
+
+def test_each_program_is_frozen() -> None:
+    groups = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["programs"].values()
+    frozen = {one for group in groups for one in group.values()}
+    texts = {path.name: path.read_bytes() for path in PROGRAMS.glob("[a-z]*.*")}
+    texts["serverapp_program.py"] = b"#!/usr/bin/env python3\n" + texts["serverapp_program.py"]
+    assert [name for name, text in texts.items() if digest(text) not in frozen] == []

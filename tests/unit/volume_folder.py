@@ -10,8 +10,9 @@ import io
 import os
 import types
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import files_program, volume_files
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_files
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import files_program
 
 
 class Place(volume_files.Place):

@@ -14,7 +14,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.sizes import readable
 from ..flower import outputs_reader
-from ..flower.outputs_program import RUN
+from ..programs.outputs_program import RUN
 from .archive_writer import LONGEST
 from .volume_files import Files
 

@@ -15,7 +15,7 @@ from ..base.errors import ClusterError
 from ..base.sizes import readable
 from ..flower import in_pod
 from ..kube.client import Cluster
-from . import files_program
+from ..programs import files_program
 
 PIECE = 8 * 2**20  # bytes in one request
 MOST = 500  # files in one request

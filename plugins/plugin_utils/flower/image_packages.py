@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..base import package_list, package_program
+from ..base import package_list
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..ledger.package_index import Held
 from ..manifests import package_report, serverapp, superexec, superlink
+from ..programs import package_program
 from . import in_pod
 
 _SECONDS = 60

@@ -9,9 +9,7 @@ kubelet reads the termination message, and an agent reports it. It never keeps a
 
 from __future__ import annotations
 
-import inspect
-
-from ..base import package_program
+from ..base.program_text import program_text
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
@@ -42,7 +40,7 @@ def init_containers(spec: SiteSpec, pool: PoolSpec, others: int) -> list[Object]
                 "name": NAME,
                 "image": superexec.image_of(spec, pool),
                 "imagePullPolicy": spec.image_pull_policy,
-                "command": ["python", "-c", inspect.getsource(package_program)],
+                "command": ["python", "-c", program_text("package_program.py")],
                 "args": [_FILE, str(min(_ONE_MESSAGE, _ALL_MESSAGES // (others + 1)))],
                 "env": merge_env(flower_env(spec, "/tmp"), pods.env),
                 "resources": pods.resources,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..apply.engine import apply_objects
-from ..backup import database, database_program, hub_objects, volume_pod
+from ..backup import database, hub_objects, volume_pod
 from ..backup.database import Copy, Volume
 from ..backup.volume_files import Place
 from ..base.errors import ClusterError
@@ -23,6 +23,7 @@ from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
 from ..manifests import certificate, federation, namespace, outputs, superlink
 from ..marks import proof
+from ..programs import database_program
 from ..spec.hub_spec import HubSpec
 from ..upgrade import releases
 from . import fencing, outputs_copy

@@ -19,8 +19,8 @@ from typing import Any
 from ..backup.output_choice import run_of
 from ..backup.volume_files import MOST, Files, Place, Progress, batches
 from ..base.sizes import readable
-from ..flower.outputs_program import INPUTS
 from ..flower.outputs_table import LIKELY
+from ..programs.outputs_program import INPUTS
 
 
 @dataclass

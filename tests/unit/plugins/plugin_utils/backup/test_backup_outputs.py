@@ -18,7 +18,6 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     archive_writer,
-    files_program,
     hub_archive,
     output_choice,
     output_members,
@@ -28,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup.about impo
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.output_choice import Choice
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.volume_files import Files, batches
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import files_program
 from ansible_collections.federated.flower.tests.unit.volume_folder import Place, content, written
 
 ALL = Choice(True)

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import package_list, package_program
+from ansible_collections.federated.flower.plugins.plugin_utils.base import package_list
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import package_program
 
 PROGRAM = Path(str(package_program.__file__))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import package_list, package_program
+from ansible_collections.federated.flower.plugins.plugin_utils.base import package_list
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     image_packages,
     needed_packages,
@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.needed_pac
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import package_program
 
 WANTED = requirements.parse(["numpy>=2", "pandas"])[0]
 

@@ -23,10 +23,10 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import heartbeat_program
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import client
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import heartbeat_program
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 MIB = 1024 * 1024

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import package_program
+from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import package_report
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import template
 from ansible_collections.federated.flower.tests.unit import specs
@@ -61,7 +60,7 @@ def test_it_runs_like_the_container_that_computes(supernode_spec: Any) -> None:
     )
     objects = specs.supernode_objects(spec)
     one = reports(objects)["supernode-one"]
-    assert one["command"] == ["python", "-c", inspect.getsource(package_program)]
+    assert one["command"] == ["python", "-c", program_text("package_program.py")]
     env = {each["name"]: each["value"] for each in one["env"]}
     assert env["PYTHONPATH"] == "/more"
     (pod,) = (item["spec"]["template"]["spec"] for item in objects if item["metadata"]["name"] == "supernode-one" and "template" in item["spec"])

@@ -11,7 +11,7 @@ import sqlite3
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import database_program
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import database_program
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.course import CLOSELY, NOTED, Course, Seen
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, FENCED, STANDBY, Term
 

@@ -11,9 +11,9 @@ import os
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import files_program
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.volume_files import Files, batches
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import files_program
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import outputs_copy
 from ansible_collections.federated.flower.tests.unit.volume_folder import Place, content, written
 
