@@ -14,7 +14,6 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction, first_line
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import last_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     before_run,
@@ -32,6 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.following 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import hub_place
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import last_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 
 _SHOWN = 15  # lines of the log in the message of a run that failed

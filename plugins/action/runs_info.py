@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import last_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_table, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import last_metrics
 
 
 class ActionModule(ClusterAction):

@@ -16,7 +16,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
@@ -31,6 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records im
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.running_gateway import Gateway
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan

@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges imp
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import runs_program
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.key_sources import missing_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
@@ -29,7 +30,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
     kept_keys,
     named,
     operated,
-    runs_program,
     told,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover.kept_keys import KeysKept

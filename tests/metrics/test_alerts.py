@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import GATEWAY, alerts
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "roles" / "superlink" / "files" / "metrics"

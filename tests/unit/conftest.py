@@ -6,29 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import jinja2
 import pytest
+
+from ansible_collections.federated.flower.tests.unit.compiled_templates import compiled_once
 
 
 @pytest.fixture(scope="session", autouse=True)
 def templates_compiled_once() -> Iterator[None]:
-    """The code of each template of Ansible is made once, in place of each time that it is evaluated: that is most of the time that it takes.
-
-    All environments of one of Ansible's classes have the same filters and options.
-    """
-    known: dict[Any, Any] = {}
-    compile_anew = jinja2.Environment.compile
-
-    def compiled(self: jinja2.Environment, source: Any, *options: Any, **named: Any) -> Any:
-        if options or named or not isinstance(source, str) or not type(self).__module__.startswith("ansible."):
-            return compile_anew(self, source, *options, **named)
-        key = (type(self), self.variable_start_string, self.block_start_string, str(source))
-        if key not in known:
-            known[key] = compile_anew(self, source)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jinja2.Environment, "compile", compiled)
+    """See C(compiled_once)."""
+    with compiled_once():
         yield

@@ -29,7 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
-from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data, run_metrics
+from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import read_bundle, read_project
@@ -39,6 +39,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_fr
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader, checked
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable, status_of
 from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_document
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import unexpected
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Done, Outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from ..base.errors import ClusterError
 from ..flower import in_pod
 from ..kube.client import Cluster
-from . import database_program
+from ..programs import database_program
 
 _PIECE = 8 * 2**20
 _SECONDS = 3600  # of a copy, or of the SHA-256, of a large database

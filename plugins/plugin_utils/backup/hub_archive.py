@@ -20,10 +20,10 @@ from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..base.foreign_data import expect_shape, read_json
 from ..base.sizes import readable
+from ..programs.database_program import SPARE
 from ..spec.hub_spec import HubSpec
 from . import archive_reader, archive_writer, hub_objects
 from .about import About, foreign
-from .database_program import SPARE
 
 HUB, DATABASE, INVENTORY = "hub.json", "state.db", "inventory.json"
 _OUTPUTS = "outputs.json"  # list of the outputs of runs

@@ -14,17 +14,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base import foreign_data
+from ..base.program_text import program_text
 from ..base.values import Object
 from ..manifests import key_job
 from ..manifests.text import manifest
 from ..pki import certificates
 from ..site_keys import shipped
-from . import check_script, texts
+from . import texts
 from .draft import Draft, is_program, numbered
 
 SUMS, SIGNATURE, CA = "SHA256SUMS", "SHA256SUMS.sig", "hub-ca.crt"
 PASSPORT, CHANGES, UNINSTALL, VERSION = "PASSPORT.md", "CHANGES.md", "UNINSTALL.md", "VERSION"
-SCRIPT = "verify.sh"
+SCRIPT = "verify.sh"  # with which a site checks the bundle: a POSIX shell, sha256sum and openssl, nothing of ours
 _GROUPS = {
     "10-namespace.yaml": {"Namespace"},
     "20-rights.yaml": {"ServiceAccount", "Role", "RoleBinding"},
@@ -68,7 +69,7 @@ def build(made: Draft, stamp: Stamp, ca: str) -> dict[str, bytes]:
     found = {
         VERSION: texts.title(made, stamp.version) + "\n",
         CA: ca,
-        SCRIPT: check_script.SCRIPT,
+        SCRIPT: program_text(SCRIPT),
         CHANGES: stamp.changes,
         UNINSTALL: texts.uninstall(made, stamp.version),
         "uninstall.txt": texts.uninstall_list(made, stamp.version),

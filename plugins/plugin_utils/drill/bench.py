@@ -25,10 +25,11 @@ from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
 from ..manifests.superlink import POD
+from ..programs import heartbeat_program
 from ..reach.site import Reach, Run
 from ..rotation import conditions
 from ..spec.hub_spec import HubSpec
-from . import heartbeat_program, heartbeats, mark
+from . import heartbeats, mark
 
 PAUSE = 1.0  # seconds between two looks
 # SuperNodes send a heartbeat every 27 s at most (flwr 1.41): who was not heard of for longer than that is cut off.

@@ -23,7 +23,8 @@ from ..kube.api_errors import Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..kube.stuck_pods import Patience, refusal
 from ..manifests.superlink import NAME, POD
-from . import in_pod, pod_program
+from ..programs import pod_program
+from . import in_pod
 
 CONTAINER = "superlink"
 CONNECTION = "hub"  # name of the connection in the pod's config.toml

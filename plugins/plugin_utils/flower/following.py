@@ -22,7 +22,8 @@ from ..base.errors import ClusterError
 from ..base.ports import SUPERLINK_PORT
 from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
 from ..manifests.superlink import POD
-from . import follow_program, in_pod
+from ..programs import follow_program
+from . import in_pod
 from .cli import CONNECTION, CONTAINER, FlowerCLI, FlowerError, listing, read_answer
 from .runs import LOG_LINES, Run, UnknownRun, clean_log, known_run, without_repeats
 

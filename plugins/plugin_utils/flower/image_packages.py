@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base import package_program
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL
 from ..base.names import CLIENTAPP
 from ..kube.client import Cluster
 from ..manifests import outputs, serverapp, superexec, superlink
 from ..marks import proof
+from ..programs import package_program
 from . import in_pod
 from .cli import FlowerCLI
 from .requirements import PackageList

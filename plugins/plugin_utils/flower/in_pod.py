@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run a module of the collection with the Python of a container.
+"""Run a module of C(programs) with the Python of a container.
 
 Images of Flower have Python, and nothing else is needed there. Program and request are sent on standard input: in the command
 line they would be part of a URL, which proxies limit to 8 KiB and audit logs repeat.
@@ -11,7 +11,6 @@ line they would be part of a URL, which proxies limit to 8 KiB and audit logs re
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Any
 from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.foreign_data import Lines
+from ..base.program_text import program_text
 from ..kube.client import Cluster
 
 #: Printed when a program has succeeded. Occasionally a node whose CPU is busy reports the end of a command and drops what
@@ -115,7 +115,7 @@ def run(
     Raises:
         ClusterError: the program could not be started, the connection broke, or the answers were lost again and again.
     """
-    stdin = _stdin(program, request) + data
+    stdin = stdin_of(program, request) + data
     where = f"{cluster.name}: pod {namespace}/{pod} ({container})"
     for _attempt in range(_ATTEMPTS):
         lines, found = Lines(_MOST), list[str]()
@@ -192,7 +192,7 @@ def stream(
         pod,
         container,
         ["python", "-c", LOADER],
-        stdin=_stdin(program, request),
+        stdin=stdin_of(program, request),
         timeout=seconds,
         on_stdout=receive,
         silence=silence,
@@ -200,8 +200,10 @@ def stream(
     return Output([], result.rc, _said(result.stderr))
 
 
-def _stdin(program: ModuleType, request: Mapping[str, Any]) -> bytes:
-    return "\n".join((json.dumps(inspect.getsource(program)), json.dumps(request), "")).encode()
+def stdin_of(program: ModuleType, request: Mapping[str, Any]) -> bytes:
+    """What C(LOADER) reads: a program and its request."""
+    text = program_text(f"{program.__name__.rpartition('.')[2]}.py")
+    return "\n".join((json.dumps(text), json.dumps(request), "")).encode()
 
 
 def _said(stderr: bytes) -> str:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ..base.digests import digest
 from ..base.sizes import readable
+from ..programs.outputs_program import INPUTS, LONGEST, MOST
 from .cli import FlowerError
-from .outputs_program import INPUTS, LONGEST, MOST
 from .outputs_reader import MANIFEST, shown, unfit
 from .outputs_staging import summed
 

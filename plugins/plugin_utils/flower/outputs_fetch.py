@@ -11,8 +11,6 @@ own file begins with the same, and everything otherwise. A file counts when the 
 from __future__ import annotations
 
 import hashlib
-import inspect
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +22,8 @@ from ..base.digests import digest
 from ..base.errors import ClusterError
 from ..base.sizes import readable
 from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
-from . import in_pod, outputs_program
+from ..programs import outputs_program
+from . import in_pod
 from .cli import FlowerError
 from .outputs_frames import Frames
 from .outputs_reader import Contents, Reader, shown
@@ -201,7 +200,6 @@ class Fetching:
         request = {"do": "send", "run": self.run_id, "files": listed}
         place = self.reader.place()
         cluster, namespace = self.reader.cluster, self.reader.namespace
-        stdin = "\n".join((json.dumps(inspect.getsource(outputs_program)), json.dumps(request), "")).encode()
         frames = Frames(cluster.name)
 
         def receive(data: bytes) -> None:
@@ -215,7 +213,7 @@ class Fetching:
                 place.pod,
                 place.container,
                 ["python", "-c", in_pod.LOADER],
-                stdin=stdin,
+                stdin=in_pod.stdin_of(outputs_program, request),
                 timeout=_SECONDS,
                 on_stdout=receive,
                 silence=SILENCE,

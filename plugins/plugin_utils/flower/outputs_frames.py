@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base import foreign_data
 from ..kube.api_errors import Unreachable
-from .outputs_program import CHUNK
+from ..programs.outputs_program import CHUNK
 
 JSON, DATA = b"J"[0], b"D"[0]
 _HEAD = 5

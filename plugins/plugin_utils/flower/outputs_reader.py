@@ -18,7 +18,8 @@ from ..base.errors import ClusterError
 from ..base.sizes import readable
 from ..kube.api_errors import Forbidden
 from ..manifests import outputs
-from . import in_pod, outputs_program
+from ..programs import outputs_program
+from . import in_pod
 from .cli import FlowerCLI, FlowerError
 
 _SECONDS = 600  # time limit of a program that lists or deletes

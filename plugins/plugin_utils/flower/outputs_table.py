@@ -13,8 +13,8 @@ from typing import Any
 
 from ..base import times
 from ..base.sizes import readable
+from ..programs.outputs_program import NAME
 from .cli import FlowerError
-from .outputs_program import NAME
 from .outputs_reader import Room, Stored, StoredInputs
 
 UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more

@@ -18,10 +18,10 @@ from ..base.errors import ClusterError
 from ..base.foreign_data import CONTROL
 from ..kube.api_errors import ApiError, ExecBroken, Forbidden, Unauthorized
 from ..manifests.superlink import POD
+from ..programs.follow_program import HEADER
 from . import run_config
 from .app import App
 from .cli import CONNECTION, CONTAINER, LISTING_SECONDS, Answer, FlowerCLI, FlowerError, listing
-from .follow_program import HEADER
 
 COMPLETED = "finished:completed"
 STOPPED = "finished:stopped"

@@ -15,10 +15,10 @@ does not: it follows the ledger, and a run that only renders must not undo a den
 
 from __future__ import annotations
 
-from ..base.metrics_program import HEADER, TRAFFIC
 from ..base.names import METRICS
 from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
 from ..base.values import Object
+from ..programs.metrics_program import HEADER, TRAFFIC
 from ..spec.hub_spec import HubSpec
 from . import runtime_listener
 from .objects import config_map

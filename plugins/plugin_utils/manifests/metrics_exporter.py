@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics of the federation: a pod with C(base/metrics_program), and what the Prometheus operator needs to know of it.
+"""Metrics of the federation: a pod with C(programs/metrics_program), and what the Prometheus operator needs to know of it.
 
 The pod gets its answers through a port of the gateway that passes two reading calls (manifests/gateway.py), with the shared secret in the
 Secret C(superlink-metrics). Its account may read the ConfigMaps of the hub's namespace and nothing else: no Secret, no pod.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import inspect
 import re
 from functools import cache
 from pathlib import Path
@@ -22,11 +21,12 @@ from typing import Any
 
 import yaml
 
-from ..base import metrics_program, run_metrics
 from ..base.labels import own_pods, selector
 from ..base.names import METRICS, METRICS_CONTROL
 from ..base.ports import METRICS_CONTROL_PORT, METRICS_PORT
+from ..base.program_text import program_text
 from ..base.values import Object, compact
+from ..programs import metrics_program
 from ..spec.hub_spec import HubSpec
 from ..spec.pods_spec import PodsSpec
 from .objects import config_map, metadata, service, service_account
@@ -195,11 +195,11 @@ def _allowed(spec: HubSpec) -> Object:
 
 def _files(spec: HubSpec) -> dict[str, str]:
     """The program, and where it reads logs what it reads them with."""
-    return {PROGRAM: _program(), **({LOGS: inspect.getsource(run_metrics)} if spec.metrics.runs else {})}
+    return {PROGRAM: _program(), **({LOGS: program_text(LOGS)} if spec.metrics.runs else {})}
 
 
 def _program() -> str:
-    return inspect.getsource(metrics_program)
+    return program_text("metrics_program.py")
 
 
 def alerts(namespace: str) -> dict[str, Any]:

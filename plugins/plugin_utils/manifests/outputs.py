@@ -6,19 +6,18 @@
 One rule for paths: the outputs of the run C(ID) are the folder C(/outputs/ID), in which its ServerApp works. It finds C(/outputs) in
 C(FLOWER_OUTPUTS_DIR), and the number of its run in C(context.run_id). What is sent for runs is in C(/outputs/inputs).
 
-SuperExec starts C(flwr-serverapp) by its name, without an option for a working directory: C(base/serverapp_program) stands before it in PATH. The
+SuperExec starts C(flwr-serverapp) by its name, without an option for a working directory: C(programs/serverapp_program) stands before it in PATH. The
 image's own PATH is not known here, so a shell extends it, and replaces itself with the program that the image would start.
 
 The reader is in the pod of the ServerApp, because a ReadWriteOnce volume is on one node at a time. It has an image without app code, the
-claim, and nothing else: no secrets, no scratch folder. It only sleeps; the control node starts programs in it (C(flower/outputs_program)).
+claim, and nothing else: no secrets, no scratch folder. It only sleeps; the control node starts programs in it (C(programs/outputs_program)).
 """
 
 from __future__ import annotations
 
-import inspect
-
-from ..base import serverapp_program
+from ..base.program_text import program_text
 from ..base.values import Object, compact
+from ..programs import serverapp_program
 from ..spec.hub_spec import HubSpec
 from .objects import config_map, metadata
 from .pod import config_volume, container_security_context, image, mount
@@ -63,7 +62,7 @@ def objects(spec: HubSpec) -> list[Object]:
 
 def start_program() -> str:
     """What SuperExec finds first under the name of Flower's program."""
-    return f"#!/usr/bin/env python3\n{inspect.getsource(serverapp_program)}"
+    return f"#!/usr/bin/env python3\n{program_text('serverapp_program.py')}"
 
 
 def command(spec: HubSpec, entrypoint: str) -> Object:

@@ -19,7 +19,8 @@ from ..kube import pod_health
 from ..kube.client import Cluster
 from ..manifests import datasets, superexec, supernode
 from ..marks import proof
-from ..preflight import acceptance, way_program
+from ..preflight import acceptance
+from ..programs import way_program
 from ..rotation import restart, site_proof
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec

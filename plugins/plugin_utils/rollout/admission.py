@@ -15,7 +15,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..flower import in_pod
 from ..flower.cli import CONTAINER
-from ..hub import access_program, clients
+from ..hub import clients
 from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
 from ..ledger import access
@@ -25,6 +25,7 @@ from ..ledger.store import Ledger
 from ..manifests import gateway
 from ..manifests.superlink import POD
 from ..manifests.watch import RUN_DIR
+from ..programs import access_program
 
 
 @dataclass

@@ -21,7 +21,7 @@ from ..kube import pod_health as described
 from ..kube.api_errors import Conflict, Forbidden, NotFound
 from ..kube.client import Cluster
 from ..marks import proof
-from . import site_program
+from ..programs import site_program
 
 Object = Mapping[str, Any]
 # Seconds until a kubelet has reported that a container has ended.

@@ -18,7 +18,7 @@ from ..kube.client import Cluster
 from ..manifests.gateway import NAME, NEXT_VOLUME
 from ..manifests.superlink import POD
 from ..manifests.watch import CONFIG_DIR, RUN_DIR
-from . import gateway_program
+from ..programs import gateway_program
 
 CERTIFICATE = "/certs/tls.pem"  # as the configuration names it
 VOLUME = "gw-certs"

@@ -12,12 +12,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..backup import database, database_program, making, restoring, volume_pod
+from ..backup import database, making, restoring, volume_pod
 from ..backup.database import Volume
 from ..base.sizes import readable
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
 from ..manifests import federation, superlink
+from ..programs import database_program
 from ..spec.hub_spec import HubSpec
 from ..upgrade import releases
 from . import fencing, hub_claim

@@ -18,8 +18,8 @@ import pyrage
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import ALERTS
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 ROOT = Path(__file__).parents[3]

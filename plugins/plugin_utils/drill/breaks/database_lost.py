@@ -24,8 +24,8 @@ from ...backup.volume_pod import Holder
 from ...base.errors import ClusterError
 from ...manifests.superlink import CLAIM, NAME
 from ...marks import proof
+from ...programs import database_aside_program as database_program
 from ...standby import fencing
-from .. import database_aside_program as database_program
 from ..bench import PAUSE
 from ..drill_verdict import Measured
 from .base_break import Break

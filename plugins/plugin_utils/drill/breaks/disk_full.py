@@ -15,7 +15,7 @@ from ...base.errors import ClusterError
 from ...flower import in_pod
 from ...flower.cli import CONTAINER
 from ...manifests.superlink import POD
-from .. import disk_program
+from ...programs import disk_program
 from ..bench import LATE
 from ..drill_verdict import Measured
 from ..heartbeats import Sight

@@ -21,7 +21,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     archive_writer,
     database,
-    database_program,
     fleet_variables,
     hub_archive,
     hub_objects,
@@ -29,6 +28,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import database_program
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 
 LABELS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "scenario"}

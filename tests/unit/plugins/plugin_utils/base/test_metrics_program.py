@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program as program
-from ansible_collections.federated.flower.plugins.plugin_utils.base import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_program as program
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 
 GUIDE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_metrics.rst"
 KEY = {"pool": "default", "name": "0", "public_key": "ecdsa", "dead": False}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import (
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import (
     CURVES,
     POINTS,
     Progress,

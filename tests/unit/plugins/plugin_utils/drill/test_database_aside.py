@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import database_aside_program as program
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import database_aside_program as program
 
 
 @pytest.fixture(autouse=True)

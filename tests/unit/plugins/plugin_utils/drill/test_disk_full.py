@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import disk_program as program
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import disk_program as program
 
 _WRITE = """\
 import sqlite3, sys, time

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import heartbeat_program, heartbeats
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import heartbeats
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import heartbeat_program
 
 BIG = 2**63 + 5  # node ids have 64 bits without a sign, numbers of SQLite one with a sign
 

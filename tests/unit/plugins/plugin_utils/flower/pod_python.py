@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-PROGRAM = "ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_program"
+PROGRAM = "ansible_collections.federated.flower.plugins.plugin_utils.programs.outputs_program"
 
 
 class Command:

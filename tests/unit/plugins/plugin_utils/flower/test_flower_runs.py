@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 import tomllib
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, pod_program, run_config, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, run_config, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, read_answer
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 
 DEFAULTS = {"text": "", "rounds": 3, "rate": 0.1, "fail": False, "a.b": 1}
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import follow_program
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.follow_program import Follower, LogLines
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import follow_program
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.follow_program import Follower, LogLines
 
 RUN = "13164552291825540154"
 HEADER = "\x1b[34mUsing SuperLink: hub (127.0.0.1:8000)\n\x1b[92mINFO \x1b[0m:      Starting logstream for run_id `1`\n"

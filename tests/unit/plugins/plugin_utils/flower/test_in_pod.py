@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, pod_program
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 
 
 class Node:
@@ -43,7 +44,7 @@ def program(monkeypatch):
         "import json, sys\nrequest = json.loads(sys.stdin.readline())\nprint(1)\nprint(2)\n"
         "if request['rc']:\n    sys.exit(request['rc'])\n"
     )
-    monkeypatch.setattr(in_pod.inspect, "getsource", {pod_program: text}.get)
+    monkeypatch.setattr(in_pod, "program_text", {"pod_program.py": text}.get)
     return pod_program
 
 

@@ -14,10 +14,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_files, inputs_send, outputs_program
+from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, inputs_files, inputs_send
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import TooFull
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import outputs_program
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
     noise,
     reader_of,
@@ -186,13 +188,11 @@ def test_no_room(root, folder):
 
 
 def test_a_volume_that_becomes_full_loses_the_part(root, folder, monkeypatch, tmp_path):
-    import inspect
-
-    source = inspect.getsource(outputs_program).replace(
+    source = program_text("outputs_program.py").replace(
         "written = os.pwrite(file, data, offset)",
         "written = os.pwrite(file, data, offset) if offset < 1 << 19 else os.write(os.open('/dev/full', 1), data)",
     )
-    monkeypatch.setattr(inspect, "getsource", lambda module: source)
+    monkeypatch.setattr(in_pod, "program_text", lambda name: source)
     with pytest.raises(TooFull, match="became full while the inputs"):
         sending(root, folder).send()
     assert list((root / "inputs").iterdir()) == []

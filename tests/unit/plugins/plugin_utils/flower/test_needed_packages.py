@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import package_program
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, needed_packages, requirements
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import App
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.image_packages import of_pools
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.needed_packages import SitePods
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import package_program
 from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
 WANTED = requirements.parse(["numpy>=2", "pandas"])[0]

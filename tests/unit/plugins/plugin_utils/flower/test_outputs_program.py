@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_program as program
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import NoFiles
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import outputs_program as program
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of, write
 
 

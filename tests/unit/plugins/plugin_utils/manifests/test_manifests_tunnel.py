@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.ports import OPS_PORT
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode, tunnel
 
 AT = "2026/11/24 22:01:49 "
@@ -164,6 +165,10 @@ def test_check_waits_for_new_files(pod):
     (pod.folder / "run" / "loaded.mark").write_text("m2")
     assert "answers" in one.communicate(timeout=30)[0] and one.returncode == 0
     assert pod.run("check", "", "") == pod.run("check") == (0, "the hub answers through the HTTP proxy proxy:3128")
+
+
+def test_the_script_asks_the_sidecar_where_it_answers():
+    assert f"TCP:127.0.0.1:{OPS_PORT}," in tunnel.SCRIPT and f"*'{tunnel.WHY}: '*)" in tunnel.SCRIPT
 
 
 def test_only_the_tunnel_has_the_credentials(parsed_site):

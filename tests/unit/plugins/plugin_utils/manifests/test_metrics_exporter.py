@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gateway, metrics_exporter
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import metrics_checks
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_program
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
 from ansible_collections.federated.flower.tests.unit.read import yaml_file

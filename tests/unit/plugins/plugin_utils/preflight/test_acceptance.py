@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import site_index
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance, way_program
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.acceptance import (
     BAD,
     GOOD,
@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight.accepta
     Check,
     Limits,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import way_program
 
 WELL: dict[str, Any] = {
     "way": {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory, variables
+from ansible_collections.federated.flower.plugins.plugin_utils.programs.metrics_program import METRICS
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).resolve().parents[5]

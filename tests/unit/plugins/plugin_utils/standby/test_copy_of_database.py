@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import database_program
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import database_program
 
 
 def test_nobody_is_online_in_a_copy(tmp_path, monkeypatch):

@@ -19,13 +19,13 @@ import yaml
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_resource import from_federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import runs_program
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
     kept_keys,
     named,
     operated,
     operated_config,
-    runs_program,
     told,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover.operated import Operated

@@ -1,12 +1,3 @@
-# Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
-"""The script with which a site checks a bundle: a POSIX shell, sha256sum and openssl, nothing of ours."""
-
-from __future__ import annotations
-
-SCRIPT = """\
 #!/bin/sh
 # Checks this bundle: sh verify.sh FINGERPRINT
 # FINGERPRINT is what the operator of the hub reads to you. Do not take it from a file of this bundle, nor from the message that brought it.
@@ -39,8 +30,7 @@ sha256sum --check --strict --quiet SHA256SUMS || bad "a file is not what the hub
 strange=$(find . ! -type d ! -type f)
 [ -z "$strange" ] || bad "$strange is not a plain file"
 listed=$(cut -c 67- SHA256SUMS | sort)
-found=$(find . -type f ! -path ./SHA256SUMS ! -path ./SHA256SUMS.sig | sed 's,^\\./,,' | sort)
+found=$(find . -type f ! -path ./SHA256SUMS ! -path ./SHA256SUMS.sig | sed 's,^\./,,' | sort)
 [ "$listed" = "$found" ] || bad "there are files that the hub did not write, or some are missing"
 
 echo "Good: $(sed -n 1p VERSION), written and signed by the hub whose fingerprint you gave."
-"""
