@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.lease import leas
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
     access,
     dataset_index,
-    package_index,
+    node_index,
     ranges,
     records,
     site_index,
@@ -48,7 +48,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import heal_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import maker
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import term_record, terms
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import leadership, term_record
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
@@ -97,7 +97,7 @@ def _config_maps() -> dict[str, Object]:
     trail.Trail(hub, SPACE, FEDERATION).append(_entries())
     unfinished.Store(hub, SPACE, FEDERATION).change(lambda known: _upgrade())
     drill_mark.Store(hub, SPACE, FEDERATION).begin("site_lost", NOW, {"site": "site-a"})
-    term = terms.Term(terms.ACTIVE, 2, "hub", "other", "2026-11-24T10:00:00Z", "uid-1", "uid-2", "uid-3")
+    term = leadership.Term(leadership.ACTIVE, 2, "hub", "other", "2026-11-24T10:00:00Z", "uid-1", "uid-2", "uid-3")
     term_record.store(hub, SPACE, FEDERATION, term)
     with (
         mock.patch.object(restore_mark, "remove"),
@@ -128,8 +128,7 @@ def _ledger(ledger: Ledger) -> None:
     ledger.change_datasets(
         lambda old: dataset_index.updated(old, {"site-a": {"cpu": ["scans"]}}, {"site-a": record}, by_hand=by_hand)
     )
-    held = package_index.Held("image:1", "sha256:1", "r1", "packed", "", True)
-    ledger.change_packages(lambda old: package_index.updated(old, {"site-a": {"cpu": held}}, {"site-a": record}, held))
+    ledger.change_nodes(lambda old: node_index.updated(old, {"site-a": record}))
     ledger.change_acceptance(
         lambda old: site_index.updated(old, {"site-a": {"at": NOW, "score": 96, "accepted": True, "reasons": ["x"]}})
     )

@@ -21,7 +21,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.action import certificates, ocm_addon
+from ansible_collections.federated.flower.plugins.action import ocm_addon
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import hub_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle import files
@@ -172,7 +173,7 @@ def names() -> Frozen:
     """Labels, annotations and names by which later runs find what earlier ones created."""
     texts = {text for path in UTILS.rglob("*.py") for text in _KEYS.findall(path.read_text(encoding="utf-8"))}
     sets = [
-        certificates.APPLYSET,
+        hub_certificates.APPLYSET,
         direct.APPLYSET,
         controller.NAME,
         ocm_addon._SET,
