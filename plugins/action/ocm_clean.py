@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_place
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.notes import of_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import query
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
@@ -24,7 +25,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import PLACEMENTS
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
 
 
 class ActionModule(ClusterAction):

@@ -27,11 +27,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.volume_files import Place
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import DATABASE_CLAIM, SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, outputs, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, outputs
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
@@ -128,7 +129,7 @@ class ActionModule(ClusterAction):
             if live is not None and live["metadata"].get("deletionTimestamp"):
                 raise ClusterError(f"{hub.name}: namespace {name} is being deleted: run again when it is gone")
         look(hub, "superlink", spec, place, owner=record.notes(spec.federation))
-        if hub.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace) is not None:
+        if hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace) is not None:
             lost = ""
             if not has_outputs and hub.get("v1", _CLAIM, outputs.CLAIM, spec.namespace) is not None:
                 lost = (
@@ -139,7 +140,7 @@ class ActionModule(ClusterAction):
                 f"{hub.name}: namespace {spec.namespace} has a SuperLink, which is not replaced. A backup is restored into an emptied hub: "
                 f"delete the hub's namespaces first{lost}"
             )
-        live = hub.get("v1", _CLAIM, superlink.CLAIM, spec.namespace)
+        live = hub.get("v1", _CLAIM, DATABASE_CLAIM, spec.namespace)
         fault = volume_pod.claim_fault(live, source)
         if fault:
             raise ClusterError(f"{hub.name}: {fault}")

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK
 from ..preflight import hub_place, inventory, variables
-from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction

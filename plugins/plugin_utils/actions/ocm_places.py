@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..base.choices import OCM
 from ..base.errors import ClusterError
 from ..reach.way import way_of
-from ..validate.ocm_faults import OCM
 from .cluster_action import ClusterAction
 
 # As the defaults of the role supernode have it, which the hub's tasks do not see.

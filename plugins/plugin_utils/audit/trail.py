@@ -20,14 +20,15 @@ from typing import Any
 from ..base import foreign_data
 from ..base.digests import canonical
 from ..base.errors import ClusterError
+from ..base.object_names import AUDIT_COMPONENT, AUDIT_CONFIG
 from ..kube.api_errors import ApiError, NotFound
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from . import pack
 from .hash_chain import Entry, Head, Line
 
-NAME = "flower-audit"
-COMPONENT = "audit"
+NAME = AUDIT_CONFIG
+COMPONENT = AUDIT_COMPONENT
 _LOG = "log.jsonl"
 _HEAD = "head.json"
 #: HTTP codes for an object that an API server, or an admission webhook, does not accept: invalid, denied, too large.

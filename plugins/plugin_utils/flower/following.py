@@ -19,9 +19,9 @@ from typing import Any, Protocol
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK_POD
 from ..base.ports import SUPERLINK_PORT
 from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
-from ..manifests.superlink import POD
 from . import follow_program, in_pod
 from .cli import CONNECTION, CONTAINER, FlowerCLI, FlowerError, listing, read_answer
 from .runs import LOG_LINES, Run, UnknownRun, clean_log, known_run, without_repeats
@@ -161,7 +161,7 @@ class Following:
         output = in_pod.stream(
             cli.cluster,
             cli.namespace,
-            POD,
+            SUPERLINK_POD,
             CONTAINER,
             follow_program,
             request,
@@ -171,7 +171,7 @@ class Following:
         )
         if output.rc:
             raise FlowerError(
-                f"the program that follows the run in pod {cli.namespace}/{POD} on {cli.cluster.name} ended with code {output.rc}: "
+                f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: "
                 f"{output.said}"
             )
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.foreign_data import CONTROL
+from ..base.object_names import SUPERLINK_POD
 from ..kube.api_errors import ApiError, ExecBroken, Forbidden, Unauthorized
-from ..manifests.superlink import POD
 from . import run_config
 from .app import App
 from .cli import CONNECTION, CONTAINER, LISTING_SECONDS, Answer, FlowerCLI, FlowerError, listing
@@ -203,7 +203,7 @@ def reason(answer: Answer) -> str:
 def command_line(cli: FlowerCLI, *arguments: str) -> str:
     """What a person types to have the same C(flwr) command run."""
     words = " ".join([*arguments, CONNECTION])
-    return f"kubectl -n {cli.namespace} exec {POD} -c {CONTAINER} -- flwr {words}"
+    return f"kubectl -n {cli.namespace} exec {SUPERLINK_POD} -c {CONTAINER} -- flwr {words}"
 
 
 def look(cli: FlowerCLI, run_id: str, seconds: float = 0, pause: float = 1) -> Run:

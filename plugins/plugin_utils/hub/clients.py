@@ -18,18 +18,18 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
+from ..base.object_names import CA_NAMESPACE_ANNOTATION, CLIENT_CA_SECRET, CLIENTS_CONFIG
 from ..base.secret_data import entries, secret
 from ..ledger import access, ranges
 from ..ledger.records import Record
 from ..ledger.store import NOTE
-from ..manifests.gateway import CLIENTS
 from ..pki import certificates as pki
 from ..pki import chain, keypairs, library
 
-CONFIG = CLIENTS  # the ConfigMap
-CA = "flower-client-ca"
+CONFIG = CLIENTS_CONFIG  # the ConfigMap
+CA = CLIENT_CA_SECRET
 # Settings of the hub that other plays need, as annotations of the ConfigMap.
-CA_NAMESPACE = "federated.flower/ca-namespace"
+CA_NAMESPACE = CA_NAMESPACE_ANNOTATION
 DAYS = "federated.flower/client-certificate-days"
 # Bytes that the API server takes in one ConfigMap (apimachinery, C(validation.ValidateConfigMap)), and the part of it that is kept
 # for denials: there is always space for denials, even when the rest is full.

@@ -14,15 +14,16 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 
+from ..base.object_names import INTERNAL_CA_SECRET, INTERNAL_SECRET, RUNTIME_SECRET, SUPERLINK_SUPEREXEC_SECRET
 from ..base.secret_data import CREDENTIALS
 from ..pki import certificates, chain, keypairs, library
 from .made import SecretPlan, entries_of
 from .wanted import Observed, Ref, Wanted, secret_ref
 
-INTERNAL_CA = "flower-internal-ca"
-INTERNAL = "superlink-internal"
-RUNTIME = "superlink-runtime-tls"
-SUPEREXEC = "superlink-superexec"
+INTERNAL_CA = INTERNAL_CA_SECRET
+INTERNAL = INTERNAL_SECRET
+RUNTIME = RUNTIME_SECRET
+SUPEREXEC = SUPERLINK_SUPEREXEC_SECRET
 __all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "recreated", "plan", "reads"]
 
 # Shown by check mode while the hub's objects, and so its address, do not exist. A port that no hub has: what sites have for it differs from all

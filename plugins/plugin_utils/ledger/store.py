@@ -17,6 +17,14 @@ from typing import Any
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.object_names import (
+    LEDGER_ACCEPTANCE_CONFIG,
+    LEDGER_BACKUP_CONFIG,
+    LEDGER_CONFIG,
+    LEDGER_DATASETS_CONFIG,
+    LEDGER_DEPLOYED_CONFIG,
+    LEDGER_PACKAGES_CONFIG,
+)
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from ..marks import proof
@@ -24,18 +32,18 @@ from . import dataset_index, package_index, site_index
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 
-BOOK = "flower-ledger"
+BOOK = LEDGER_CONFIG
 # Which SuperNodes have which datasets, see C(dataset_index.py); only where a site has some.
-DATASETS = "flower-datasets"
+DATASETS = LEDGER_DATASETS_CONFIG
 # Which packages the images of apps hold, see C(package_index.py).
-PACKAGES = "flower-packages"
+PACKAGES = LEDGER_PACKAGES_CONFIG
 # The result of the last acceptance of each site, and its last deployment, see C(site_index.py).
-ACCEPTANCE = "flower-acceptance"
+ACCEPTANCE = LEDGER_ACCEPTANCE_CONFIG
 # Begins the name of what is known of the bundle of a site.
 BUNDLE = "flower-bundle-"
-DEPLOYED = "flower-deployed"
+DEPLOYED = LEDGER_DEPLOYED_CONFIG
 # When the hub was last backed up.
-BACKUP = "flower-backup"
+BACKUP = LEDGER_BACKUP_CONFIG
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
 _COMPONENT_LABEL = "app.kubernetes.io/component"

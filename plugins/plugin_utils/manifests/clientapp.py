@@ -18,11 +18,12 @@ from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
+from ..base.object_names import LOCAL_TLS_SECRET, TUNNEL
 from ..base.ports import NODE_LISTENER_PORT
 from ..base.values import Object
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import package_report, sidecar, superexec, tunnel
+from . import package_report, superexec
 from .objects import metadata
 from .pod import mount, pod_template, secret_volume
 
@@ -31,7 +32,7 @@ POD_NAME = "statefulset.kubernetes.io/pod-name"
 TRUST_VOLUME, TRUST_DIR = "runtime-ca", "/runtime-ca"
 
 # Containers of the pods of SuperNodes only.
-_OF_SUPERNODE = ("supernode", "sidecar", tunnel.NAME)
+_OF_SUPERNODE = ("supernode", "sidecar", TUNNEL)
 _LISTS = ("containers", "initContainers")
 
 
@@ -110,7 +111,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         init_containers=package_report.init_containers(spec, pool, others=1 + pool.added_containers),
         containers=[container],
         volumes=[
-            secret_volume(TRUST_VOLUME, sidecar.LOCAL_TLS, keys=["ca.crt"]),
+            secret_volume(TRUST_VOLUME, LOCAL_TLS_SECRET, keys=["ca.crt"]),
             superexec.secret(),
             *superexec.compute_volumes(pool),
         ],

@@ -17,6 +17,14 @@ from __future__ import annotations
 
 from ..base.metrics_program import HEADER, TRAFFIC
 from ..base.names import METRICS
+from ..base.object_names import (
+    CLIENTS_CONFIG,
+    GATEWAY,
+    GATEWAY_NEXT_SECRET,
+    GATEWAY_NEXT_VOLUME,
+    GATEWAY_SECRET,
+    GATEWAY_VOLUME,
+)
 from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
@@ -25,19 +33,19 @@ from .objects import config_map
 from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
 from .watch import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
 
-NAME = "gateway"  # of the container
+NAME = GATEWAY  # of the container
 CONFIG = "superlink-gateway"
-CLIENTS = "superlink-clients"  # the ConfigMap, see hub/clients.py
+CLIENTS = CLIENTS_CONFIG  # the ConfigMap, see hub/clients.py
 CLIENTS_DIR = "/clients"
 DENIED = f"{CLIENTS_DIR}/denied.lst"
 KEYS = f"{CLIENTS_DIR}/keys.map"
 KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
 PROBE = "/probe"
-SECRET = "superlink-gateway-tls"
-CERTIFICATE_VOLUME = "gw-certs"
+SECRET = GATEWAY_SECRET
+CERTIFICATE_VOLUME = GATEWAY_VOLUME
 # Exists only during a rotation of the CA: a certificate of the next one, served under next.NAME, so that every site can test it.
-NEXT_SECRET = "superlink-gateway-next-tls"
-NEXT_VOLUME = "gw-next"
+NEXT_SECRET = GATEWAY_NEXT_SECRET
+NEXT_VOLUME = GATEWAY_NEXT_VOLUME
 NEXT_DIR = "/next"
 
 # Endpoints of flwr 1.40 to 1.42 (flwr/superlink/routers/fleet/router.py).

@@ -32,6 +32,7 @@ from typing import Any
 from ..base.addresses import is_ip, network, split_address
 from ..base.labels import own_pods
 from ..base.names import CLIENTAPP, METRICS
+from ..base.object_names import SERVERAPP
 from ..base.ports import (
     API_PORTS,
     FLEET_PORT,
@@ -46,7 +47,7 @@ from ..spec.hub_spec import HubSpec
 from ..spec.network_spec import NetworkSiteSpec
 from ..spec.part_spec import SKUPPER, PartSpec
 from ..spec.site_spec import SiteSpec
-from . import serverapp, skupper, tracking
+from . import skupper, tracking
 from .objects import metadata
 
 SUPERLINK = "superlink"
@@ -66,7 +67,7 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
     ingress = [_rule("from", spec.allowed_sources, [_port(FLEET_PORT)])]
     if spec.is_process:
         ingress.append(
-            _rule("from", [{"pod_selector": own_pods(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)])
+            _rule("from", [{"pod_selector": own_pods(spec.federation, SERVERAPP)}], [_port(RUNTIME_PORT)])
         )
     if spec.metrics.enabled:
         ingress.append(_rule("from", [{"pod_selector": own_pods(spec.federation, METRICS)}], [_port(METRICS_CONTROL_PORT)]))
@@ -84,7 +85,7 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
     if spec.is_process:
         runtime = _rule("to", [{"pod_selector": own_pods(spec.federation, SUPERLINK)}], [_port(RUNTIME_PORT)])
         policies.append(
-            _policy(spec, serverapp.NAME, ingress=[], egress=[*egress_rules(spec.dns), runtime, *app_egress])
+            _policy(spec, SERVERAPP, ingress=[], egress=[*egress_rules(spec.dns), runtime, *app_egress])
         )
     if spec.metrics.enabled:
         door = _rule("to", [{"pod_selector": own_pods(spec.federation, SUPERLINK)}], [_port(METRICS_CONTROL_PORT)])

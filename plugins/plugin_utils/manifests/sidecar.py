@@ -25,6 +25,7 @@ from __future__ import annotations
 from ..base.addresses import is_ip, split_address
 from ..base.certificate_names import next_server_name
 from ..base.names import CLIENT_KEY
+from ..base.object_names import CLIENT_CONFIG, LOCAL_TLS_SECRET
 from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT, TUNNEL_PORT
 from ..base.values import Object
 from ..spec.site_spec import SiteSpec
@@ -35,8 +36,8 @@ from .tunnel import WHY
 from .watch import DEFAULTS, LOG_FORMAT, SCRIPT, container, global_section, quiet
 
 CONFIG = "supernode-sidecar"
-LOCAL_TLS = "supernode-local-tls"
-CLIENT = "supernode-client"  # ConfigMap with the client certificate
+LOCAL_TLS = LOCAL_TLS_SECRET
+CLIENT = CLIENT_CONFIG  # ConfigMap with the client certificate
 
 # The hub's name is resolved repeatedly: its address may change, or be created later.
 _RESOLVERS = ("resolvers dns", "  parse-resolv-conf", "  accepted_payload_size 4096")

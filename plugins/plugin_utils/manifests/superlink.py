@@ -11,6 +11,7 @@ on the pod (exec, port-forward) and by nothing else.
 from __future__ import annotations
 
 from ..base.labels import selector
+from ..base.object_names import DATABASE_CLAIM, SUPERLINK, SUPERLINK_POD
 from ..base.ports import HEALTH_PORT, SUPERLINK_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
@@ -42,9 +43,9 @@ from .pod import (
     secret_volume,
 )
 
-NAME = "superlink"
-POD = f"{NAME}-0"
-CLAIM = f"data-{POD}"  # which the StatefulSet controller creates
+NAME = SUPERLINK
+POD = SUPERLINK_POD
+CLAIM = DATABASE_CLAIM  # which the StatefulSet controller creates
 CLI_CONFIG = "superlink-cli"
 CONNECTION = "hub"  # `flwr ... hub` inside the pod
 

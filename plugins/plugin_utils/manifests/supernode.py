@@ -15,6 +15,7 @@ from typing import Any
 from ...module_utils import node_config
 from ..base.labels import POOL_LABEL, own_pods, selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret
+from ..base.object_names import SUPERNODE, TRUST_CONFIG
 from ..base.ports import HEALTH_PORT, NODE_LISTENER_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
@@ -35,8 +36,8 @@ from .pod import (
     secret_volume,
 )
 
-NAME = "supernode"
-TRUST = "supernode-trust"
+NAME = SUPERNODE
+TRUST = TRUST_CONFIG
 
 # Waits for the key of this node: a node joins a DaemonSet before its key is created.
 _WAIT_KEY = """\

@@ -10,12 +10,13 @@ alone, so that whatever else an app connects to is verified as before.
 from __future__ import annotations
 
 from ..base.addresses import is_ip
+from ..base.object_names import TRACKING_SECRET
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
 from .objects import config_map
 from .pod import config_volume, mount
 
-SECRET = "superlink-tracking"
+SECRET = TRACKING_SECRET
 CA_CONFIG = VOLUME = "superlink-tracking-ca"
 ROOT = "/tracking-ca"
 PREFIX = "MLFLOW_TRACKING_"  # of the variables in the environment

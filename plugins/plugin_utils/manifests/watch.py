@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..base.object_names import HAPROXY_CONFIG_DIR, HAPROXY_RUN_DIR
 from ..base.ports import OPS_PORT
 from ..base.values import Object
 from .pod import container_security_context, mount
 
-CONFIG_DIR = "/etc/gw"
-RUN_DIR = "/run/gw"
+CONFIG_DIR = HAPROXY_CONFIG_DIR
+RUN_DIR = HAPROXY_RUN_DIR
 
 # Needs sh, cat and sha256sum only, so any HAProxy image will do.
 SCRIPT = """\

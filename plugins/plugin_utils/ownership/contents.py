@@ -12,9 +12,9 @@ from typing import Any
 
 from ..base.kinds import group_of
 from ..base.labels import POOL_LABEL
+from ..base.object_names import DATABASE_CLAIM, SUPERLINK
 from ..kube.api_errors import ApiError, NotServed
 from ..kube.client import Cluster, Resource
-from ..manifests import superlink
 from ..manifests.skupper import ROUTER_LEASE
 from ..marks import parts, proof
 
@@ -153,7 +153,7 @@ def is_claim_of_set(obj: Mapping[str, Any]) -> bool:
     if obj["kind"] != _CLAIM or proof.MANAGED_BY in labels or proof.is_adopted(obj) or labels.get("app.kubernetes.io/component") != name:
         return False
     if pool is None:
-        return name == superlink.NAME and claim == superlink.CLAIM
+        return name == SUPERLINK and claim == DATABASE_CLAIM
     # Patches can add templates of claims to a pool.
     return parts.part_of(obj) == parts.SITE and re.search(rf"-{name}-{re.escape(pool)}-\d+$", claim) is not None
 

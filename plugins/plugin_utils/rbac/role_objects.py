@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..base.object_names import SUPERLINK, SUPERNODE
 from ..base.values import Object, boolean
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
@@ -18,7 +19,7 @@ from ..marks import parts
 from ..rights.grants import grants, namespaces
 from ..rights.need import WORKS, Need, Spec
 from ..rights.rules import policy_rules
-from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
+from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec

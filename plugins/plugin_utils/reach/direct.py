@@ -16,6 +16,7 @@ from ..apply.order import Id, id_of
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL, query, selector
 from ..base.names import CLIENTAPP
+from ..base.object_names import SUPERNODE, TUNNEL_CONFIG
 from ..base.platforms import AUTO
 from ..base.values import Object
 from ..flower import image_packages
@@ -24,10 +25,9 @@ from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
-from ..manifests import clientapp, superexec, supernode, tunnel
+from ..manifests import clientapp, superexec, supernode
 from ..marks import parts, proof, record
 from ..preflight import pod_needs
-from ..rights.table import SUPERNODE
 from ..spec.pool_spec import DAEMON_SET
 from . import (
     direct_acceptance,
@@ -149,7 +149,7 @@ class Way:
         """
         if not self.site.spec.has_proxy or self.run.check or self.run.rendering:
             return done
-        changed = self._login or any(one["name"] == tunnel.CONFIG and one["change"] != "unchanged" for one in done.objects)
+        changed = self._login or any(one["name"] == TUNNEL_CONFIG and one["change"] != "unchanged" for one in done.objects)
         if not changed and not done.failed:
             return done
         pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=self._pods)

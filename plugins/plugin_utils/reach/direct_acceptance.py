@@ -14,10 +14,11 @@ from ..base.addresses import split_address
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL
 from ..base.names import CLIENTAPP
+from ..base.object_names import SUPEREXEC, SUPERNODE
 from ..flower import in_pod
 from ..kube import pod_health
 from ..kube.client import Cluster
-from ..manifests import datasets, superexec, supernode
+from ..manifests import datasets
 from ..marks import proof
 from ..preflight import acceptance, way_program
 from ..rotation import restart, site_proof
@@ -39,7 +40,7 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, id
         server_name: the gateway's name.
         idle: seconds for which a connection is silent; 0 does not try.
     """
-    pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, supernode.NAME, CLIENTAPP))
+    pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, SUPERNODE, CLIENTAPP))
     found = {}
     for pool in spec.pools:
         if not pool.replicas and not pool.is_daemon:
@@ -88,8 +89,8 @@ def _apps(cluster: Cluster, pool: PoolSpec, pods: list[Any]) -> Facts:
     for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):
         statuses = (pod.get("status") or {}).get("containerStatuses") or []
         running = {one["name"] for one in statuses if "running" in (one.get("state") or {})}
-        names = [name for name in (superexec.NAME, supernode.NAME) if name in running]
-        computes = pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP or superexec.NAME in running or not pool.is_process
+        names = [name for name in (SUPEREXEC, SUPERNODE) if name in running]
+        computes = pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP or SUPEREXEC in running or not pool.is_process
         if names and computes and not pod["metadata"].get("deletionTimestamp"):
             answer, _clock = ask(cluster, pod, names[0], {"paths": paths, "devices": pool.gpu.is_used})
             return answer

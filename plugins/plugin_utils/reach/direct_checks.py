@@ -13,6 +13,7 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.labels import query, selector
+from ..base.object_names import SUPERNODE
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
@@ -22,7 +23,6 @@ from ..preflight import clocks, config_types, devices, kubernetes_releases, pod_
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
-from ..rights.table import SUPERNODE
 from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_datasets, direct_proxy
 from .site import Run, Site

@@ -14,14 +14,13 @@ from ..apply.engine import apply_objects
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
+from ..base.object_names import PROXY_MARK, PROXY_SECRET, SUPERNODE
 from ..base.secret_data import CREDENTIALS, entries
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
-from ..manifests import key_job, namespace, tunnel
-from ..manifests.supernode import NAME
+from ..manifests import key_job, namespace
 from ..marks import proof, record
 from ..pki import keypairs
-from ..rights.table import SUPERNODE
 from ..rotation import internal, site_proof
 from ..site_keys import job, keys, proxy_secret, site_keygen
 from ..spec.site_spec import SiteSpec
@@ -87,7 +86,7 @@ def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[
     """
     if not replaced:
         return []
-    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, NAME, CLIENTAPP))
+    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, SUPERNODE, CLIENTAPP))
     oldest = min((str(pod["metadata"]["creationTimestamp"]) for pod in pods), default="")
     return [name for name, at in sorted(replaced.items()) if oldest and at > oldest]
 
@@ -112,12 +111,12 @@ class AtController:
             spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
         given = self.site.given.get("http_proxy_credentials") or {}
-        credentials, there = proxy_secret.wanted(spec, given), live.get(tunnel.SECRET)
+        credentials, there = proxy_secret.wanted(spec, given), live.get(PROXY_SECRET)
         if credentials and there is None:  # it may be someone else's, without the labels of the others
-            there = self.cluster.get("v1", "Secret", tunnel.SECRET, spec.namespace)
+            there = self.cluster.get("v1", "Secret", PROXY_SECRET, spec.namespace)
         login, obsolete = proxy_secret.changes(spec, credentials, there)
         plan.secrets += login
-        plan.reasons += [f"{tunnel.SECRET}: the credentials for the HTTP proxy changed" for _one in login]
+        plan.reasons += [f"{PROXY_SECRET}: the credentials for the HTTP proxy changed" for _one in login]
         written = (
             [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
         )
@@ -140,7 +139,7 @@ class AtController:
             objects=objects,
             renewed=renewed,
             due=due,
-            login=entries(login[0])[tunnel.MARK] if login else "",
+            login=entries(login[0])[PROXY_MARK] if login else "",
             obsolete=obsolete,
         )
 

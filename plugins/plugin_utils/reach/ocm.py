@@ -14,6 +14,7 @@ from ..apply.engine import Result
 from ..apply.wait import Clock
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERNODE
 from ..base.platforms import AUTO
 from ..base.values import Object
 from ..kube.client import Cluster
@@ -26,7 +27,6 @@ from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..ownership import volume_facts
 from ..preflight import dataset_checks, kubernetes_releases, rehearsal
-from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec

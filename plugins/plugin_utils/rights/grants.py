@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ..base.object_names import SUPERLINK
 from ..spec.addon_spec import AddonSpec
 from ..spec.part_spec import PartSpec
 from . import dataset_needs, metrics_needs, output_needs, rendered
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
-from .table import CONTROLLER, OCM, SCIENTIST, SUPERLINK, TABLE, WAYS
+from .table import CONTROLLER, OCM, SCIENTIST, TABLE, WAYS
 
 # Namespace (empty: the whole cluster) -> what is needed there.
 Grants = dict[str, list[Need]]

@@ -10,7 +10,8 @@ data scientists can do: they run their code there by submitting it.
 
 from __future__ import annotations
 
-from ..manifests import outputs, serverapp, superlink
+from ..base.object_names import SERVERAPP_POD, SUPERLINK_POD
+from ..manifests import outputs
 from ..spec.hub_spec import HubSpec
 from .need import FEDERATION, Need, Spec
 from .table import BACKUP, CONTROLLER, SCIENTIST
@@ -24,12 +25,12 @@ def needs(holder: str, spec: Spec) -> list[Need]:
         return []
     found = []
     if holder == BACKUP:
-        found.append(Need(FEDERATION, "pods", "get", "find the outputs of runs", names=superlink.POD))
+        found.append(Need(FEDERATION, "pods", "get", "find the outputs of runs", names=SUPERLINK_POD))
     if spec.is_process:  # otherwise it is the SuperLink's pod, see table.py
         purpose = "copy the outputs of runs" if holder == BACKUP else "list, fetch and delete the outputs of runs"
         found += [
-            Need(FEDERATION, "pods", "get", "find the outputs of runs", names=serverapp.POD),
-            Need(FEDERATION, "pods/exec", "get create", purpose, names=serverapp.POD),
+            Need(FEDERATION, "pods", "get", "find the outputs of runs", names=SERVERAPP_POD),
+            Need(FEDERATION, "pods/exec", "get create", purpose, names=SERVERAPP_POD),
         ]
     if holder == CONTROLLER:
         made = not spec.outputs_claim

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 from ..apply.order import id_of
+from ..base.choices import BUNDLE
 from ..base.errors import ClusterError
 from ..flower import image_packages
 from ..flower.cli import FlowerCLI
@@ -29,7 +30,6 @@ from ..manifests import superexec, supernode
 from ..plan.planned_object import mark_of
 from ..reach.site import DATA_FAULTS, Done, KeysMade, Reach, Restart, Site, named, unexpected
 from ..rotation import conditions
-from ..validate.bundle_faults import BUNDLE
 from ..validate.supernode_faults import render_faults
 from . import numbers, online
 from .outcome import Outcomes, RecordedRun, resting

@@ -17,11 +17,12 @@ from ..backup import database, database_program, hub_objects, volume_pod
 from ..backup.database import Copy, Volume
 from ..backup.volume_files import Place
 from ..base.errors import ClusterError
+from ..base.object_names import DATABASE_CLAIM, FEDERATION_CONFIG, SUPERLINK_POD
 from ..base.sizes import readable
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
-from ..manifests import certificate, federation, namespace, outputs, superlink
+from ..manifests import certificate, namespace, outputs
 from ..marks import proof
 from ..spec.hub_spec import HubSpec
 from ..upgrade import releases
@@ -64,7 +65,7 @@ class End:
     @property
     def published(self) -> Object | None:
         """What it has published."""
-        return self.cluster.get("v1", "ConfigMap", federation.NAME, self.spec.namespace)
+        return self.cluster.get("v1", "ConfigMap", FEDERATION_CONFIG, self.spec.namespace)
 
 
 @dataclass
@@ -182,7 +183,7 @@ def copy(
     """
     done = Done(since or moment())
     done.objects += _prepare(source, target)
-    done.claim = target.cluster.get("v1", _CLAIM, superlink.CLAIM, target.spec.namespace)["metadata"]["uid"]  # type: ignore[index]
+    done.claim = target.cluster.get("v1", _CLAIM, DATABASE_CLAIM, target.spec.namespace)["metadata"]["uid"]  # type: ignore[index]
     if done.claim != has_database:
         holder = volume_pod.Holder(target.cluster, target.spec, seconds)
         with _volume(source, stopped, seconds) as there, holder as here, Copy(there, _USE) as data:
@@ -212,7 +213,7 @@ def room_fault(hub: str, measured: Mapping[str, Any]) -> str:
         return ""
     return (
         f"{hub}: a copy of its database needs {readable(needed)} on the SuperLink's volume, and {readable(measured['free'])} are free: enlarge the claim "
-        f"{superlink.CLAIM}, and set superlink_storage_size"
+        f"{DATABASE_CLAIM}, and set superlink_storage_size"
     )
 
 
@@ -227,7 +228,7 @@ def outputs_of(source: End) -> Place:
     Raises:
         ClusterError: its SuperLink names none.
     """
-    live = source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace)
+    live = source.cluster.get("v1", "Pod", SUPERLINK_POD, source.spec.namespace)
     pod = proof.annotations_of(live).get(outputs.PLACE)
     if not pod:
         raise ClusterError(
@@ -248,7 +249,7 @@ def _volume(source: End, stopped: bool, seconds: float) -> Iterator[Volume]:
         with volume_pod.Holder(source.cluster, source.spec, seconds) as volume:
             yield volume
     else:
-        yield Volume(source.cluster, source.spec.namespace, superlink.POD)
+        yield Volume(source.cluster, source.spec.namespace, SUPERLINK_POD)
 
 
 @contextmanager
@@ -270,9 +271,9 @@ def _prepare(source: End, target: End) -> list[dict[str, str]]:
     made += outputs.objects(spec)
     applied = apply_objects(cluster, made).objects if made else []
     done = [_entry({"kind": one["kind"], "metadata": one}, one["change"]) for one in applied if one["change"] in _CHANGES]
-    if cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace) is None:
+    if cluster.get("v1", _CLAIM, DATABASE_CLAIM, spec.namespace) is None:
         cluster.create(volume_pod.claim(spec, origin(source)))
-        done.append({"kind": _CLAIM, "namespace": spec.namespace, "name": superlink.CLAIM, "change": "created"})
+        done.append({"kind": _CLAIM, "namespace": spec.namespace, "name": DATABASE_CLAIM, "change": "created"})
     return done
 
 

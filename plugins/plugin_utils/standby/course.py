@@ -18,7 +18,8 @@ from typing import Any
 
 from ..backup.database import Volume
 from ..base.errors import ClusterError
-from ..manifests import outputs, superlink
+from ..base.object_names import SUPERLINK_POD
+from ..manifests import outputs
 from ..marks import proof
 from . import copying
 from .copying import End
@@ -113,7 +114,7 @@ def database_mark(source: End) -> str:
     Raises:
         ClusterError: its SuperLink cannot be asked.
     """
-    return str(Volume(source.cluster, source.spec.namespace, superlink.POD).ask("events", seconds=_SECONDS)["mark"])
+    return str(Volume(source.cluster, source.spec.namespace, SUPERLINK_POD).ask("events", seconds=_SECONDS)["mark"])
 
 
 def all_digests(source: End, database: str, *, with_outputs: bool) -> Seen:
@@ -125,7 +126,7 @@ def all_digests(source: End, database: str, *, with_outputs: bool) -> Seen:
         with_outputs: whether outputs are copied.
     """
     objects = _digest(copying.objects_of(source))
-    live = source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace)
+    live = source.cluster.get("v1", "Pod", SUPERLINK_POD, source.spec.namespace)
     if bool(proof.annotations_of(live).get(outputs.PLACE)) != source.spec.outputs_enabled:
         raise ClusterError(
             f"{source.host}: superlink_outputs_enabled was changed. Run federated.flower.standby again, after federated.flower.site for both."

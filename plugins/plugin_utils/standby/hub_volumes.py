@@ -12,8 +12,9 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+from ..base.object_names import DATABASE_CLAIM
 from ..kube.client import Cluster
-from ..manifests import outputs, superlink
+from ..manifests import outputs
 from ..spec.hub_spec import HubSpec
 from .terms import STANDBY, Term
 
@@ -61,7 +62,7 @@ def read(cluster: Cluster, spec: HubSpec, known: Volumes, *, with_outputs: bool)
         with_outputs: whether outputs are copied.
     """
     name = outputs.claim_name(spec) if with_outputs else ""
-    return Volumes(_uid(cluster, spec, superlink.CLAIM), _uid(cluster, spec, name) if name else known.outputs)
+    return Volumes(_uid(cluster, spec, DATABASE_CLAIM), _uid(cluster, spec, name) if name else known.outputs)
 
 
 def fault(hub: str, standby: str, known: Volumes, live: Volumes, there: Term | None) -> str:

@@ -12,13 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..base.choices import OCM
 from ..base.values import boolean, text
 from ..ocm import acm, acm_metrics
 from ..spec.addon_spec import INSTALLS, MANUAL, PLACEMENTS
 from ..spec.pool_spec import DAEMON_SET
 from .faults import POD_SECURITY_LEVELS, Faults, Spec
-
-OCM = "ocm"
 
 # A ManifestWork of the add-on is called addon-NAME-deploy-0, and a Namespace of the hub is called as its cluster.
 MAX_ADDON_NAME = 50

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit import trai
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK, SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     image_pull,
@@ -30,12 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.marks import proo
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, acm_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import reserved
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import (
-    CONTROLLER,
-    SUPERLINK,
-    SUPERNODE,
-    TABLE,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import CONTROLLER, TABLE
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
 PAGE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_ownership.rst"

@@ -1,0 +1,9 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values of variables on which several parts of the collection agree; those that the key program of a site needs are in C(names.py)."""
+
+from __future__ import annotations
+
+# How objects reach a site, flower_delivery; reach/registry.py has what is known of each.
+DIRECT, OCM, BUNDLE = "direct", "ocm", "bundle"
