@@ -50,8 +50,8 @@ class ActionModule(ClusterAction):
                 f"flower_bundle_reply: {path} is the reply of {site[:63]!r}, and the sites of this run are {listed}. Add the host to the inventory, or "
                 "correct --limit."
             )
-        if self.way_of(site).delivery != BUNDLE:
-            raise ClusterError(f"{site}: its flower_delivery is {self.way_of(site).delivery!r}: only a site with a bundle replies.")
+        if self.access_of(site).delivery != BUNDLE:
+            raise ClusterError(f"{site}: its flower_delivery is {self.access_of(site).delivery!r}: only a site with a bundle replies.")
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)

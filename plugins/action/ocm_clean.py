@@ -64,7 +64,7 @@ class ActionModule(ClusterAction):
             except NotServed:
                 return {"changed": False, "msg": f"{hub.name} is not an Open Cluster Management hub"}
             except Forbidden as error:
-                if self._former or any(self.way_of(site).delivery == OCM for site in params["sites"]):
+                if self._former or any(self.access_of(site).delivery == OCM for site in params["sites"]):
                     raise
                 doubtful = leaving.doubtful(forget, known, unreadable)
                 if doubtful:

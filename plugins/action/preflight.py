@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+from ansible import constants
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
@@ -25,6 +28,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import duplicate_targets
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import (
@@ -168,8 +172,9 @@ class ActionModule(CertificateAction):
 
     def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""
-        found = look_at.look(cluster, SUPERLINK, spec, ca_namespace, owner=None, claim=False)
-        other = self.claim(self.inventory_host, [f"{SUPERLINK} {one}" for one in found.places])
+        found = look_at.look(cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False)
+        places = [f"{SUPERLINK} {one}" for one in found.places]
+        other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
         if other:
             raise ClusterError(
                 f"this host and {other} are the same namespace {spec.namespace} of the same cluster: they would overwrite each other. "

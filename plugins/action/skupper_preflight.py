@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from ansible import constants
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import duplicate_targets
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
     installed,
     listeners,
@@ -63,7 +66,8 @@ class ActionModule(SkupperAction):
         if live is not None and not going:
             own = sites.has_own(site, self.listed(cluster, "Site", namespace))
             self.refuse_other_end(cluster, namespace, hub=site.hub, own=own)
-        other = self.claim(self.inventory_host, [f"skupper {one}" for one in look.places(cluster, namespace, [live])])
+        places = [f"skupper {one}" for one in duplicate_targets.places(cluster, namespace, [live])]
+        other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
         if other:
             raise ClusterError(
                 f"this host and {other} are the same namespace {namespace} of the same cluster, and Skupper serves one Site for a "

@@ -18,11 +18,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
     DATABASE_CLAIM,
     STANDBY_CONFIG,
+    SUPERLINK,
     SUPERLINK_POD,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, superlink_state
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unavailable, Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
@@ -170,7 +172,8 @@ class ActionModule(StandbyAction):
 
     @staticmethod
     def _look(target: End) -> None:
-        look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
+        spec = target.spec
+        look(target.cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), target.ca_namespace, owner=record.notes(spec.federation))
 
     @staticmethod
     def _claim_faults(target: End, there: Term | None) -> list[str]:

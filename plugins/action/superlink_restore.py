@@ -32,7 +32,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, outputs
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
@@ -128,7 +128,7 @@ class ActionModule(ClusterAction):
             live = hub.get("v1", "Namespace", name)
             if live is not None and live["metadata"].get("deletionTimestamp"):
                 raise ClusterError(f"{hub.name}: namespace {name} is being deleted: run again when it is gone")
-        look(hub, "superlink", spec, place, owner=record.notes(spec.federation))
+        look(hub, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), place, owner=record.notes(spec.federation))
         if hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace) is not None:
             lost = ""
             if not has_outputs and hub.get("v1", _CLAIM, outputs.CLAIM, spec.namespace) is not None:

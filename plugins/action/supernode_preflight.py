@@ -142,7 +142,7 @@ class ActionModule(FleetAction):
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""
-        chosen = [name for name in outcomes.good() if DELIVERIES[sites[name].way.delivery].own_access]
+        chosen = [name for name in outcomes.good() if DELIVERIES[sites[name].access.delivery].own_access]
         if "identity" in hub or not chosen:
             return hub
         try:

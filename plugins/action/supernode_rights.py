@@ -28,7 +28,7 @@ class ActionModule(FleetAction):
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """No cluster is contacted; a site without direct access needs no rights there."""
         for name, site in sites.items():
-            own_access = DELIVERIES[site.way.delivery].own_access
+            own_access = DELIVERIES[site.access.delivery].own_access
             outcomes[name].facts = {"rights": [], "own_access": own_access}
             if own_access:
                 try:

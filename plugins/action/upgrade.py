@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import state as readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
 from ansible_collections.federated.flower.plugins.plugin_utils.base.images import images_of
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
     SERVERAPP,
@@ -27,7 +28,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import named
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
     as_before,

@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filt
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM, ocm_addon_faults
 

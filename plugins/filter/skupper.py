@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import SKUPPER, connected_by
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import SKUPPER, connected_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
 
 

@@ -15,7 +15,7 @@ from ..preflight import hub_place, inventory, variables
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
-from .fleet_action import BESIDE, role_options, type_faults
+from .role_options import BESIDE, role_options, type_faults
 
 _CHECKED = ("client_certificate_days", "wait_timeout")  # variables of the run, which are no part of a specification
 variables.known()  # read once, in the parent of all forks

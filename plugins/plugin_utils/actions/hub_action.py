@@ -13,6 +13,7 @@ from typing import Any
 
 from ..base.addresses import is_address, split_address
 from ..base.errors import ClusterError
+from ..base.hosts import named
 from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, SUPERLINK_SERVICE
 from ..base.ports import FLEET_PORT
 from ..base.values import boolean, text
@@ -25,8 +26,7 @@ from ..ledger import access
 from ..ledger.store import Ledger
 from ..manifests import exposure, skupper
 from ..preflight import denial_checks
-from ..reach.site import named
-from ..reach.way import SKUPPER, VARIABLES, connected_by
+from ..reach.site_access import SKUPPER, VARIABLES, connected_by
 from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
 

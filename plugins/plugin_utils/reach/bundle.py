@@ -14,6 +14,7 @@ from typing import Any
 
 from ..base import secret_names
 from ..base.errors import ClusterError
+from ..base.hosts import named
 from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
 from ..bundle import draft as drafts
@@ -35,7 +36,7 @@ from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_status
 from .pools import wanted
-from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named
+from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
 
 _NO_ACCESS = "the site gives no access"
 _UNKNOWN = f"{_NO_ACCESS}: its pods cannot be asked"

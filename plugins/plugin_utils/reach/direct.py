@@ -14,6 +14,7 @@ from typing import Any
 from ..apply.engine import ApplyFailed, apply_objects
 from ..apply.order import Id, id_of
 from ..base.errors import ClusterError
+from ..base.hosts import named
 from ..base.labels import POOL_LABEL, query, selector
 from ..base.names import CLIENTAPP
 from ..base.object_names import SUPERNODE, TUNNEL_CONFIG
@@ -43,7 +44,7 @@ from . import (
 )
 from .key_sources import SOURCES, KeySource, made, note_secrets
 from .pools import away, wanted
-from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named, unexpected
+from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, unexpected
 
 APPLYSET = "supernode"
 
@@ -118,7 +119,7 @@ class Way:
 
     @property
     def _source(self) -> KeySource:
-        return SOURCES[self.site.way.key_source](self.run, self.site, self.cluster)
+        return SOURCES[self.site.access.key_source](self.run, self.site, self.cluster)
 
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach)."""
@@ -326,8 +327,8 @@ class Way:
             claim=self.site.claim,
             credentials=True,
             volumes=volumes,
-            skupper=self.site.way.connectivity == "skupper",
-            key_source=self.site.way.key_source,
+            skupper=self.site.access.connectivity == "skupper",
+            key_source=self.site.access.key_source,
             seconds=self.site.seconds,
         )
         return removing.remove(self.cluster, wanted, check=self.run.check)
@@ -350,7 +351,7 @@ def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dic
     """See C(site.Statuses). Several clusters are read at the same time."""
 
     def one(site: Site) -> Facts:
-        found = direct_status.unknown(skupper=site.way.connectivity == "skupper")
+        found = direct_status.unknown(skupper=site.access.connectivity == "skupper")
         try:
             with run.connect(site.name, timeout=seconds) as cluster:
                 cluster.name = site.name

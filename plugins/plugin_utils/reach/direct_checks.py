@@ -53,7 +53,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     warnings += config_types.warnings(spec.pools)
     version = cluster.request("GET", "/version")["gitVersion"]
     owner = record.notes(site.federation, site.name, hub.get("identity") or "")
-    found = look_at.look(cluster, SUPERNODE, spec, "", owner=owner, claim=site.claim)
+    found = look_at.look(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
     away = found.absent
     if spec.namespace not in (*away, *found.projects):
         _check_shared_namespace(cluster, spec, hub.get("pod_security"))

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.choices import BUNDLE, DIRECT, OCM
 from ..base.names import CONTROLLER, SITE
-from .site import Facts, Reach, Run, Site, Statuses
 
 if TYPE_CHECKING:  # they are loaded by name, so that mypy would not compare them with the protocols
     from . import bundle, direct, ocm
+    from .site import Facts, Reach, Run, Site, Statuses
 
     _WAYS: tuple[Callable[[Run, Site], Reach], ...] = (bundle.Way, direct.Way, ocm.Way)
     _STATUSES: tuple[Statuses, ...] = (bundle.statuses, direct.statuses, ocm.statuses)

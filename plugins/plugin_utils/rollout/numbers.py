@@ -198,7 +198,7 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foresee
 
 def places(sites: Mapping[str, Site], chosen: Iterable[str]) -> dict[str, str]:
     """Site -> its namespace, of those of some sites of which nothing may be left in another one: what else delivers, deletes there as well."""
-    return {name: sites[name].namespace for name in chosen if sites[name].way.delivery == DIRECT and not sites[name].claim}
+    return {name: sites[name].namespace for name in chosen if sites[name].access.delivery == DIRECT and not sites[name].claim}
 
 
 def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) -> dict[str, str]:

@@ -17,8 +17,9 @@ from ..apply.engine import ApplyFailed
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
+from ..base.hosts import named
 from ..lease import parent
-from ..reach.site import DATA_FAULTS, Done, Reach, Run, named, unexpected
+from ..reach.site import DATA_FAULTS, Done, Reach, Run, unexpected
 from . import open_files
 
 T = TypeVar("T")

@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..base.values import Object
-from ..manifests import superlink, supernode
+from ..manifests import superlink
 from ..ocm import acm, acm_metrics, addon_objects
-from ..rights.need import Spec
 from ..spec.addon_spec import AddonSpec
 from ..spec.fields import Kind
 from ..spec.hub_spec import HubSpec
-from ..spec.site_spec import SiteSpec
-from .ocm_faults import metrics_policy_faults, ocm_addon_faults, policy_faults
+from .acm_faults import metrics_policy_faults, policy_faults
+from .ocm_faults import ocm_addon_faults
 from .superlink_faults import superlink_faults
 
 
@@ -43,13 +42,6 @@ def superlink_objects(given: Mapping[str, Any]) -> list[Object]:
 def superlink_front_objects(given: Mapping[str, Any]) -> list[Object]:
     """Namespace, Services, Ingress or Route of the hub."""
     return superlink.front_objects(_parsed(HubSpec, superlink_faults, given))
-
-
-def drafted(spec: Spec) -> list[Object]:
-    """All objects of a part, with stand-ins for what is found later: address, certificates, numbers."""
-    if isinstance(spec, SiteSpec):
-        return supernode.objects(spec.complete())
-    return superlink.objects(spec.complete())
 
 
 def ocm_addon_objects(given: Mapping[str, Any]) -> list[Object]:

@@ -18,8 +18,8 @@ from ansible.template import Templar
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import trust_as_template
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import trust_as_template
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access

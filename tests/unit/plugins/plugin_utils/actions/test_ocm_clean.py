@@ -39,7 +39,7 @@ def clean(
     action: Any = object.__new__(ocm_clean.ActionModule)
     action._task = SimpleNamespace(check_mode=False, diff=False)
     action.connect, action.note = lambda: contextlib.nullcontext(hub or Hub()), note
-    action.way_of = lambda _site: SimpleNamespace(delivery=delivery)
+    action.access_of = lambda _site: SimpleNamespace(delivery=delivery)
     action.variables_of = lambda site: {"flower_delivery": delivery, "ocm_name": PLACES.get(site)}
     result: dict[str, Any] = action.execute(action._checked(action.ARGS, {}, {"addon": "flower-supernode", **given}, ""), {})
     return result

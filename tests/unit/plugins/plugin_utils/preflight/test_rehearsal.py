@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import rehearsal
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
+from ansible_collections.federated.flower.tests.unit.specs import drafted
 
 
 def workloads(spec):

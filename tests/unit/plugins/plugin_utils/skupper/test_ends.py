@@ -20,7 +20,7 @@ from ansible_collections.federated.flower.plugins.action import (
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import twins
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import duplicate_targets
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import ends, sites
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
@@ -164,7 +164,7 @@ def looked(
     host = site["cluster"]
 
     def claim(_self: Any, name: str, places: Any) -> str:
-        return twins.claim(folder, places, name)
+        return duplicate_targets.claim(folder, places, name)
 
     monkeypatch.setattr(skupper_preflight.ActionModule, "claim", claim)
     return act(skupper_preflight, cluster, host, site=site, listener={**listener, "cluster": host}, **more)
