@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.addresses im
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import METRICS
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
+from ansible_collections.federated.flower.plugins.plugin_utils.base.placeholders import UNKNOWN_ADDRESS
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
     clients,
@@ -134,7 +135,7 @@ class ActionModule(CertificateAction):
 
     def _no_address(self, hub: Cluster, spec: HubSpec) -> str:
         if self.check:
-            return credentials.UNKNOWN_ADDRESS
+            return UNKNOWN_ADDRESS
         raise ClusterError(
             f"the SuperLink on {hub.name} has no address (superlink_exposure is {spec.exposure}); "
             "set superlink_address to the host:port to which the sites connect, or select another superlink_exposure."

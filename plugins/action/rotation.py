@@ -23,7 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.inter
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import chain, library
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, fixed_rights
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, roster, site_proof
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
@@ -169,7 +169,7 @@ class ActionModule(ClusterAction):
             raise RotationError(f"{refused}.")
         if todo:
             namespaces = (params["hub_namespace"], params["ca_namespace"])
-            ask.require(self.hub.cluster, grants.rights_of_work(SUPERLINK, ROTATE, *namespaces))
+            ask.require(self.hub.cluster, fixed_rights.rights_of_work(SUPERLINK, ROTATE, *namespaces))
         members = self._members(params)
         sites = roster.heard(members, [])
         words = plans.outlook(todo, inputs, sites)

@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply import read
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import curves
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader, run_log
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
@@ -181,7 +181,7 @@ class ActionModule(SkupperAction):
         """Metrics of the newest runs that have begun."""
         newest = sorted(result["runs"], key=lambda run: str(run.get("pending-at") or ""), reverse=True)
         begun = [run for run in newest if run["status"] not in ("pending", "starting")][: max(params["curves"], 0)]
-        logs = runs_of.read_logs(FlowerCLI(hub, params["namespace"]), [runs_of.Run(run["run-id"], run["status"]) for run in begun])
+        logs = run_log.read_logs(FlowerCLI(hub, params["namespace"]), [runs_of.Run(run["run-id"], run["status"]) for run in begun])
         for run, log in zip(begun, logs):
             run["curves"] = curves(log)
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ..apply.watching import Step
+from ..base.placeholders import UNKNOWN_ADDRESS
 from ..base.plain import plain
-from ..hub.credentials import UNKNOWN_ADDRESS
 from ..plan import planned_object
 from ..plan.plan_comparison import Allowed
 

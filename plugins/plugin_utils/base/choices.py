@@ -7,3 +7,5 @@ from __future__ import annotations
 
 # How objects reach a site, flower_delivery; reach/registry.py has what is known of each.
 DIRECT, OCM, BUNDLE = "direct", "ocm", "bundle"
+# Who decides which clusters get new ClientApps at a time, supernode_clientapp_pace: the play, or Open Cluster Management.
+PLAY_PACE, OCM_PACE = PACES = "play", "ocm"

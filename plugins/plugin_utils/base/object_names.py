@@ -54,6 +54,9 @@ RESTORE_CONFIG = "flower-restore"
 SUPERNODE = "supernode"
 SUPEREXEC = "superexec"  # a container
 TUNNEL = "tunnel"  # a container
+TUNNEL_VOLUMES = ("tunnel-run", "tunnel-conf", "http-proxy")
+PACKAGE_REPORT = "packages"  # a container
+RUNTIME_CA_VOLUME, RUNTIME_CA_DIR = "runtime-ca", "/runtime-ca"  # in the pod of ClientApps
 TUNNEL_CONFIG = "supernode-tunnel"
 TUNNEL_PROGRAM = "/etc/tunnel/tunnel.sh"
 TRUST_CONFIG = "supernode-trust"
@@ -62,6 +65,7 @@ SUPEREXEC_SECRET = "supernode-superexec"
 LOCAL_TLS_SECRET = "supernode-local-tls"
 PROXY_SECRET = "supernode-http-proxy"
 PROXY_MARK = "mark"  # entry of PROXY_SECRET that changes with the others, to see which of them a pod has
+REPLICA_SET_PREFIX, REPLICA_SET_DIGITS = "clientapp-", 10  # of ManifestWorkReplicaSets: a digest follows
 KEY_JOB = "supernode-keys"
 KEY_JOB_OWNER = "supernode-keys-owner"
 

@@ -24,7 +24,8 @@ from ..base.ports import SUPERLINK_PORT
 from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
 from . import follow_program, in_pod
 from .cli import CONNECTION, CONTAINER, FlowerCLI, FlowerError, listing, read_answer
-from .runs import LOG_LINES, Run, UnknownRun, clean_log, known_run, without_repeats
+from .run_log import LOG_LINES, clean_log, without_repeats
+from .runs import Run, UnknownRun, known_run
 
 # Seconds of one exec. If the connection is lost, the program in the pod may continue for that long, until it starts again.
 _SLICE = 180.0

@@ -11,9 +11,9 @@ from typing import Any
 
 from ..base import package_list, package_program
 from ..base.errors import ClusterError
+from ..base.object_names import PACKAGE_REPORT, SERVERAPP, SUPEREXEC, SUPERLINK
 from ..kube.client import Cluster
 from ..ledger.package_index import Held
-from ..manifests import package_report, serverapp, superexec, superlink
 from . import in_pod
 
 _SECONDS = 60
@@ -50,7 +50,7 @@ def _ask(
     revision = next((str(labels[name]) for name in _REVISIONS if name in labels), "")
     args = body.get("args") or []
     # A SuperLink passes its setting on to the ServerApps that it starts itself; a SuperExec and a SuperNode install nothing by default.
-    installs = _INSTALLS_NOT not in args if container == superlink.NAME else _INSTALLS in args
+    installs = _INSTALLS_NOT not in args if container == SUPERLINK else _INSTALLS in args
     seen = Held(image, digest, revision, installs=installs)
     if known is not None and seen.is_like(known):
         return Held(image, digest, revision, known.listed, installs=installs)
@@ -93,7 +93,7 @@ def _listed(cluster: Cluster, namespace: str, pod: str, container: str) -> str:
 def _reported(pod: Mapping[str, Any]) -> str:
     """The list in the status of a pod that reports its packages; empty if it does not."""
     for one in (pod.get("status") or {}).get("initContainerStatuses") or []:
-        if one["name"] == package_report.NAME:
+        if one["name"] == PACKAGE_REPORT:
             return str(((one.get("state") or {}).get("terminated") or {}).get("message") or "")
     return ""
 
@@ -111,7 +111,7 @@ def of_serverapp(cluster: Cluster, namespace: str, federation: str = "", known: 
         ClusterError: the pods cannot be seen.
     """
     own = f",app.kubernetes.io/instance={federation}" if federation else ""
-    for name, containers in ((serverapp.NAME, (superexec.NAME,)), (superlink.NAME, (superlink.NAME,))):
+    for name, containers in ((SERVERAPP, (SUPEREXEC,)), (SUPERLINK, (SUPERLINK,))):
         pods = cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={name}{own}")
         if pods:
             return held(cluster, pods, containers, known)

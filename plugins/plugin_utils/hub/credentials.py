@@ -24,11 +24,7 @@ INTERNAL_CA = INTERNAL_CA_SECRET
 INTERNAL = INTERNAL_SECRET
 RUNTIME = RUNTIME_SECRET
 SUPEREXEC = SUPERLINK_SUPEREXEC_SECRET
-__all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "recreated", "plan", "reads"]
-
-# Shown by check mode while the hub's objects, and so its address, do not exist. A port that no hub has: what sites have for it differs from all
-# that is there, so that a plan contains it.
-UNKNOWN_ADDRESS = "not-known-yet.invalid:65535"
+__all__ = ["CREDENTIALS", "recreated", "plan", "reads"]
 
 # Only containers of the hub's own namespace use internal certificates, and renewing them restarts SuperLink.
 INTERNAL_LIFETIME = datetime.timedelta(days=3650)

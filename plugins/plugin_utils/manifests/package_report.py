@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 
 from ..base import package_program
+from ..base.object_names import PACKAGE_REPORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
@@ -19,7 +20,7 @@ from ..spec.site_spec import SiteSpec
 from . import superexec
 from .pod import container_security_context, flower_env
 
-NAME = "packages"
+NAME = PACKAGE_REPORT
 _FILE = "/dev/termination-log"  # Kubernetes' default
 # Bytes of a container's termination message, and of all of a pod, of which each container has the same part (Kubernetes,
 # "Determine the Reason for Pod Failure").

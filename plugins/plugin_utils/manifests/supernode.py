@@ -58,11 +58,6 @@ def workload_name(pool: str) -> str:
     return f"{NAME}-{pool}"
 
 
-def needs_nodes(spec: SiteSpec) -> bool:
-    """Whether the cluster's nodes must be known: a DaemonSet pool has a key for each."""
-    return any(pool.is_daemon for pool in spec.pools)
-
-
 def first_ordinal(spec: SiteSpec, pool: PoolSpec) -> int:
     """Index of a pool's first pod: the site's offset if the pool counts across the fleet, else 0."""
     if not pool.uses_partition:

@@ -162,7 +162,7 @@ class Way:
 
     def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
         """See C(site.Reach)."""
-        if supernode.needs_nodes(self.site.spec):
+        if self.site.spec.needs_nodes:
             self._list_nodes()
         away_nodes = {name for listed in (self._away or {}).values() for name in listed}
         return direct_pull.pull(self.run, self.cluster, self.site, objects, seconds, away_nodes)
@@ -202,7 +202,7 @@ class Way:
             return Done()
         if not self.run.check and self._replaces_apps(objects):
             gate()
-        if self._away is None and not self.run.check and supernode.needs_nodes(self.site.spec):
+        if self._away is None and not self.run.check and self.site.spec.needs_nodes:
             self._list_nodes()  # without TLS there are no keys, for which they would have been read
         try:
             result = apply_objects(

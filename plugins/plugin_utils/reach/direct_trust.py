@@ -16,7 +16,7 @@ from ..hub.authority import trust_bundle
 from ..kube import refresh
 from ..kube.client import Cluster
 from ..marks import proof
-from ..rights import ask, grants
+from ..rights import ask, fixed_rights
 from ..rights.need import ROTATE
 from ..rotation import restart, site_proof
 from ..rotation.hub_steps import apply_trust
@@ -39,7 +39,7 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: Proof, result: dict[st
         ClusterError: the site does not answer, or its trust cannot be changed.
     """
     if wanted.first:
-        ask.require(cluster, grants.rights_of_work(SUPERNODE, ROTATE, site.namespace))
+        ask.require(cluster, fixed_rights.rights_of_work(SUPERNODE, ROTATE, site.namespace))
     pods = proof.pods_query(site.federation, SUPERNODE)
     result["changed"] = _bring(run, cluster, site, pods, wanted, result)
     deadline = time.monotonic() + (0 if run.check else wanted.seconds)

@@ -39,7 +39,7 @@ from ..base.object_names import (
     SUPERNODE,
 )
 from ..lease import lease_object as lease
-from ..manifests import exposure, skupper, supernode
+from ..manifests import exposure, skupper
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..spec.site_spec import SiteSpec
@@ -420,7 +420,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             work=UPGRADE,
         ),
         Need(FEDERATION, "persistentvolumeclaims", "list", "leave a namespace alone that holds volumes", work=TEARDOWN),
-        Need(CLUSTER, "nodes", "list", "a key for every node of a DaemonSet pool", when=supernode.needs_nodes),
+        Need(CLUSTER, "nodes", "list", "a key for every node of a DaemonSet pool", when=attrgetter("needs_nodes")),
     ),
     (SCIENTIST, SUPERLINK): (
         Need(FEDERATION, "pods", "get", "find the SuperLink", names=SUPERLINK_POD),

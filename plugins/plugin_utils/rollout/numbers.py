@@ -15,7 +15,7 @@ from typing import Any
 from ..base.choices import DIRECT
 from ..base.errors import ClusterError
 from ..base.object_names import FEDERATION_CONFIG
-from ..hub.credentials import UNKNOWN_ADDRESS
+from ..base.placeholders import UNKNOWN_ADDRESS
 from ..kube.client import Cluster
 from ..ledger import access, ranges, records
 from ..ledger.store import Ledger, name_fault

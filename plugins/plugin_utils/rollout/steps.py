@@ -22,9 +22,9 @@ from ..apply.order import id_of
 from ..base.choices import BUNDLE
 from ..base.errors import ClusterError
 from ..base.hosts import named
+from ..base.placeholders import UNKNOWN_ADDRESS
 from ..flower import image_packages
 from ..flower.cli import FlowerCLI
-from ..hub.credentials import UNKNOWN_ADDRESS
 from ..ledger import dataset_index, package_index, records
 from ..ledger.package_index import Held
 from ..manifests import superexec, supernode

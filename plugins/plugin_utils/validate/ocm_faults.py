@@ -14,7 +14,7 @@ from typing import Any
 
 from ..base.choices import OCM
 from ..base.values import text
-from ..spec.addon_spec import INSTALLS, MANUAL, PLACEMENTS
+from ..spec.addon_spec import INSTALLS, PLACEMENTS
 from ..spec.pool_spec import DAEMON_SET
 from .faults import POD_SECURITY_LEVELS, Faults, Spec
 

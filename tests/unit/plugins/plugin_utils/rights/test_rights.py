@@ -16,10 +16,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rbac import subje
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import dataset_needs, rendered
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.fixed_rights import rights_of_work
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import (
     controller_rights,
     grants,
-    rights_of_work,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
     CLUSTER,
