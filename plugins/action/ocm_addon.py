@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
@@ -20,7 +20,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, placement_switch
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError, ocm_addon_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import ocm_addon_objects
 
 _SET = "ocm-addon"
 _BINDING = "ManagedClusterSetBinding"

@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.notes import of_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError

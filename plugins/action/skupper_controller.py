@@ -20,9 +20,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller, installed
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.skupper_releases import version_fault
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults, version_fault
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults
 
 
 class ActionModule(SkupperAction):

@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
     sites,
     state,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.skupper_releases import version_fault
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
     LinkSpec,
     ListenerSpec,
@@ -81,7 +82,7 @@ class ActionModule(SkupperAction):
         plan = sites.decide(site, found)
         faults = [plan.fault]
         served = sites.active(found)
-        wrong = rules.version_fault((state.status(served).get("controller") or {}).get("version"))
+        wrong = version_fault((state.status(served).get("controller") or {}).get("version"))
         faults.append(wrong and f"the controller that serves namespace {namespace} of {cluster.name} {wrong}")
         if site.hub:
             ends = listeners.decide_connector(listener, self.listed(cluster, "Connector", namespace))

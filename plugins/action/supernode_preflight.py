@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger

@@ -10,11 +10,12 @@ from typing import Any, Callable
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import marked
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM, ocm_addon_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import ocm_addon_faults
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:

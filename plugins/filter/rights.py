@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 
 
 def _of(part: str) -> Callable[..., Any]:

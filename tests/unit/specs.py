@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
     render_faults,
     supernode_faults,

@@ -24,7 +24,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..apply import watching
-from ..apply.engine import ApplyFailed
+from ..apply.results import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
 from ..base.errors import ClusterError

@@ -32,7 +32,7 @@ from ..rollout.outcome import Outcomes
 from ..spec.site_spec import SiteSpec
 from ..validate.supernode_faults import supernode_faults
 from .cluster_action import ClusterAction, first_line
-from .role_options import BESIDE, role_defaults, role_options, trust_as_template, type_faults
+from .role_options import BESIDE, role_defaults, role_options, trusted, type_faults
 from .role_variables import Defaults, HostVariables
 
 display = Display()
@@ -187,7 +187,7 @@ class FleetAction(ClusterAction):
             return True
         _raw, template = self._evaluated(name)
         try:
-            return all(boolean(template(trust_as_template(f"{{{{ {one} }}}}"))) for one in conditions)
+            return all(boolean(template(trusted(f"{{{{ {one} }}}}"))) for one in conditions)
         except AnsibleError as error:
             raise ClusterError(f"the condition of the task cannot be evaluated: {first_line(error)}") from error
 

@@ -35,11 +35,12 @@ _FORMS = {"str": "a text", "int": "an integer", "bool": "true or false", "list":
 _NUMBER = re.compile(r"\s*[+-]?[0-9]{1,19}(\.0*)?\s*")
 
 
-def _trusted(value: Any) -> Any:
+def trusted(value: Any) -> Any:
+    """A value whose texts are templates."""
     if isinstance(value, dict):
-        return {key: _trusted(entry) for key, entry in value.items()}
+        return {key: trusted(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_trusted(entry) for entry in value]
+        return [trusted(entry) for entry in value]
     return trust_as_template(value) if isinstance(value, str) else value
 
 
@@ -47,7 +48,7 @@ def _trusted(value: Any) -> Any:
 def role_defaults(role: str) -> Defaults:
     """The defaults of a role of this collection."""
     text = (_ROLES / role / "defaults" / "main.yml").read_text(encoding="utf-8")
-    return Defaults(_trusted(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))))
+    return Defaults(trusted(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))))
 
 
 @cache

@@ -33,6 +33,7 @@ TRACKING_SECRET = "superlink-tracking"
 CA_SECRET = "flower-ca"
 INTERNAL_CA_SECRET = "flower-internal-ca"
 CLIENT_CA_SECRET = "flower-client-ca"
+CA_SECRETS = (CA_SECRET, INTERNAL_CA_SECRET, CLIENT_CA_SECRET)
 
 # ConfigMaps of the hub.
 FEDERATION_CONFIG = "flower-federation"  # what sites must know of it
@@ -68,6 +69,8 @@ PROXY_MARK = "mark"  # entry of PROXY_SECRET that changes with the others, to se
 REPLICA_SET_PREFIX, REPLICA_SET_DIGITS = "clientapp-", 10  # of ManifestWorkReplicaSets: a digest follows
 KEY_JOB = "supernode-keys"
 KEY_JOB_OWNER = "supernode-keys-owner"
+
+SKUPPER_LEASE = "skupper-site-leader"  # of every Site's routers
 
 # Folders of HAProxy's container, at the hub and at sites.
 HAPROXY_CONFIG_DIR = "/etc/gw"

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.labels import own_pods
+from ..base.object_names import SKUPPER_LEASE
 from ..base.ports import FLEET_PORT
 from ..base.secret_data import encode
 from ..base.values import Object, compact, text
@@ -32,7 +33,7 @@ SITE, LINK, LISTENER = "site", "link", "listener"  # parts: components of the la
 ROUTER = {"application": "skupper-router", "skupper.io/component": "router"}
 CONTROLLER = {"application": "skupper-controller"}
 ROUTER_SERVICE = "skupper-router"  # of a site with link access
-ROUTER_LEASE = "skupper-site-leader"  # of every Site's routers
+ROUTER_LEASE = SKUPPER_LEASE  # of every Site's routers
 INTER_ROUTER_PORT, EDGE_PORT, GRANT_PORT, METRICS_PORT = 55671, 45671, 9090, 9090
 
 # Created by Skupper in the namespace of a site with link access.

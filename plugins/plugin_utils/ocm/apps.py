@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..apply.engine import Result, apply_objects
+from ..apply.engine import apply_objects
 from ..apply.label import set_label
+from ..apply.results import Result
 from ..apply.wait import Clock
 from ..base.choices import OCM_PACE
 from ..base.errors import ClusterError

@@ -11,12 +11,11 @@ C(flower-ca) in earlier releases, and a hub that has its keys there keeps them t
 from __future__ import annotations
 
 from ..base.labels import MANAGER
-from ..base.object_names import CA_NAMESPACE_ANNOTATION, CLIENTS_CONFIG
+from ..base.object_names import CA_NAMESPACE_ANNOTATION, CA_SECRETS, CLIENTS_CONFIG
 from ..base.values import Object
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
 from ..marks.proof import MANAGED_BY, annotations_of, belongs, holder
-from . import reserved
 
 
 def default(namespace: str) -> str:
@@ -74,7 +73,7 @@ def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> s
     if noted(hub, namespace) == ca_namespace:
         return ""
     why = ""
-    for name in reserved.CA:
+    for name in CA_SECRETS:
         try:
             there = hub.get("v1", "Secret", name, ca_namespace)
         except Forbidden:

@@ -12,10 +12,9 @@ from typing import Any
 
 from ..base.kinds import group_of
 from ..base.labels import POOL_LABEL
-from ..base.object_names import DATABASE_CLAIM, SUPERLINK
+from ..base.object_names import DATABASE_CLAIM, SKUPPER_LEASE, SUPERLINK
 from ..kube.api_errors import ApiError, NotServed
 from ..kube.client import Cluster, Resource
-from ..manifests.skupper import ROUTER_LEASE
 from ..marks import parts, proof
 
 Object = dict[str, Any]
@@ -32,7 +31,7 @@ _AUTOMATIC = {
     ("RoleBinding", "system:image-builders"),
     ("RoleBinding", "system:deployers"),
     # Routers of Skupper elect a leader by it. It has neither owner nor labels; whose the routers are, their Site shows.
-    ("Lease", ROUTER_LEASE),
+    ("Lease", SKUPPER_LEASE),
 }
 _ADMIN = ("RoleBinding", "admin")  # of OpenShift's template for projects
 # A quota of OpenShift for several projects is shown in each of them, and stored in none.

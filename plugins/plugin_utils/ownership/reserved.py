@@ -12,12 +12,9 @@ from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, DRILL, METRICS, PUBLIC_KEYS, keys_secret
 from ..base.object_names import (
     AUDIT_CONFIG,
-    CA_SECRET,
-    CLIENT_CA_SECRET,
     CLIENTS_CONFIG,
     GATEWAY_NEXT_SECRET,
     GATEWAY_SECRET,
-    INTERNAL_CA_SECRET,
     INTERNAL_SECRET,
     KEY_JOB_OWNER,
     LEDGER_ACCEPTANCE_CONFIG,
@@ -52,8 +49,6 @@ HUB = {
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip
-#: Secrets of the hub in the namespace of the CA keys.
-CA = (CA_SECRET, INTERNAL_CA_SECRET, CLIENT_CA_SECRET)
 #: Secrets and ConfigMaps of a site, in addition to those of each pool and that of its HTTP proxy.
 SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, KEY_JOB_OWNER)}
 

@@ -23,7 +23,7 @@ from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
-from ..validate.render import SpecError
+from ..validate.parsed_spec import SpecError
 from ..validate.superlink_faults import superlink_faults
 from ..validate.supernode_faults import supernode_faults
 from .subjects import Subject, faults, subjects

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..base import secret_names
+from ..base import dataset_mounts, secret_names
 from ..base.errors import ClusterError
 from ..base.hosts import named
 from ..base.names import PUBLIC_KEYS
@@ -27,7 +27,7 @@ from ..ledger import records
 from ..ledger.dataset_index import Files
 from ..ledger.package_index import Held
 from ..ledger.store import Ledger
-from ..manifests import datasets, superexec
+from ..manifests import superexec
 from ..pki import certificates, keypairs, library
 from ..preflight import dataset_checks
 from ..report import workloads
@@ -112,7 +112,7 @@ class Way:
         warnings: list[str] = []
         if any(pool.datasets for pool in self.site.spec.pools):
             before = self.keeper.draft
-            known = [name for one in before.objects for name in datasets.names_of(one)] if before else []
+            known = [name for one in before.objects for name in dataset_mounts.names_of(one)] if before else []
             warnings = dataset_checks.unseen(self.site.spec, known, why=_NO_ACCESS)
         return Looked("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at", warnings)
 

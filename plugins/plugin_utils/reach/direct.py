@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from ..apply.engine import ApplyFailed, apply_objects
+from ..apply.engine import apply_objects
 from ..apply.order import Id, id_of
+from ..apply.results import ApplyFailed
 from ..base.errors import ClusterError
 from ..base.hosts import named
 from ..base.labels import POOL_LABEL, query, selector

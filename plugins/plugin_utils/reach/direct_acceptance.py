@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from ..base import dataset_mounts
 from ..base.addresses import split_address
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL
@@ -18,7 +19,6 @@ from ..base.object_names import SUPEREXEC, SUPERNODE
 from ..flower import in_pod
 from ..kube import pod_health
 from ..kube.client import Cluster
-from ..manifests import datasets
 from ..marks import proof
 from ..preflight import acceptance, way_program
 from ..rotation import restart, site_proof
@@ -83,7 +83,7 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], hub
 
 def _apps(cluster: Cluster, pool: PoolSpec, pods: list[Any]) -> Facts:
     """What apps find where they compute; nothing where there is nothing to look for, or where no pod computes now."""
-    paths = {one.name: datasets.path_of(one.name) for one in pool.datasets}
+    paths = {one.name: dataset_mounts.path_of(one.name) for one in pool.datasets}
     if not paths and not pool.gpu.is_used:
         return {}
     for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..apply.engine import Result
+from ..apply.results import Result
 from ..apply.wait import Clock
 from ..audit.notes import of_objects
+from ..base import dataset_mounts
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERNODE
 from ..base.platforms import AUTO
@@ -96,7 +97,7 @@ class Way:
                 "place (ocm_name), or take it out of the inventory."
             )
         if any(pool.datasets for pool in self.site.spec.pools):
-            mounted = [one for item in nodes_work.sets_of(self._nodes_work()) for one in datasets.names_of(item)]
+            mounted = [one for item in nodes_work.sets_of(self._nodes_work()) for one in dataset_mounts.names_of(item)]
             warnings += dataset_checks.unseen(self.site.spec, mounted)
         warnings += direct_proxy.unseen(self.site.spec)
         warnings += self._rehearse()

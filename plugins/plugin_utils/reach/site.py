@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..apply.engine import Result
+from ..apply.results import Result
 from ..base import foreign_data
 from ..base.values import Object
 from ..kube.client import Cluster
@@ -236,12 +236,16 @@ class Pulled:
     skipped: str = ""
 
 
+#: What SuperNodes may run with in an outdated version.
+RESTART_FILES = ("trust", "key", "superexec", "loopback")
+
+
 @dataclass(frozen=True)
 class Restart:
     """Which SuperNodes are restarted, and what is done before.
 
     Attributes:
-        files: C(trust), C(key), C(superexec), C(loopback): of what they must run with the current version.
+        files: of C(RESTART_FILES): of what they must run with the current version.
         mark: of a demand for new shared secrets; empty for none.
         gate: called before each pool; raises ClusterError while nothing may be restarted.
         online: called after each pool with its name; waits for its SuperNodes.

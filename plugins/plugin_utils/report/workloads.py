@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..base import dataset_mounts
 from ..base.images import images_of
 from ..base.labels import POOL_LABEL
 from ..base.object_names import SERVERAPP, SUPEREXEC, SUPERLINK, SUPERNODE
 from ..kube import pod_health as site_pods
 from ..kube.api_errors import Forbidden
-from ..manifests import datasets
 from ..spec.part_spec import PROCESS
 
 
@@ -37,7 +37,7 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
         "image": containers[0]["image"],
         "images": images_of(obj),
         "version": obj["metadata"].get("labels", {}).get("app.kubernetes.io/version", ""),
-        "datasets": datasets.names_of(obj),
+        "datasets": dataset_mounts.names_of(obj),
         "apart": SUPEREXEC not in images_of(obj)
         and any(one["name"] == SUPERNODE and PROCESS in (one.get("args") or []) for one in containers),
     }

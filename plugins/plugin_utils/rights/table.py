@@ -34,12 +34,13 @@ from ..base.object_names import (
     LEDGER_BACKUP_CONFIG,
     LEDGER_DATASETS_CONFIG,
     LEDGER_PACKAGES_CONFIG,
+    SKUPPER_LEASE,
     SUPERLINK,
     SUPERLINK_POD,
     SUPERNODE,
 )
 from ..lease import lease_object as lease
-from ..manifests import exposure, skupper
+from ..manifests import exposure
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..spec.site_spec import SiteSpec
@@ -146,7 +147,7 @@ _SKUPPER_OF_ALL = (
     Need(FEDERATION, "deployments.apps", "get", "wait until the router of a former Site is gone", when=_skupper),
     Need(FEDERATION, "sites.skupper.io", "get list delete", "remove the deployment", work=TEARDOWN, when=_skupper),
     *(
-        Need(FEDERATION, _LEASES, "get delete", "remove what routers leave", names=skupper.ROUTER_LEASE, work=work, when=_skupper)
+        Need(FEDERATION, _LEASES, "get delete", "remove what routers leave", names=SKUPPER_LEASE, work=work, when=_skupper)
         for work in (DEPLOY, TEARDOWN)
     ),
 )

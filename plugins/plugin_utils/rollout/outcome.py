@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from ..apply.engine import ApplyFailed
+from ..apply.results import ApplyFailed
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls

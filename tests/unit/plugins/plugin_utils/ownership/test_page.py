@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit import trai
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import keys_secret
-from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK, SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import CA_SECRETS, SUPERLINK, SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     image_pull,
@@ -109,7 +109,7 @@ def test_the_hub(parsed_hub: Any) -> None:
 def test_the_ca_keys(parsed_hub: Any) -> None:
     spec = parsed_hub(namespace=OPTIONS["ca_namespace"]["default"])
     made = [*namespaces.objects(spec), *policies.default_deny(spec, policies.SUPERLINK)]
-    compare("Objects beside the CA keys", names(made) | {("Secret", name) for name in reserved.CA})
+    compare("Objects beside the CA keys", names(made) | {("Secret", name) for name in CA_SECRETS})
 
 
 def test_a_site(parsed_site: Any) -> None:
@@ -164,7 +164,7 @@ def test_kinds_of_other_projects() -> None:
 def test_the_guide_on_security_has_every_secret(parsed_site: Any, parsed_link: Any) -> None:
     page = (PAGE.parent / "guide_security.rst").read_text(encoding="utf-8")
     site = [name for spec in SITE for kind, name in names(reserved.objects(SUPERNODE, parsed_site(**spec))) if kind == "Secret"]
-    known = {*reserved.HUB["Secret"], *reserved.CA, *site, parsed_link().name} - {keys_secret(pool["name"]) for pool in POOLS}
+    known = {*reserved.HUB["Secret"], *CA_SECRETS, *site, parsed_link().name} - {keys_secret(pool["name"]) for pool in POOLS}
     assert {name for name in known if f"``{name}``" not in page} == set()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import SITE
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_restart, key_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import KeysMade, Site

@@ -35,7 +35,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.table impo
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 
 SETTINGS = {
