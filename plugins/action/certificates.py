@@ -35,7 +35,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policy_rules
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
@@ -196,7 +196,7 @@ class ActionModule(CertificateAction):
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: HubSpec) -> list[dict[str, Any]]:
         """The namespace of the CA keys and its policy, unless the namespace is someone else's, or another federation's."""
         ca_spec = spec.beside(wanted.ca_namespace)
-        objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
+        objects = [*namespace.objects(ca_spec), *policy_rules.default_deny(ca_spec, SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
             return []  # others create it, or it is one of the SuperLink's objects
         there = hub.get("v1", "Namespace", wanted.ca_namespace)

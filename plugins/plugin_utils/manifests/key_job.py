@@ -28,7 +28,7 @@ from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
 from ..base.object_names import KEY_JOB, KEY_JOB_OWNER, LOCAL_TLS_SECRET, SUPEREXEC_SECRET
 from ..base.values import Object, compact
 from ..spec.site_spec import SiteSpec
-from . import policies
+from . import policy_rules
 from .objects import config_map, metadata
 from .pod import container_security_context, image, mount, pod_template
 
@@ -234,6 +234,6 @@ def network_policy(spec: SiteSpec, name: str) -> Object:
             "podSelector": {"matchLabels": selector(spec.federation, APPLICATION)},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": [],
-            "egress": policies.api_server_rules(spec.api_server),
+            "egress": policy_rules.api_server_rules(spec.api_server),
         },
     }

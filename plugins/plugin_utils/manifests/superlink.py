@@ -25,8 +25,8 @@ from . import (
     namespace,
     outputs,
     patches,
-    policies,
     serverapp,
+    superlink_policies,
     tracking,
 )
 from .objects import config_map, disruption_budget, metadata, service_account
@@ -73,7 +73,7 @@ def objects(spec: HubSpec) -> list[Object]:
     """All objects of the hub, in the order in which they can be applied."""
     rendered = [
         *namespace.objects(spec),
-        *policies.superlink_objects(spec),
+        *superlink_policies.superlink_objects(spec),
         service_account(spec, NAME),
         *exposure.objects(spec),
         *federation.objects(spec),

@@ -21,7 +21,7 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import clientapp, datasets, namespace, package_report, patches, policies, sidecar, superexec, tunnel
+from . import clientapp, datasets, namespace, package_report, patches, sidecar, superexec, supernode_policies, tunnel
 from .objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
     config_volume,
@@ -113,7 +113,7 @@ def objects(spec: SiteSpec) -> list[Object]:
     """All objects of a site, in the order in which they can be applied."""
     rendered = [
         *namespace.objects(spec),
-        *policies.supernode_objects(spec),
+        *supernode_policies.supernode_objects(spec),
         service_account(spec, NAME),
         *trust_objects(spec),
         *sidecar.config_objects(spec),

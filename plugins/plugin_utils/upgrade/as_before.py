@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.object_names import SUPEREXEC, SUPERLINK, SUPERNODE, TUNNEL
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from .what_runs import What
+
+if TYPE_CHECKING:
+    from .what_runs import What
 
 # Names of containers.
 SIDECAR, GATEWAY = "sidecar", "gateway"

@@ -21,8 +21,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings impo
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     image_pull,
     key_job,
-    policies,
+    policy_rules,
     skupper,
+    skupper_policies,
     superlink,
     supernode,
 )
@@ -108,7 +109,7 @@ def test_the_hub(parsed_hub: Any) -> None:
 
 def test_the_ca_keys(parsed_hub: Any) -> None:
     spec = parsed_hub(namespace=OPTIONS["ca_namespace"]["default"])
-    made = [*namespaces.objects(spec), *policies.default_deny(spec, policies.SUPERLINK)]
+    made = [*namespaces.objects(spec), *policy_rules.default_deny(spec, SUPERLINK)]
     compare("Objects beside the CA keys", names(made) | {("Secret", name) for name in CA_SECRETS})
 
 
@@ -173,11 +174,11 @@ def test_a_skupper_network(parsed_network_site: Any, parsed_link: Any, parsed_li
     link, listener = parsed_link(), parsed_listener()
     made = [
         *skupper.site_objects(site),
-        *policies.skupper_site_objects(site),
+        *skupper_policies.skupper_site_objects(site),
         skupper.link_secret(link, {}),
-        *policies.skupper_link_objects(link, [{"host": "hub.example.com", "port": "55671"}]),
-        *policies.skupper_listener_objects(listener),
-        *policies.skupper_connector_objects(listener),
+        *skupper_policies.skupper_link_objects(link, [{"host": "hub.example.com", "port": "55671"}]),
+        *skupper_policies.skupper_listener_objects(listener),
+        *skupper_policies.skupper_connector_objects(listener),
     ]
     compare("Objects of a Skupper network", names(item for item in made if item["apiVersion"] != skupper.API) | {("Lease", skupper.ROUTER_LEASE)})
 
