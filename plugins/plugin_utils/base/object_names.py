@@ -70,6 +70,7 @@ REPLICA_SET_PREFIX, REPLICA_SET_DIGITS = "clientapp-", 10  # of ManifestWorkRepl
 KEY_JOB = "supernode-keys"
 KEY_JOB_OWNER = "supernode-keys-owner"
 
+SKUPPER_ROUTER = {"application": "skupper-router", "skupper.io/component": "router"}  # labels of its pods
 SKUPPER_LEASE = "skupper-site-leader"  # of every Site's routers
 
 # Folders of HAProxy's container, at the hub and at sites.

@@ -12,12 +12,11 @@ from __future__ import annotations
 from ..base.addresses import is_ip, split_address
 from ..base.labels import own_pods
 from ..base.names import CLIENTAPP
-from ..base.object_names import SUPERLINK, SUPERNODE
+from ..base.object_names import SKUPPER_ROUTER, SUPERLINK, SUPERNODE
 from ..base.ports import FLEET_PORT, NODE_LISTENER_PORT
 from ..base.values import Object
 from ..spec.part_spec import SKUPPER
 from ..spec.site_spec import SiteSpec
-from . import skupper
 from .policy_rules import default_deny, egress_rules, monitoring, pod_policy, policy_port, policy_rule
 
 
@@ -50,7 +49,7 @@ def _superlink(spec: SiteSpec) -> Object:
     """The rule for connections to the SuperLink, or to the HTTP proxy before it. The addresses of a DNS name are not known here: any address then."""
     if spec.connectivity == SKUPPER:
         # A Service's port is translated into the router's before the router's policy looks, and it is not known here.
-        return policy_rule("to", [{"pod_selector": skupper.ROUTER}], [])
+        return policy_rule("to", [{"pod_selector": SKUPPER_ROUTER}], [])
     if spec.has_proxy:
         host, port = split_address(spec.http_proxy.address)
         networks = spec.http_proxy.cidrs or ([host] if is_ip(host) else [])

@@ -17,7 +17,7 @@ from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
 from ..marks import disowned, proof, record
-from ..rights.need import Spec
+from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
 from . import ca_namespace as ca_namespaces
 from . import duplicate_targets, reserved

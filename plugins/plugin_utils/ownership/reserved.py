@@ -33,8 +33,8 @@ from ..base.object_names import (
     UPGRADE_CONFIG,
 )
 from ..lease import lease_object as lease
-from ..rights.need import Spec
 from ..site_keys import keys
+from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
 
 #: Secrets and records of the hub, in its own namespace.

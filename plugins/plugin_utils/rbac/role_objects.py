@@ -17,9 +17,10 @@ from ..manifests import namespace as namespace_manifests
 from ..manifests.objects import metadata
 from ..marks import parts
 from ..rights.grants import grants, namespaces
-from ..rights.need import WORKS, Need, Spec
+from ..rights.need import WORKS, Need
 from ..rights.rules import policy_rules
 from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST
+from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ..spec.deployed_spec import Spec
 from ..spec.part_spec import PartSpec
 from . import dataset_needs, metrics_needs, output_needs, rendered
 from .fixed_rights import places
-from .need import DEPLOY, Need, Right, Spec, rights
+from .need import DEPLOY, Need, Right, rights
 from .table import CONTROLLER, SCIENTIST, TABLE, WAYS
 
 # Namespace (empty: the whole cluster) -> what is needed there.

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from ..base.object_names import SERVERAPP_POD, SUPERLINK_POD
 from ..manifests import outputs
+from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
-from .need import FEDERATION, Need, Spec
+from .need import FEDERATION, Need
 from .table import BACKUP, CONTROLLER, SCIENTIST
 
 _CLAIMS = "persistentvolumeclaims"

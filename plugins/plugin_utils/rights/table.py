@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from ..base.object_names import (
     DATABASE_CLAIM,
@@ -43,10 +44,11 @@ from ..lease import lease_object as lease
 from ..manifests import exposure
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
-from ..spec.site_spec import SiteSpec
-from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need, Spec
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need
 
-# What is deployed in a cluster.
+if TYPE_CHECKING:
+    from ..spec.deployed_spec import Spec
+    from ..spec.site_spec import SiteSpec
 
 # Who gets rights.
 CONTROLLER = "controller"  # the control node: runs the playbooks
