@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.key_sources import missing_namespace
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import missing_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT

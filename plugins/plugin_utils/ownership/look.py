@@ -89,6 +89,14 @@ def look(
     )
 
 
+def missing_namespace(cluster: Cluster, spec: Spec) -> list[Object]:
+    """The Namespace, where the role creates it and it does not exist."""
+    wanted = namespaces.objects(spec)
+    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
+        return []
+    return wanted
+
+
 def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -> Object | None:
     """An object; one that cannot be read counts as absent."""
     try:

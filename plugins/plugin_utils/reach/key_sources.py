@@ -18,12 +18,12 @@ from ..base.object_names import PROXY_MARK, PROXY_SECRET, SUPERNODE
 from ..base.secret_data import CREDENTIALS, entries
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
-from ..manifests import key_job, namespace
+from ..manifests import key_job
 from ..marks import proof, record
+from ..ownership import look
 from ..pki import keypairs
 from ..rotation import internal, site_proof
 from ..site_keys import job, keys, proxy_secret, site_keygen
-from ..spec.site_spec import SiteSpec
 from .site import KeysMade, Run, Site
 
 
@@ -52,14 +52,6 @@ def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
     written = of_objects(listed)
     run.note(site.name, objects=written)
     return bool(written)
-
-
-def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
-    """The Namespace, where the role creates it and it does not exist."""
-    wanted = namespace.objects(spec)
-    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
-        return []
-    return wanted
 
 
 def refuse_others(cluster: Cluster, site: Site) -> None:
@@ -122,7 +114,7 @@ class AtController:
         )
         if plan.secrets:
             refuse_others(self.cluster, self.site)
-        space = missing_namespace(self.cluster, spec) if plan.secrets else []
+        space = look.missing_namespace(self.cluster, spec) if plan.secrets else []
         outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
         objects = outcome.objects
         if any(keys.source_of(there) == SITE for there in live.values()):
@@ -201,7 +193,7 @@ class AtSite:
 
         def prepare() -> None:
             refuse_others(self.cluster, self.site)
-            needed = [*missing_namespace(self.cluster, spec), key_job.owner(spec)]
+            needed = [*look.missing_namespace(self.cluster, spec), key_job.owner(spec)]
             prepared.extend(apply_objects(self.cluster, needed, passing=True).objects)
 
         if self.run.check:

@@ -198,7 +198,7 @@ def app(tmp_path, monkeypatch):
         '[tool.flwr.app.config]\nresume-run = ""\ninputs = ""\nrounds = 3\n'
     )
     monkeypatch.setattr(
-        runs,
+        submission,
         "submit",
         lambda cli, app, config: cli.cluster.submitted.append(config) or {"run-id": 1, "fab-hash": "abc"},
     )
