@@ -215,7 +215,7 @@ def _collisions(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str, re
         path = normal_path(value)
         other = next((own for own in map(dataset_mounts.path_of, found) if _overlap(path, own)), "")
         if other:
-            report(option, value, f"overlaps {other}, where a dataset is mounted; use a path outside {datasets.ROOT}")
+            report(option, value, f"overlaps {other}, where a dataset is mounted; use a path outside {dataset_mounts.ROOT}")
 
 
 def _used(spec: Spec, pool: Mapping[str, Any], option: str, key: str) -> Iterator[tuple[str, str]]:
