@@ -29,7 +29,6 @@ from ..pki import chain, keypairs, library
 CONFIG = CLIENTS_CONFIG  # the ConfigMap
 CA = CLIENT_CA_SECRET
 # Settings of the hub that other plays need, as annotations of the ConfigMap.
-CA_NAMESPACE = CA_NAMESPACE_ANNOTATION
 DAYS = "federated.flower/client-certificate-days"
 # Bytes that the API server takes in one ConfigMap (apimachinery, C(validation.ValidateConfigMap)), and the part of it that is kept
 # for denials: there is always space for denials, even when the rest is full.
@@ -123,7 +122,7 @@ def settings_of(live: Mapping[str, Any]) -> Settings:
     metadata = live["metadata"]
     notes = metadata.get("annotations") or {}
     federation = metadata["labels"]["app.kubernetes.io/instance"]
-    return Settings(federation, metadata["namespace"], notes[CA_NAMESPACE], int(notes[DAYS]))
+    return Settings(federation, metadata["namespace"], notes[CA_NAMESPACE_ANNOTATION], int(notes[DAYS]))
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ def config(
             "namespace": settings.namespace,
             "labels": record_labels(settings.federation, "superlink", "clients"),
             "annotations": {
-                CA_NAMESPACE: settings.ca_namespace,
+                CA_NAMESPACE_ANNOTATION: settings.ca_namespace,
                 DAYS: str(settings.days),
                 NOTE: _identity(known, live),
             },

@@ -22,7 +22,6 @@ from .wanted import Observed, Ref, Wanted, secret_ref
 
 INTERNAL_CA = INTERNAL_CA_SECRET
 INTERNAL = INTERNAL_SECRET
-RUNTIME = RUNTIME_SECRET
 SUPEREXEC = SUPERLINK_SUPEREXEC_SECRET
 __all__ = ["CREDENTIALS", "recreated", "plan", "reads"]
 
@@ -32,7 +31,7 @@ INTERNAL_LIFETIME = datetime.timedelta(days=3650)
 
 def reads(wanted: Wanted) -> Iterable[Ref]:
     """The Secrets that C(plan) must read."""
-    own = [secret_ref(wanted.namespace, name) for name in (INTERNAL, RUNTIME, SUPEREXEC)]
+    own = [secret_ref(wanted.namespace, name) for name in (INTERNAL, RUNTIME_SECRET, SUPEREXEC)]
     return [secret_ref(wanted.ca_namespace, INTERNAL_CA), *own]
 
 
@@ -70,7 +69,7 @@ def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
     return {
         # a SuperExec that SuperLink starts itself connects to 127.0.0.1.
         INTERNAL: ("superlink internal", ["localhost", "127.0.0.1"]),
-        RUNTIME: ("superlink runtime", ["superlink-runtime", f"superlink-runtime.{namespace}.svc"]),
+        RUNTIME_SECRET: ("superlink runtime", ["superlink-runtime", f"superlink-runtime.{namespace}.svc"]),
     }
 
 

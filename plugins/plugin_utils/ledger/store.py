@@ -37,11 +37,8 @@ BOOK = LEDGER_CONFIG
 DATASETS = LEDGER_DATASETS_CONFIG
 # Which packages the images of apps hold, see C(package_index.py).
 PACKAGES = LEDGER_PACKAGES_CONFIG
-# The result of the last acceptance of each site, and its last deployment, see C(site_index.py).
-ACCEPTANCE = LEDGER_ACCEPTANCE_CONFIG
 # Begins the name of what is known of the bundle of a site.
 BUNDLE = "flower-bundle-"
-DEPLOYED = LEDGER_DEPLOYED_CONFIG
 # When the hub was last backed up.
 BACKUP = LEDGER_BACKUP_CONFIG
 SITE_LABEL = "federated.flower/site"
@@ -67,8 +64,8 @@ _REMEDIES = {
     BOOK: _BOOK_REMEDY,
     DATASETS: _INDEX_REMEDY,
     PACKAGES: _INDEX_REMEDY,
-    ACCEPTANCE: _ACCEPTANCE_REMEDY,
-    DEPLOYED: _INDEX_REMEDY,
+    LEDGER_ACCEPTANCE_CONFIG: _ACCEPTANCE_REMEDY,
+    LEDGER_DEPLOYED_CONFIG: _INDEX_REMEDY,
     BACKUP: _BACKUP_REMEDY,
 }
 
@@ -191,15 +188,15 @@ class Ledger:
 
     def read_acceptance(self) -> site_index.Index:
         """Read the result of the last acceptance of each site."""
-        return self._parse_index(self._read(ACCEPTANCE), site_index.fault)
+        return self._parse_index(self._read(LEDGER_ACCEPTANCE_CONFIG), site_index.fault)
 
     def change_acceptance(self, change: Callable[[site_index.Index], site_index.Index]) -> bool:
         """Change the result of the last acceptance of each site, as C(change_book) does for the ranges."""
-        return self._change(ACCEPTANCE, {}, lambda item: self._parse_index(item, site_index.fault), change)
+        return self._change(LEDGER_ACCEPTANCE_CONFIG, {}, lambda item: self._parse_index(item, site_index.fault), change)
 
     def change_deployed(self, change: Callable[[site_index.Index], site_index.Index]) -> bool:
         """Change when each site was last deployed, and with which Flower, as C(change_book) does for the ranges."""
-        return self._change(DEPLOYED, {}, lambda item: self._parse_index(item, site_index.fault), change)
+        return self._change(LEDGER_DEPLOYED_CONFIG, {}, lambda item: self._parse_index(item, site_index.fault), change)
 
     def note_backup(self, facts: Mapping[str, Any]) -> bool:
         """Note the last backup: C(at) (ISO 8601), C(archive), C(bytes), C(opened), C(keys), names of the Secrets with keys of CAs that any had."""

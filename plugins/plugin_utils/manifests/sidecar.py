@@ -36,8 +36,6 @@ from .tunnel import WHY
 from .watch import DEFAULTS, LOG_FORMAT, SCRIPT, container, global_section, quiet
 
 CONFIG = "supernode-sidecar"
-LOCAL_TLS = LOCAL_TLS_SECRET
-CLIENT = CLIENT_CONFIG  # ConfigMap with the client certificate
 
 # The hub's name is resolved repeatedly: its address may change, or be created later.
 _RESOLVERS = ("resolvers dns", "  parse-resolv-conf", "  accepted_payload_size 4096")
@@ -137,7 +135,7 @@ def config_objects(spec: SiteSpec) -> list[Object]:
         return []
     made = [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
     if spec.shows_certificate:
-        made.append(config_map(spec, CLIENT, "supernode", {"tls.crt": spec.client_certificate}, "client"))
+        made.append(config_map(spec, CLIENT_CONFIG, "supernode", {"tls.crt": spec.client_certificate}, "client"))
     return made
 
 
@@ -168,8 +166,8 @@ def volumes(spec: SiteSpec) -> list[Object]:
     brought = [
         scratch_volume("gw-run", size="16Mi", memory=True),
         config_volume("gw-conf", CONFIG),
-        key_pair_volume("local", LOCAL_TLS),
-        secret_volume("local-ca", LOCAL_TLS, keys=["ca.crt"]),
+        key_pair_volume("local", LOCAL_TLS_SECRET),
+        secret_volume("local-ca", LOCAL_TLS_SECRET, keys=["ca.crt"]),
     ]
     if spec.shows_certificate:
         brought.append(_client_volume())
@@ -178,7 +176,7 @@ def volumes(spec: SiteSpec) -> list[Object]:
 
 def _client_volume() -> Object:
     """Certificate and key in one folder, under the names by which HAProxy finds them."""
-    certificate = {"name": CLIENT, "items": [{"key": "tls.crt", "path": "tls.pem"}]}
+    certificate = {"name": CLIENT_CONFIG, "items": [{"key": "tls.crt", "path": "tls.pem"}]}
     key = {"name": CLIENT_KEY, "items": [{"key": "tls.key", "path": "tls.pem.key"}]}
     sources = [{"configMap": certificate}, {"secret": key}]
     return {"name": "client", "projected": {"defaultMode": 0o440, "sources": sources}}

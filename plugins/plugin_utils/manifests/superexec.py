@@ -27,7 +27,6 @@ from .pod import (
 )
 
 NAME = SUPEREXEC  # of the container
-SECRET = SUPEREXEC_SECRET
 
 
 def container(
@@ -80,7 +79,7 @@ def image_of(spec: FlowerSpec, pool: PoolSpec) -> str:
 
 def secret() -> Object:
     """The volume with the secret that SuperNode and SuperExec share."""
-    return secret_volume("superexec", SECRET)
+    return secret_volume("superexec", SUPEREXEC_SECRET)
 
 
 def compute_mounts(pods: PodsSpec) -> list[Object]:

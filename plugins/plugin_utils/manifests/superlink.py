@@ -44,7 +44,6 @@ from .pod import (
 )
 
 NAME = SUPERLINK
-POD = SUPERLINK_POD
 CLAIM = DATABASE_CLAIM  # which the StatefulSet controller creates
 CLI_CONFIG = "superlink-cli"
 CONNECTION = "hub"  # `flwr ... hub` inside the pod
@@ -168,7 +167,7 @@ def stateful_set(spec: HubSpec) -> Object:
         containers += outputs.readers(spec)
     volumes += spec.pods.volumes
     # An identity that may read this pod learns from it whether there are outputs, and needs no right to look for them.
-    place = serverapp.POD if spec.is_process else POD
+    place = serverapp.POD if spec.is_process else SUPERLINK_POD
     notes = {outputs.PLACE: place} if spec.outputs_enabled else {}
     template = pod_template(spec, NAME, spec.pods, containers=containers, volumes=volumes, notes=notes)
     return {
