@@ -27,6 +27,7 @@ from ..apply import watching
 from ..apply.results import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
+from ..base.choices import SiteAccess
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
 from ..base.hosts import named
@@ -38,7 +39,7 @@ from ..kube.client import Cluster, connect
 from ..lease import holding
 from ..preflight import hub_place
 from ..reach.registry import DELIVERIES
-from ..reach.site_access import SiteAccess, access_of
+from ..reach.site_access import access_of
 from . import planning, rendering
 from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts

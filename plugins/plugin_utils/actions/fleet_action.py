@@ -20,6 +20,7 @@ from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.utils.display import Display
 
+from ..base.choices import SiteAccess
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
 from ..base.values import boolean
@@ -27,7 +28,7 @@ from ..ownership import duplicate_targets
 from ..preflight.variables import with_origins
 from ..reach.registry import DELIVERIES
 from ..reach.site import DATA_FAULTS, Facts, Reach, Site, unexpected
-from ..reach.site_access import SiteAccess, access_of
+from ..reach.site_access import access_of
 from ..rollout.outcome import Outcomes
 from ..spec.site_spec import SiteSpec
 from ..validate.supernode_faults import supernode_faults

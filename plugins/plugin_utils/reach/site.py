@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..apply.results import Result
 from ..base import foreign_data
+from ..base.choices import SiteAccess
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
-from .site_access import SiteAccess
 
 if TYPE_CHECKING:
     from ..ledger.dataset_index import Files

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..base.choices import DIRECT
+from ..base.choices import DIRECT, SiteAccess
 from ..base.errors import ClusterError
 from ..preflight.variables import FORMER
 from .registry import DELIVERIES
@@ -20,20 +20,6 @@ DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "fl
 VARIABLES = (DELIVERY, KEY_SOURCE, CONNECTIVITY, *FORMER)
 SKUPPER = "skupper"
 CONNECTIVITIES = ("direct", SKUPPER)
-
-
-class SiteAccess(NamedTuple):
-    """How a site is reached; C(access_of) reads it.
-
-    Attributes:
-        delivery: how objects reach it, a key of C(registry.DELIVERIES).
-        key_source: where its keys are created.
-        connectivity: how its SuperNodes reach the SuperLink.
-    """
-
-    delivery: str
-    key_source: str
-    connectivity: str
 
 
 def access_of(variables: Mapping[str, Any]) -> SiteAccess:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_acceptance
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, records
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 NODES = {"1": {"status": "online"}, "2": {"status": "registered"}, "3": {"status": "offline"}}

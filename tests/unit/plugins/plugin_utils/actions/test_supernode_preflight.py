@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_preflight
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 RUN = SimpleNamespace(failed=lambda _site, _message: None)

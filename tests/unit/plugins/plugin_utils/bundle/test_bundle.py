@@ -22,6 +22,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.action.bundle_reply import ActionModule
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENT_KEY
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
@@ -35,7 +36,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs, signatures
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import bundle as reach
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, maker, public, reply
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults

@@ -12,10 +12,10 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_preflight
 from ansible_collections.federated.flower.plugins.inventory import ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import checks, clusters
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 BOTH = ["membership", "flower_region"]

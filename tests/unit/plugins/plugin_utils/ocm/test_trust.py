@@ -12,12 +12,12 @@ import types
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting, trust
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import SiteAccess
 
 
 @pytest.fixture(scope="module")
