@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import REPLICA_SET_DIGITS
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     checks,
     feature_gates,
@@ -78,7 +79,7 @@ def test_a_version_is_its_content(apps):
         apps(clientapp_pace="ocm"),
     ]
     found = {replica_set.version(*each) for each in [one, *changed]}
-    assert len(found) == len(changed) + 1 and all(len(word) == replica_set.DIGITS for word in found)
+    assert len(found) == len(changed) + 1 and all(len(word) == REPLICA_SET_DIGITS for word in found)
 
 
 def test_where_the_hub_paces_a_new_image_is_no_new_version(apps):

@@ -11,12 +11,12 @@ import inspect
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import faults as unknown
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Reach, Statuses
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import (
-    SiteAccess,
     access_of,
     connected_by,
     delivered_by,
