@@ -156,7 +156,7 @@ def test_a_time_for_an_answer_that_is_none_is_refused(value: Any) -> None:
 
 
 def test_forks_do_not_collect_what_an_action_has_loaded() -> None:
-    loaded = [{"loaded": number} for number in range(1000)]
+    loaded = [[number] for number in range(1000)]
     frozen = gc.get_freeze_count()
     type("Later", (Action,), {})
     assert gc.get_freeze_count() >= frozen + len(loaded)
