@@ -45,7 +45,7 @@ def imported(root: Path, path: Path) -> Iterator[Path]:
         for module, name in found:
             if module.startswith(_COLLECTION):
                 base = root.joinpath(*module.removeprefix(_COLLECTION).split("."))
-                candidates = (base / f"{name}.py", base.with_suffix(".py"), base / "__init__.py")
+                candidates = (base / f"{name}.py", base / name / "__init__.py", base.with_suffix(".py"), base / "__init__.py")
                 yield from [one for one in candidates if one.is_file()][:1]
 
 

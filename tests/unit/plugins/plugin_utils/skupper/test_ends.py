@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible import constants
 
 from ansible_collections.federated.flower.plugins.action import (
     skupper_link,
@@ -20,7 +21,6 @@ from ansible_collections.federated.flower.plugins.action import (
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import duplicate_targets
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import ends, sites
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
@@ -162,11 +162,7 @@ def looked(
     cluster: Cluster, folder: Path, monkeypatch: pytest.MonkeyPatch, site: Any, listener: Any, **more: Any
 ) -> Any:
     host = site["cluster"]
-
-    def claim(_self: Any, name: str, places: Any) -> str:
-        return duplicate_targets.claim(folder, places, name)
-
-    monkeypatch.setattr(skupper_preflight.ActionModule, "claim", claim)
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(folder))
     return act(skupper_preflight, cluster, host, site=site, listener={**listener, "cluster": host}, **more)
 
 
