@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_r
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
     link_credentials,
@@ -150,7 +150,7 @@ class ActionModule(RotationAction):
         wanted = [
             skupper.link_secret(spec, data, kind),
             *skupper.links(spec, endpoints, names),
-            *policies.skupper_link_objects(spec, endpoints),
+            *skupper_policies.skupper_link_objects(spec, endpoints),
         ]
         self.remove(join.site, links.outlived(spec, own), join.seconds)
         proven = links.redeemed_uids(spec, own)
@@ -238,7 +238,7 @@ class ActionModule(RotationAction):
         """Check mode, before there is a hub, a Site or a token: what would be created, as far as it is known."""
         endpoints = state.status(known).get("endpoints") or _UNKNOWN
         wanted = [skupper.link_secret(join.spec, _UNMADE), *skupper.links(join.spec, endpoints, {})]
-        wanted += policies.skupper_link_objects(join.spec, endpoints)
+        wanted += skupper_policies.skupper_link_objects(join.spec, endpoints)
         made = self.make_namespace(join.site, join.spec, 0)
         self.apply(join.site, [*made, *wanted], applyset=_SET, applyset_namespace=join.at_site)
         self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]

@@ -11,7 +11,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import split
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
@@ -79,10 +79,10 @@ class ActionModule(SkupperAction):
 
     def _make(self, cluster: Cluster, spec: ListenerSpec, kind: str, plan: listeners.Plan) -> None:
         if kind == "Connector":
-            rendered = policies.skupper_connector_objects(spec)
+            rendered = skupper_policies.skupper_connector_objects(spec)
             rendered += skupper.connector_objects(spec) if plan.adopted is None else []
         else:
-            rendered = policies.skupper_listener_objects(spec)
+            rendered = skupper_policies.skupper_listener_objects(spec)
             rendered += skupper.listener_objects(spec) if plan.adopted is None else []
         # In check mode an earlier task has not created it.
         around = self.make_namespace(cluster, spec, 0) if self.check else []

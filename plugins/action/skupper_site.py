@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.lease_object import API as LEASES
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import security, sites, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
@@ -80,7 +80,7 @@ class ActionModule(ControllerAction, CheckAction):
         # Two Sites are one too many, and the routers of the previous one must be gone before the new ones are created.
         self.remove(cluster, plan.former, seconds)
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in (*plan.leaving, *plan.former)], seconds)
-        rendered = [*policies.skupper_site_objects(spec)]
+        rendered = [*skupper_policies.skupper_site_objects(spec)]
         if plan.adopted is None:
             rendered += self._without_foreign(cluster, spec, new=bool(made))
         self.apply(cluster, [*made, *rendered], applyset=_SET, applyset_namespace=namespace)

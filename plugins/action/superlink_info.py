@@ -16,8 +16,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import curves
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader, run_log
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
@@ -29,7 +30,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking impo
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dataset_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.running_gateway import Gateway
@@ -114,7 +114,7 @@ class ActionModule(SkupperAction):
             lambda: hub.list("v1", "Pod", namespace, labels=_PODS),
             lambda: [refusal(hub, item) for item in items],
         ) or "; ".join(f"{name}: {state.why}" for name, state in states.items() if not state.ready)
-        publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
+        publication = hub.get("v1", "ConfigMap", FEDERATION_CONFIG, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
             result["insecure"] = publication["data"].get("insecure") == "true"
@@ -181,7 +181,7 @@ class ActionModule(SkupperAction):
         """Metrics of the newest runs that have begun."""
         newest = sorted(result["runs"], key=lambda run: str(run.get("pending-at") or ""), reverse=True)
         begun = [run for run in newest if run["status"] not in ("pending", "starting")][: max(params["curves"], 0)]
-        logs = runs_of.read_logs(FlowerCLI(hub, params["namespace"]), [runs_of.Run(run["run-id"], run["status"]) for run in begun])
+        logs = run_log.read_logs(FlowerCLI(hub, params["namespace"]), [runs_of.Run(run["run-id"], run["status"]) for run in begun])
         for run, log in zip(begun, logs):
             run["curves"] = curves(log)
 

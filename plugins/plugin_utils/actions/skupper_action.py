@@ -22,10 +22,10 @@ from ..kube.client import Cluster
 from ..manifests import namespace as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
 from ..skupper import ends, links, sites, state
+from ..skupper.skupper_releases import OLDEST, version_fault
 from ..skupper.state import State
 from ..spec.network_spec import LinkSpec
 from ..spec.part_spec import PartSpec
-from ..validate.skupper_faults import OLDEST, version_fault
 from .role_spec import RoleAction, hub_hosts
 
 Object = dict[str, Any]

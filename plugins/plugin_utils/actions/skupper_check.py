@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from ansible import constants
 
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
-from ..ownership import look
+from ..ownership import duplicate_targets
 from ..skupper import (
     installed,
     listeners,
@@ -19,6 +22,7 @@ from ..skupper import (
     sites,
     state,
 )
+from ..skupper.skupper_releases import version_fault
 from ..spec.network_spec import (
     LinkSpec,
     ListenerSpec,
@@ -66,7 +70,8 @@ class CheckAction(SkupperAction):
         if live is not None and not going:
             own = sites.has_own(site, self.listed(cluster, "Site", namespace))
             self.refuse_other_end(cluster, namespace, hub=site.hub, own=own)
-        other = self.claim(self.inventory_host, [f"skupper {one}" for one in look.places(cluster, namespace, [live])])
+        places = [f"skupper {one}" for one in duplicate_targets.places(cluster, namespace, [live])]
+        other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
         if other:
             raise ClusterError(
                 f"this host and {other} are the same namespace {namespace} of the same cluster, and Skupper serves one Site for a "
@@ -80,7 +85,7 @@ class CheckAction(SkupperAction):
         plan = sites.decide(site, found)
         faults = [plan.fault]
         served = sites.active(found)
-        wrong = rules.version_fault((state.status(served).get("controller") or {}).get("version"))
+        wrong = version_fault((state.status(served).get("controller") or {}).get("version"))
         faults.append(wrong and f"the controller that serves namespace {namespace} of {cluster.name} {wrong}")
         if site.hub:
             ends = listeners.decide_connector(listener, self.listed(cluster, "Connector", namespace))

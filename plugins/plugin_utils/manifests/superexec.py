@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..base.object_names import SUPEREXEC, SUPEREXEC_SECRET
 from ..base.ports import SUPEREXEC_HEALTH_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
@@ -25,8 +26,7 @@ from .pod import (
     secret_volume,
 )
 
-NAME = "superexec"  # of the container
-SECRET = "supernode-superexec"
+NAME = SUPEREXEC  # of the container
 
 
 def container(
@@ -79,7 +79,7 @@ def image_of(spec: FlowerSpec, pool: PoolSpec) -> str:
 
 def secret() -> Object:
     """The volume with the secret that SuperNode and SuperExec share."""
-    return secret_volume("superexec", SECRET)
+    return secret_volume("superexec", SUPEREXEC_SECRET)
 
 
 def compute_mounts(pods: PodsSpec) -> list[Object]:

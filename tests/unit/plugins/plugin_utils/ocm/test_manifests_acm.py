@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, addon_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.tests.unit import specs
 
 VARIANTS = {
