@@ -31,8 +31,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import ocm_policy_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import ocm_addon_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import (
+    ocm_addon_objects,
+    ocm_policy_objects,
+)
 
 ABSENT, CHECKED, CLEANED, POLICY, PRESENT = "absent", "checked", "cleaned", "policy", "present"
 FEATURE = "ManifestWorkReplicaSet"  # delivers separate pods for ClientApps

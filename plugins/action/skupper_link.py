@@ -22,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+    hub_secrets,
     link_credentials,
     links,
     rotation_plan,
@@ -124,7 +125,7 @@ class ActionModule(RotationAction):
         def look() -> State:
             nonlocal seen
             seen = join.look_at_hub()
-            return State(bool(seen.ca), f"Secret {join.at_hub}/{join.ca_name(seen.site)} is not there")
+            return State(bool(seen.ca), f"Secret {join.at_hub}/{hub_secrets.ca_name(seen.site)} is not there")
 
         found = self.wait(join.seconds, look)
         if not found.ready:
@@ -201,8 +202,8 @@ class ActionModule(RotationAction):
 
         def look() -> State:
             nonlocal found
-            found = [link for link in self.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
-            own_site = sites.active(self.listed(join.site, "Site", join.at_site))
+            found = [link for link in hub_secrets.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
+            own_site = sites.active(hub_secrets.listed(join.site, "Site", join.at_site))
             why = links.why_not(join.spec, seen, found, own_site)
             return State(not why, why)
 

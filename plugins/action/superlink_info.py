@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
@@ -33,13 +32,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.running_gateway import Gateway
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, network, rotation_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
 
 _PODS = "app.kubernetes.io/name in (superlink,serverapp)"
 
 
-class ActionModule(SkupperAction):
+class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
@@ -134,9 +133,9 @@ class ActionModule(SkupperAction):
 
     def _read_network(self, hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
         library.require()
-        seen = HubRotation(self, hub, namespace, 0).read()
+        seen = hub_secrets.read(hub, namespace)
         result["network"] = network.of_hub(
-            self.listed(hub, "Site", namespace), self.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
+            hub_secrets.listed(hub, "Site", namespace), hub_secrets.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
         )
 
     @staticmethod

@@ -25,6 +25,7 @@ from ..kube.client import Cluster
 from ..ledger import access
 from ..ledger.store import Ledger
 from ..manifests import exposure, skupper
+from ..manifests.exposures.exposure_registry import exposure_of
 from ..preflight import denial_checks
 from ..reach.site_access import SKUPPER, VARIABLES, connected_by
 from ..spec.hub_spec import HubSpec
@@ -39,10 +40,10 @@ class CertificateAction(ClusterAction):
         """The C(host:port) to which sites connect; empty while it is not known. C(likely): C(exposure.likely_address)."""
         if spec.superlink_address:
             return exposure.address(spec)
-        kinds = (("v1", "Service"), *exposure.exposure_of(spec).reads)
+        kinds = (("v1", "Service"), *exposure_of(spec).reads)
         live = [hub.get(version, kind, SUPERLINK_SERVICE, spec.namespace) for version, kind in kinds]
         live.append(hub.get("v1", "ConfigMap", FEDERATION_CONFIG, spec.namespace))
-        if exposure.needs_nodes(spec):
+        if exposure_of(spec).needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         known = [item for item in live if item]
         return exposure.likely_address(spec, known) if likely else exposure.address(spec, known)

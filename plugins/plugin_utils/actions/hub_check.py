@@ -22,8 +22,9 @@ from ..hub.source_reader import look
 from ..kube import cluster_platform, volume_classes
 from ..kube.client import Cluster
 from ..ledger.store import Ledger
-from ..manifests import exposure, outputs, superlink
 from ..manifests import namespace as namespaces
+from ..manifests import outputs, superlink
+from ..manifests.exposures.exposure_registry import exposure_of
 from ..marks import proof
 from ..ownership import ca_namespace as ca_namespaces
 from ..ownership import duplicate_targets
@@ -135,7 +136,7 @@ class HubCheck(CertificateAction):
         metrics_checks.require_operator(cluster, spec)
         warnings += metrics_checks.warnings(spec)
         warnings += tracking_checks.warnings(spec)
-        warnings += filter(None, [exposure.exposure_of(spec).doubt(spec)])
+        warnings += filter(None, [exposure_of(spec).doubt(spec)])
         if spec.tracking.uri and spec.tracking.secret:
             secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
             if fault := tracking_checks.fault(spec, secret):

@@ -108,14 +108,6 @@ class SkupperAction(RoleAction):
                 self.refuse([links.proxy_fault(spec, cluster.get("v1", "Secret", spec.proxy_secret, spec.namespace))])
 
     @staticmethod
-    def listed(cluster: Cluster, kind: str, namespace: str) -> list[Object]:
-        """All objects of one of Skupper's kinds; none where the kind is not served."""
-        try:
-            return cluster.list(API, kind, namespace)
-        except NotServed:
-            return []
-
-    @staticmethod
     def read(cluster: Cluster, kind: str, name: str, namespace: str, api_version: str = API) -> Object | None:
         """One object; None where there is none, or its kind is not served."""
         try:

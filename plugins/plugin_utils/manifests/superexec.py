@@ -13,7 +13,6 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
-from ..spec.pool_spec import PoolSpec
 from . import datasets
 from .pod import (
     container_security_context,
@@ -70,11 +69,6 @@ def container(
             "volumeMounts": [*mounts, mount("superexec", "/superexec"), *compute_mounts(pods)],
         }
     )
-
-
-def image_of(spec: FlowerSpec, pool: PoolSpec) -> str:
-    """Reference of the image in which the ClientApps of a pool compute."""
-    return image(spec, NAME, pool.superexec_image) if pool.is_process else image(spec, "supernode", pool.image)
 
 
 def secret() -> Object:

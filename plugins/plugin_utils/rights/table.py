@@ -41,7 +41,7 @@ from ..base.object_names import (
     SUPERNODE,
 )
 from ..lease import lease_object as lease
-from ..manifests import exposure
+from ..manifests.exposures.exposure_registry import exposure_of
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need
@@ -288,7 +288,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "routes/custom-host.route.openshift.io",
             "create update",
             "the host name of the Route",
-            when=exposure.sets_route_host,
+            when=lambda spec: exposure_of(spec).sets_route_host(spec),
         ),
         Need(
             FEDERATION,
@@ -344,7 +344,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(CA, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN),
         Need(CA, "secrets", "get list delete", "remove the keys of the certificate authorities", work=TEARDOWN),
         Need(FEDERATION, "persistentvolumeclaims", "get list delete", "remove the SuperLink's volume", work=TEARDOWN),
-        Need(CLUSTER, "nodes", "list", "the address of a node, which sites dial", when=exposure.needs_nodes),
+        Need(CLUSTER, "nodes", "list", "the address of a node, which sites dial", when=lambda spec: exposure_of(spec).needs_nodes(spec)),
     ),
     (CONTROLLER, SUPERNODE): (
         *_CONTROLLER_OF_ALL,

@@ -10,10 +10,9 @@ from typing import Any
 
 from ..base.values import Object
 from ..manifests import superlink
-from ..ocm import acm, acm_metrics
-from ..spec.addon_spec import AddonSpec
+from ..ocm import acm_metrics
 from ..spec.hub_spec import HubSpec
-from .acm_faults import metrics_policy_faults, policy_faults
+from .acm_metrics_faults import metrics_policy_faults
 from .parsed_spec import parsed
 from .superlink_faults import superlink_faults
 
@@ -26,11 +25,6 @@ def superlink_objects(given: Mapping[str, Any]) -> list[Object]:
 def superlink_front_objects(given: Mapping[str, Any]) -> list[Object]:
     """Namespace, Services, Ingress or Route of the hub."""
     return superlink.front_objects(parsed(HubSpec, superlink_faults, given))
-
-
-def ocm_policy_objects(given: Mapping[str, Any]) -> list[Object]:
-    """The security baseline as a policy of ACM, from an add-on's spec."""
-    return acm.objects(parsed(AddonSpec, policy_faults, given))
 
 
 def ocm_metrics_policy_objects(given: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Object]:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.values import Object
-from ..ocm import addon_objects
+from ..ocm import acm, addon_objects
 from ..spec.addon_spec import AddonSpec
+from .acm_faults import policy_faults
 from .ocm_faults import ocm_addon_faults
 from .parsed_spec import parsed
 
@@ -19,3 +20,8 @@ from .parsed_spec import parsed
 def ocm_addon_objects(given: Mapping[str, Any]) -> list[Object]:
     """All objects of the add-on on a hub of Open Cluster Management."""
     return addon_objects.addon_objects(parsed(AddonSpec, ocm_addon_faults, given))
+
+
+def ocm_policy_objects(given: Mapping[str, Any]) -> list[Object]:
+    """The security baseline as a policy of ACM, from an add-on's spec."""
+    return acm.objects(parsed(AddonSpec, policy_faults, given))
