@@ -31,6 +31,7 @@ _MEANINGS = {
 }
 _RESUME = "An app that writes checkpoints and declares the run config resume-run continues with -e flower_run_resume="
 
+
 @dataclass(frozen=True)
 class Run:
     """The state of a run at Flower.

@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # they are loaded by name, so that mypy would not compare the
     _STATUSES: tuple[Statuses, ...] = (bundle.statuses, direct.statuses, ocm.statuses)
 
 
-
 @dataclass(frozen=True)
 class Delivery:
     """What must be known of a delivery before a site is reached.
