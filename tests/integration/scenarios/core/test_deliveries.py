@@ -205,7 +205,7 @@ def test_sites_that_left_cannot_come_back(fleet):
     fleet.play("leaving_statement", "-e", f"flower_site={BUNDLE}", "-e", f"flower_statement_directory={folder}")
     (path,) = folder.iterdir()
     record = path.read_text()
-    assert "revoked serial " in record and "retired fingerprint " in record, record
+    assert "revoked fingerprint " in record and "retired fingerprint " in record, record
     assert "says the same" in fleet.play("leaving_statement", "-e", f"flower_statement_file={path}").messages("hub")
 
 
