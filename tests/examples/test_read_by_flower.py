@@ -12,14 +12,11 @@ from typing import Any
 
 import pytest
 from flwr.common.config import parse_config_args
-from flwr.supercore.state.schema.corestate_models import FlwrBase
-from flwr.supercore.state.schema.linkstate_models import LinkStateBase
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from ansible_collections.federated.flower.plugins.module_utils import kubelet
 from ansible_collections.federated.flower.plugins.module_utils.node_config import NodeConfigError, expand
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import database_program
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_resource import from_federation
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_values import convert
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.pieces import PLACEHOLDER
@@ -155,12 +152,3 @@ def test_any_run_config_arrives(tmp_path: Path, config: dict[str, Any]) -> None:
     read = parse_config_args([str(file)])
     assert typed(read) == typed(config)
     assert all(math.isfinite(value) for value in read.values() if isinstance(value, float))
-
-
-def test_the_database_has_the_tables_and_columns_by_which_a_standby_follows():
-    """Otherwise a standby would be copied with each sign of life, or not at all."""
-    tables = {**FlwrBase.metadata.tables, **LinkStateBase.metadata.tables}
-    for name, unsteady in database_program.UNSTEADY.items():
-        assert unsteady <= set(tables[name].columns.keys()), name
-    assert {"run_id", "finished_at", "sub_status"} <= set(tables["task"].columns.keys())
-    assert {"node_id", "public_key", "unregistered_at"} <= set(tables["node"].columns.keys())
