@@ -22,9 +22,9 @@ from together import exit_on_signals, together
 # Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
 # it runs.
 SUITES = {
-    "test": ["lint unit fleet-core", "sanity molecule core", "fleet-down"],
+    "test": ["lint unit fleet-core", "sanity published molecule core", "fleet-down"],
     "nightly": ["lowest examples events metrics gateway page fleet-up", "fleet-tests", "scenarios", "fleet-lifecycle", "fleet-down"],
-    "check": ["lint unit lowest examples events metrics gateway page sanity"],
+    "check": ["lint unit published lowest examples events metrics gateway page sanity"],
 }
 STARTS_FLEET = {"fleet-up", "fleet-core"}
 ON_THE_FLEET = {"core", "fleet-tests", "scenarios", "molecule", "fleet-lifecycle"}
@@ -34,6 +34,7 @@ SLOWEST = 10
 # Files of gates: beginnings of paths. All files are those of the gates that are not named.
 INPUTS = {
     "examples": ["examples/", "tests/examples/", "plugins/module_utils/", "plugins/plugin_utils/", "requirements/"],
+    "published": ["examples/", "tests/examples/", "tests/integration/scenarios/published_app.py", "plugins/plugin_utils/", "requirements/"],
     "events": ["extensions/", "tests/events/", "galaxy.yml", "meta/", "plugins/plugin_utils/events/", "requirements/"],
     "lowest": ["plugins/module_utils/", "plugins/plugin_utils/", "tests/unit/plugins/plugin_utils/", "requirements/"],
     "metrics": [

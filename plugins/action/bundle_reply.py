@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import BUNDLE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
@@ -18,7 +19,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store 
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, name_fault
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.bundle_faults import BUNDLE
 
 _LARGEST = 4 * 1024 * 1024  # a ConfigMap has up to 1 MiB, and may be indented
 
@@ -50,8 +50,8 @@ class ActionModule(ClusterAction):
                 f"flower_bundle_reply: {path} is the reply of {site[:63]!r}, and the sites of this run are {listed}. Add the host to the inventory, or "
                 "correct --limit."
             )
-        if self.way_of(site).delivery != BUNDLE:
-            raise ClusterError(f"{site}: its flower_delivery is {self.way_of(site).delivery!r}: only a site with a bundle replies.")
+        if self.access_of(site).delivery != BUNDLE:
+            raise ClusterError(f"{site}: its flower_delivery is {self.access_of(site).delivery!r}: only a site with a bundle replies.")
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)

@@ -31,7 +31,7 @@ class ActionModule(FleetAction):
         def look(name: str) -> None:
             found = node_features.facts([], params["labels"])
             msg = "its nodes cannot be read: it is reached through another cluster"
-            if DELIVERIES[sites[name].way.delivery].own_access:
+            if DELIVERIES[sites[name].access.delivery].own_access:
                 with self.connect(name, timeout=params["timeout"]) as cluster:
                     found = node_features.facts(cluster.list("v1", "Node"), params["labels"])
                 counts = ", ".join(f"{count} x {resource}" for resource, count in found["gpus"].items())

@@ -13,8 +13,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_clean
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_features import Features
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import RoleAction, site_hosts
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
@@ -30,8 +30,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     placement_switch,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import (
-    SpecError,
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import (
     ocm_addon_objects,
     ocm_policy_objects,
 )

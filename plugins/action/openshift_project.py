@@ -51,7 +51,7 @@ class ActionModule(ClusterAction):
     def _names(self, params: dict[str, Any]) -> list[str]:
         """The namespaces, without those of a site that is reached in another way than through its own API server."""
         at_site = params["site_names"]
-        if at_site and not DELIVERIES[self.way_of().delivery].own_access:
+        if at_site and not DELIVERIES[self.access_of().delivery].own_access:
             at_site = []
         return list(dict.fromkeys([*params["names"], *at_site]))
 

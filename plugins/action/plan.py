@@ -26,7 +26,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.digests impo
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.people import who_where
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
-from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_comparison, plan_document
+from ansible_collections.federated.flower.plugins.plugin_utils.plan import (
+    plan_comparison,
+    plan_document,
+    planned_object,
+)
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SHOWN = 20  # differences in a message
@@ -75,7 +79,7 @@ class ActionModule(ClusterAction):
             "sha256": plan_document.sha256(content),
             "text": plan_document.text(content, origin),
             "nothing_to_do": plan_document.is_empty(content),
-            "msg": f"plan {plan_document.sha256(content)}: {len(plan_document.objects(content))} objects",
+            "msg": f"plan {plan_document.sha256(content)}: {len(planned_object.objects(content))} objects",
         }
         if self.params["path"]:
             # A file whose plan is the same stays, so that a second run changes nothing until it is too old.
@@ -180,7 +184,7 @@ class ActionModule(ClusterAction):
         planned, present = self._given(), self._present()
         wanted = plan_document.sha256(planned) if planned else self.params["sha256"].strip().lower()
         result: dict[str, Any] = {"changed": False, "sha256": wanted, "applied_before": False}
-        count = len(plan_document.objects(present))
+        count = len(planned_object.objects(present))
         if plan_document.sha256(present) != wanted:
             result["applied_before"] = self._was_started(wanted)
             if not (result["applied_before"] and (plan_document.is_empty(present) or (planned and plan_comparison.is_rest(planned, present)))):

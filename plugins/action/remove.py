@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import removing
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
 
 
 class ActionModule(ClusterAction):

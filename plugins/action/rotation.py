@@ -14,18 +14,17 @@ from ansible.utils.display import Display
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import GATEWAY_SECRET, SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources import builtin
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import BUILTIN, SOURCES
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import chain, library
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, fixed_rights
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, roster, site_proof
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state import IDLE, State
@@ -122,7 +121,7 @@ class ActionModule(ClusterAction):
 
     def _state(self) -> State | None:
         """The CA; None where it is not ours, or where the gateway does not serve what it signs yet."""
-        other = self.hub.settings.handed_in or self.params["source"] != BUILTIN or self.hub.gateway.secret() != SECRET
+        other = self.hub.settings.handed_in or self.params["source"] != BUILTIN or self.hub.gateway.secret() != GATEWAY_SECRET
         if other:
             return None
         return self.hub.ca()[1]
@@ -170,7 +169,7 @@ class ActionModule(ClusterAction):
             raise RotationError(f"{refused}.")
         if todo:
             namespaces = (params["hub_namespace"], params["ca_namespace"])
-            ask.require(self.hub.cluster, grants.rights_of_work(SUPERLINK, ROTATE, *namespaces))
+            ask.require(self.hub.cluster, fixed_rights.rights_of_work(SUPERLINK, ROTATE, *namespaces))
         members = self._members(params)
         sites = roster.heard(members, [])
         words = plans.outlook(todo, inputs, sites)

@@ -22,9 +22,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     outputs_home,
     outputs_reader,
     run_config,
+    run_log,
     run_regions,
     run_sites,
     runs,
+    submission,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
@@ -118,8 +120,8 @@ class ActionModule(ClusterAction):
             result |= self._wait_for_others(cli)  # at the last moment
             handed.hold(cli, given)
             try:
-                answer = runs.submit(cli, app, config)
-            except runs.UnknownSubmission as error:
+                answer = submission.submit(cli, app, config)
+            except submission.UnknownSubmission as error:
                 return result | {"failed": True, "submission": "unknown", "msg": self.named(error)}
             about["fab_hash"] = str(answer.get("fab-hash", ""))
             run_id = str(answer["run-id"])
@@ -157,7 +159,7 @@ class ActionModule(ClusterAction):
             raise ClusterError("the inventory does not have it")
         variables = self.variables_of(site)
         try:
-            entry = DELIVERIES[self.way_of(site).delivery]
+            entry = DELIVERIES[self.access_of(site).delivery]
         except AnsibleError as error:
             raise ClusterError(f"its variables cannot be evaluated: {first_line(error)}") from error
         if not entry.own_access:
@@ -207,7 +209,7 @@ class ActionModule(ClusterAction):
             words = f"run {run_id}: {error.message.rstrip('.')}. It may still be running. {runs.way_out(cli, run_id)}{self._unwatched()}"
             return result | {"failed": True, "msg": self.named(FlowerError(words))}
         kept = max(self.params["log_lines"], 0)
-        output = runs.highlights(log)
+        output = run_log.highlights(log)
         result |= {
             "status": run.status,
             "outcome": outcome(run),
@@ -239,7 +241,7 @@ class ActionModule(ClusterAction):
         if run.finished:
             words = runs.describe_end(run) + outputs_home.full_words(cli)
         else:
-            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble, runs.waiting(log)) + self._unwatched()
+            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble, run_log.waiting(log)) + self._unwatched()
         if failures:
             words += f"\n{failures}"
         if output:
@@ -249,8 +251,8 @@ class ActionModule(ClusterAction):
     @staticmethod
     def _failures(cli: FlowerCLI, log: list[str]) -> str:
         """What SuperNodes could not do, in words. Strategies go on without them, so a run completes although a site had no part in it."""
-        count, reasons = runs.failed_replies(log)
-        return runs.describe_failed_replies(count, reasons, run_sites.homes(cli) if reasons else {}) if count else ""
+        count, reasons = run_log.failed_replies(log)
+        return run_log.describe_failed_replies(count, reasons, run_sites.homes(cli) if reasons else {}) if count else ""
 
     def _wait(self, cli: FlowerCLI, run_id: str, *, submitted: bool) -> tuple[runs.Run, str, list[str]]:
         """Follow a run; its last state, why it could not be read (or an empty text), and the end of its log."""
@@ -262,7 +264,7 @@ class ActionModule(ClusterAction):
         following = Following(cli, run_id, watch)
         with progress.steady():
             run = following.follow(params["wait_timeout"])
-        return run, following.trouble, runs.trim(list(following.lines))
+        return run, following.trouble, run_log.trim(list(following.lines))
 
     def _end(self, cli: FlowerCLI, run_id: str, why: str) -> dict[str, Any]:
         """Stop a run that left its regions; returns what was done, for the result."""
@@ -323,7 +325,7 @@ class ActionModule(ClusterAction):
 
     def _log(self, cli: FlowerCLI, run: runs.Run, result: dict[str, Any]) -> list[str]:
         try:
-            return runs.read_log(cli, run)
+            return run_log.read_log(cli, run)
         except ClusterError as error:
             result["warnings"] = [
                 *result.get("warnings", []), f"cannot read the log of run {run.run_id}: {error.message}"

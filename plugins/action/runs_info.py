@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_table, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_log, run_table, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import last_metrics
 
@@ -48,7 +48,7 @@ class ActionModule(ClusterAction):
             shown = run_table.chosen(listed, wanted)
             if params["logs"]:
                 for run in shown:
-                    log = runs.read_log(cli, runs.Run(run["run_id"], run["status"]))
+                    log = run_log.read_log(cli, runs.Run(run["run_id"], run["status"]))
                     kept = max(params["log_lines"], 0)
                     run |= {"log": log[-kept:] if kept else [], "metrics": last_metrics(log)}
         return {

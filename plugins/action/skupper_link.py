@@ -19,9 +19,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_r
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+    hub_secrets,
     link_credentials,
     links,
     rotation_plan,
@@ -124,7 +125,7 @@ class ActionModule(RotationAction):
         def look() -> State:
             nonlocal seen
             seen = join.look_at_hub()
-            return State(bool(seen.ca), f"Secret {join.at_hub}/{join.ca_name(seen.site)} is not there")
+            return State(bool(seen.ca), f"Secret {join.at_hub}/{hub_secrets.ca_name(seen.site)} is not there")
 
         found = self.wait(join.seconds, look)
         if not found.ready:
@@ -150,7 +151,7 @@ class ActionModule(RotationAction):
         wanted = [
             skupper.link_secret(spec, data, kind),
             *skupper.links(spec, endpoints, names),
-            *policies.skupper_link_objects(spec, endpoints),
+            *skupper_policies.skupper_link_objects(spec, endpoints),
         ]
         self.remove(join.site, links.outlived(spec, own), join.seconds)
         proven = links.redeemed_uids(spec, own)
@@ -201,8 +202,8 @@ class ActionModule(RotationAction):
 
         def look() -> State:
             nonlocal found
-            found = [link for link in self.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
-            own_site = sites.active(self.listed(join.site, "Site", join.at_site))
+            found = [link for link in hub_secrets.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
+            own_site = sites.active(hub_secrets.listed(join.site, "Site", join.at_site))
             why = links.why_not(join.spec, seen, found, own_site)
             return State(not why, why)
 
@@ -238,7 +239,7 @@ class ActionModule(RotationAction):
         """Check mode, before there is a hub, a Site or a token: what would be created, as far as it is known."""
         endpoints = state.status(known).get("endpoints") or _UNKNOWN
         wanted = [skupper.link_secret(join.spec, _UNMADE), *skupper.links(join.spec, endpoints, {})]
-        wanted += policies.skupper_link_objects(join.spec, endpoints)
+        wanted += skupper_policies.skupper_link_objects(join.spec, endpoints)
         made = self.make_namespace(join.site, join.spec, 0)
         self.apply(join.site, [*made, *wanted], applyset=_SET, applyset_namespace=join.at_site)
         self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]

@@ -17,9 +17,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.lease_object import API as LEASES
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import security, sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, security, sites, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults
@@ -68,7 +68,7 @@ class ActionModule(ControllerAction, CheckAction):
             self.require_kinds(cluster)
         namespace, seconds = spec.namespace, params["wait_timeout"]
         made = self.make_namespace(cluster, spec, seconds)
-        found = [] if made else self.listed(cluster, "Site", namespace)
+        found = [] if made else hub_secrets.listed(cluster, "Site", namespace)
         spec = sites.of_hub(spec, found)
         end = "" if made else self.end_of(cluster, namespace, own=sites.has_own(spec, found))
         plan = sites.decide(spec, found, end)
@@ -80,7 +80,7 @@ class ActionModule(ControllerAction, CheckAction):
         # Two Sites are one too many, and the routers of the previous one must be gone before the new ones are created.
         self.remove(cluster, plan.former, seconds)
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in (*plan.leaving, *plan.former)], seconds)
-        rendered = [*policies.skupper_site_objects(spec)]
+        rendered = [*skupper_policies.skupper_site_objects(spec)]
         if plan.adopted is None:
             rendered += self._without_foreign(cluster, spec, new=bool(made))
         self.apply(cluster, [*made, *rendered], applyset=_SET, applyset_namespace=namespace)
@@ -142,7 +142,7 @@ class ActionModule(ControllerAction, CheckAction):
         namespace = spec.namespace
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}, so there is no Site")
-        found = self.listed(cluster, "Site", namespace)
+        found = hub_secrets.listed(cluster, "Site", namespace)
         self.refuse_other_end(cluster, namespace, hub=spec.hub, own=sites.has_own(spec, found), removing=_SET)
         ours, theirs = split(found)
         self.apply(

@@ -17,22 +17,20 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_certificates import APPLYSET, HubCertificates
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_check import HubCheck
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, Result, apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import merged
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed, Result, merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof, record
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import (
-    SpecError,
-    ocm_metrics_policy_objects,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import ocm_metrics_policy_objects
 
 CHECKED, DESCRIBED, NAMESPACE, SERVICES, PRESENT = "checked", "described", "namespace", "services", "present"
 

@@ -13,8 +13,13 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.database import Volume
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
+    DATABASE_CLAIM,
+    STANDBY_CONFIG,
+    SUPERLINK,
+    SUPERLINK_POD,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, superlink_state
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unavailable, Unreachable
@@ -35,7 +40,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.standby.leadershi
 
 _SECONDS = 8  # for the answer of a hub that may be lost
 _WAY_BACK = (
-    f"{{hub}} is fenced, and no hub serves. Correct this and run the playbook again. Or have {{hub}} serve again: delete the ConfigMap {TERM} in its "
+    f"{{hub}} is fenced, and no hub serves. Correct this and run the playbook again. Or have {{hub}} serve again: delete the ConfigMap {STANDBY_CONFIG} in its "
     "namespace, and run federated.flower.site with it in the group flower_hub"
 )
 
@@ -145,16 +150,16 @@ class ActionModule(StandbyAction):
     @staticmethod
     def _room_fault(source: End) -> str:
         """Whether the hub's volume has the room for a copy of the database. Where its SuperLink is down, the copy finds out."""
-        if superlink_state(source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace)) is not None:
+        if superlink_state(source.cluster.get("v1", "Pod", SUPERLINK_POD, source.spec.namespace)) is not None:
             return ""
-        return copying.room_fault(source.host, Volume(source.cluster, source.spec.namespace, superlink.POD).ask("measure"))
+        return copying.room_fault(source.host, Volume(source.cluster, source.spec.namespace, SUPERLINK_POD).ask("measure"))
 
     @staticmethod
     def _judge_runs(source: End, *, abandon: bool) -> Verdict:
         """What the runs of a hub that is to be stopped mean. One whose SuperLink is down runs nothing that could be listed."""
         found: Sequence[Mapping[str, Any]] | str
         try:
-            down = superlink_state(source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace))
+            down = superlink_state(source.cluster.get("v1", "Pod", SUPERLINK_POD, source.spec.namespace))
             if down is not None:
                 return Verdict(words=f"abandon the active runs of {source.host}, which are not known, since its SuperLink is down ({down})")
             found = runs.read_all(FlowerCLI(source.cluster, source.spec.namespace))
@@ -164,7 +169,8 @@ class ActionModule(StandbyAction):
 
     @staticmethod
     def _look(target: End) -> None:
-        look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
+        spec = target.spec
+        look(target.cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), target.ca_namespace, owner=record.notes(spec.federation))
 
     @staticmethod
     def _claim_faults(target: End, there: Term | None) -> list[str]:
@@ -172,7 +178,7 @@ class ActionModule(StandbyAction):
         if there is not None and there.claim and hub_claim.uid(target.cluster, target.spec.namespace) == there.claim:
             return []
         return [
-            f"{target.host}: the volume claim {target.spec.namespace}/{superlink.CLAIM} is not the one with the copy of "
+            f"{target.host}: the volume claim {target.spec.namespace}/{DATABASE_CLAIM} is not the one with the copy of "
             f"{there.copied if there else 'the hub'}: it was deleted meanwhile. Restore a backup (federated.flower.restore)"
         ]
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader, run_log
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
@@ -28,18 +28,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking impo
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dataset_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.running_gateway import Gateway
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, network, rotation_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
 
 _PODS = "app.kubernetes.io/name in (superlink,serverapp)"
 
 
-class ActionModule(SkupperAction):
+class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
@@ -114,7 +113,7 @@ class ActionModule(SkupperAction):
             lambda: hub.list("v1", "Pod", namespace, labels=_PODS),
             lambda: [refusal(hub, item) for item in items],
         ) or "; ".join(f"{name}: {state.why}" for name, state in states.items() if not state.ready)
-        publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
+        publication = hub.get("v1", "ConfigMap", FEDERATION_CONFIG, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
             result["insecure"] = publication["data"].get("insecure") == "true"
@@ -134,9 +133,9 @@ class ActionModule(SkupperAction):
 
     def _read_network(self, hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
         library.require()
-        seen = HubRotation(self, hub, namespace, 0).read()
+        seen = hub_secrets.read(hub, namespace)
         result["network"] = network.of_hub(
-            self.listed(hub, "Site", namespace), self.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
+            hub_secrets.listed(hub, "Site", namespace), hub_secrets.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
         )
 
     @staticmethod
@@ -181,7 +180,7 @@ class ActionModule(SkupperAction):
         """Metrics of the newest runs that have begun."""
         newest = sorted(result["runs"], key=lambda run: str(run.get("pending-at") or ""), reverse=True)
         begun = [run for run in newest if run["status"] not in ("pending", "starting")][: max(params["curves"], 0)]
-        logs = runs_of.read_logs(FlowerCLI(hub, params["namespace"]), [runs_of.Run(run["run-id"], run["status"]) for run in begun])
+        logs = run_log.read_logs(FlowerCLI(hub, params["namespace"]), [runs_of.Run(run["run-id"], run["status"]) for run in begun])
         for run, log in zip(begun, logs):
             run["curves"] = curves(log)
 

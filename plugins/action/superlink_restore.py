@@ -24,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import DATABASE_CLAIM, SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -92,8 +93,8 @@ class ActionModule(ClusterAction):
             live = hub.get("v1", "Namespace", name)
             if live is not None and live["metadata"].get("deletionTimestamp"):
                 raise ClusterError(f"{hub.name}: namespace {name} is being deleted: run again when it is gone")
-        look(hub, "superlink", spec, place, owner=record.notes(spec.federation))
-        if hub.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace) is not None:
+        look(hub, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), place, owner=record.notes(spec.federation))
+        if hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace) is not None:
             lost = ""
             if hub.get("v1", _CLAIM, outputs.CLAIM, spec.namespace) is not None:
                 lost = (
@@ -104,7 +105,7 @@ class ActionModule(ClusterAction):
                 f"{hub.name}: namespace {spec.namespace} has a SuperLink, which is not replaced. A backup is restored into an emptied hub: "
                 f"delete the hub's namespaces first{lost}"
             )
-        live = hub.get("v1", _CLAIM, superlink.CLAIM, spec.namespace)
+        live = hub.get("v1", _CLAIM, DATABASE_CLAIM, spec.namespace)
         fault = volume_pod.claim_fault(live, source)
         if fault:
             raise ClusterError(f"{hub.name}: {fault}")

@@ -17,9 +17,10 @@ from ansible import constants
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import block, lease_object
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
@@ -72,7 +73,8 @@ class ActionModule(StandbyAction):
         if wrong and not plan.fence:
             raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
         if not wrong:
-            look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
+            spec = target.spec
+            look(target.cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), target.ca_namespace, owner=record.notes(spec.federation))
         return {"changed": False, "ready": not wrong, "msg": "; ".join(wrong) or f"{target.host} can be the standby of {source.host}"}
 
     def _leave(self, params: dict[str, Any], target: End, there: Term | None) -> dict[str, Any]:
@@ -162,7 +164,8 @@ class ActionModule(StandbyAction):
             wrong, claim = self.copy_faults(params, source, target, own, there)
         if wrong:
             raise ClusterError("; ".join(wrong) + (f". Nothing was copied{fenced}." if fenced else ""))
-        look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
+        spec = target.spec
+        look(target.cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), target.ca_namespace, owner=record.notes(spec.federation))
         if self.check:
             return {"changed": True, "msg": f"would copy {source.host} to {target.host} in term {plan.number}{fenced}"}
         former = there.copied if there and there.state == STANDBY else ""

@@ -10,20 +10,20 @@ import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import BUNDLE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK, SUPERLINK_POD
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, site_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import Record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.acceptance import BAD, OPEN, Check, Limits
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_acceptance
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Reach, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.bundle_faults import BUNDLE
 
 
 class ActionModule(FleetAction):
@@ -86,7 +86,7 @@ class ActionModule(FleetAction):
             nodes = FlowerCLI(hub, first.hub_namespace).nodes() if new else {}
 
         def has_come(name: str) -> bool:
-            return acceptance.has_come(_keys(records, name), nodes, by_hand=sites[name].way.delivery == BUNDLE)
+            return acceptance.has_come(_keys(records, name), nodes, by_hand=sites[name].access.delivery == BUNDLE)
 
         chosen = {name: sites[name] for name in new if name in unreadable or has_come(name)}
         for name in sites:
@@ -128,8 +128,8 @@ class ActionModule(FleetAction):
 
     @staticmethod
     def _clock(hub: Cluster, namespace: str) -> float:
-        pod = {"metadata": {"namespace": namespace, "name": superlink.POD}}
-        return direct_acceptance.ask(hub, pod, superlink.NAME, {})[1]
+        pod = {"metadata": {"namespace": namespace, "name": SUPERLINK_POD}}
+        return direct_acceptance.ask(hub, pod, SUPERLINK, {})[1]
 
 
 def _keys(records: dict[str, Record], site: str) -> list[Facts]:

@@ -23,7 +23,7 @@ class ActionModule(FleetAction):
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Read the pools and their pods."""
         for delivery, entry in DELIVERIES.items():
-            own = [site for site in sites.values() if site.way.delivery == delivery]
+            own = [site for site in sites.values() if site.access.delivery == delivery]
             for name, facts in (entry.statuses(self, own, params["timeout"], outcomes.workers) if own else {}).items():
                 outcomes[name].facts = facts
         for outcome in outcomes.sites.values():

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -142,7 +142,7 @@ class ActionModule(FleetAction):
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> Facts:
         """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""
-        chosen = [name for name in outcomes.good() if DELIVERIES[sites[name].way.delivery].own_access]
+        chosen = [name for name in outcomes.good() if DELIVERIES[sites[name].access.delivery].own_access]
         if "identity" in hub or not chosen:
             return hub
         try:

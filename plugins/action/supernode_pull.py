@@ -10,9 +10,10 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Pulled, Reach, Site, named
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Pulled, Reach, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.direct_restart import FILES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
     DATA_FAULTS,
+    RESTART_FILES,
     Site,
     unexpected,
 )
@@ -26,7 +26,7 @@ class ActionModule(FleetAction):
 
     ARGS = {
         **OPTIONS,
-        "files": {"type": "list", "elements": "str", "choices": list(FILES), "required": True},
+        "files": {"type": "list", "elements": "str", "choices": list(RESTART_FILES), "required": True},
         "mark": {"type": "str", "default": ""},
         "force": {"type": "bool", "default": False},
         "wait": {"type": "int", "default": 3600},

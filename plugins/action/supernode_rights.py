@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 
@@ -28,7 +28,7 @@ class ActionModule(FleetAction):
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """No cluster is contacted; a site without direct access needs no rights there."""
         for name, site in sites.items():
-            own_access = DELIVERIES[site.way.delivery].own_access
+            own_access = DELIVERIES[site.access.delivery].own_access
             outcomes[name].facts = {"rights": [], "own_access": own_access}
             if own_access:
                 try:

@@ -11,18 +11,19 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import listing
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import claims
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges import left_keys
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import missing_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import runs_program
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.key_sources import missing_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
@@ -85,8 +86,8 @@ class ActionModule(FleetAction):
         faults = supernode_faults(site.given)
         if faults:
             raise ClusterError("\n".join(faults))
-        if site.way.delivery != "direct":
-            raise ClusterError(f"flower_delivery is {site.way.delivery}: only a site that is reached directly can keep keys of flower-operator.")
+        if site.access.delivery != "direct":
+            raise ClusterError(f"flower_delivery is {site.access.delivery}: only a site that is reached directly can keep keys of flower-operator.")
         spec = site.spec
         hub, refused = self._at_hub(site)
         with self.connect(site.name) as cluster:
@@ -94,7 +95,7 @@ class ActionModule(FleetAction):
             self._check_places(cluster, site, space)
             # As site.yml does, which comes later: a private key in a namespace of someone else could not be taken back.
             owner = record.notes(site.federation, site.name, hub)
-            look_at.look(cluster, SUPERNODE, spec, owner=owner, claim=site.claim)
+            look_at.look(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
             seen = operated.read(cluster, space, name)
             held = {one: cluster.get("v1", "Secret", one, space) for one in kept_keys.secrets_needed(seen)}
             labels = f"app.kubernetes.io/component={KEYS_COMPONENT}"

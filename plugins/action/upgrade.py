@@ -15,16 +15,19 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import state as readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
 from ansible_collections.federated.flower.plugins.plugin_utils.base.images import images_of
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
+    SERVERAPP,
+    SUPERLINK,
+    SUPERLINK_POD,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import outdated, pod_health, stranded
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import serverapp
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.superlink import NAME, POD
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import named
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
     as_before,
@@ -147,7 +150,7 @@ class ActionModule(ClusterAction):
             "changes": changes,
             "hub_changes": hub_changes,
             "hub_begun": begun,
-            "hub_release": next((str(one.get("version") or "") for one in seen["workloads"] if one["name"] == NAME), ""),
+            "hub_release": next((str(one.get("version") or "") for one in seen["workloads"] if one["name"] == SUPERLINK), ""),
             "back_up": bool(hub_changes and not begun and params["backup"] and params["can_back_up"]),
             "hub_pair": list(pair),
             "pairs": {name: [live[name], want[name]] for name in live},
@@ -283,7 +286,7 @@ class ActionModule(ClusterAction):
         """
         deadline = time.monotonic() + params["wait_timeout"]
         images = what_runs.by_name(want)
-        ours = proof.pods_query(params["federation"], NAME, serverapp.NAME)
+        ours = proof.pods_query(params["federation"], SUPERLINK, SERVERAPP)
         since, shown = 0.0, ""
         while True:
             items = [{"kind": kind, **one} for kind in _KINDS for one in cluster.list("apps/v1", kind, self.where, labels=ours)]
@@ -300,7 +303,7 @@ class ActionModule(ClusterAction):
             now = time.monotonic()
             since = (since or now) if unpulled else 0.0
             if (unpulled and now - since >= IMAGE_SECONDS) or now >= deadline:
-                own = next((pod for pod in current if pod["metadata"]["name"] == POD), None)
+                own = next((pod for pod in current if pod["metadata"]["name"] == SUPERLINK_POD), None)
                 never = own is not None and stranded.never_started(own, CONTAINER)
                 return unpulled or f"{'; '.join(waiting)} ({pod_health.summary(pods)})", never
             self._replace_outdated(cluster, params["federation"], items, pods)
@@ -328,9 +331,9 @@ class ActionModule(ClusterAction):
         """Delete a SuperLink pod that is not ready and that the StatefulSet would create from another template."""
         sets = [item for item in items if item["kind"] == "StatefulSet"]
         for pod in pods:
-            if pod["metadata"]["name"] == POD and any(outdated.is_outdated(pod, one, federation, CONTAINER) for one in sets):
+            if pod["metadata"]["name"] == SUPERLINK_POD and any(outdated.is_outdated(pod, one, federation, CONTAINER) for one in sets):
                 stranded.replace(cluster, pod)
-                self.note(words=[f"pod {POD} was created again: {outdated.WORDS}"])
+                self.note(words=[f"pod {SUPERLINK_POD} was created again: {outdated.WORDS}"])
 
     def _await_nodes(self, nodes: list[str], seconds: int) -> list[str]:
         """Wait until SuperNodes are online; returns those that are not."""

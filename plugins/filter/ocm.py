@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/reach/way.py."""
+"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/reach/site_access.py."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import delivered_by
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 from flwr.common.config import parse_config_args
-from flwr.supercore.state.schema.corestate_models import FlwrBase
-from flwr.supercore.state.schema.linkstate_models import LinkStateBase
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
@@ -23,7 +21,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.convert.federatio
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_values import convert
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.pieces import PLACEHOLDER
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_config
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import database_program
 
 # Half of a surrogate pair is no text; braces would be placeholders, which the unit tests have.
 TEXT = some.text(some.characters(exclude_categories=["Cs"]), max_size=60)
@@ -155,12 +152,3 @@ def test_any_run_config_arrives(tmp_path: Path, config: dict[str, Any]) -> None:
     read = parse_config_args([str(file)])
     assert typed(read) == typed(config)
     assert all(math.isfinite(value) for value in read.values() if isinstance(value, float))
-
-
-def test_the_database_has_the_tables_and_columns_by_which_a_standby_follows():
-    """Otherwise a standby would be copied with each sign of life, or not at all."""
-    tables = {**FlwrBase.metadata.tables, **LinkStateBase.metadata.tables}
-    for name, unsteady in database_program.UNSTEADY.items():
-        assert unsteady <= set(tables[name].columns.keys()), name
-    assert {"run_id", "finished_at", "sub_status"} <= set(tables["task"].columns.keys())
-    assert {"node_id", "public_key", "unregistered_at"} <= set(tables["node"].columns.keys())

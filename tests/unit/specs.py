@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
     render_faults,
     supernode_faults,
@@ -95,3 +96,8 @@ def shuffled(value: Any, seed: int) -> Any:
 def written(objects: list[dict[str, Any]]) -> str:
     """Objects as text; the order of entries of a mapping has no meaning in Kubernetes."""
     return json.dumps(objects, sort_keys=True)
+
+
+def drafted(spec: HubSpec | SiteSpec) -> list[dict[str, Any]]:
+    """All objects of a part, with stand-ins for what is found later: address, certificates, numbers."""
+    return supernode.objects(spec.complete()) if isinstance(spec, SiteSpec) else superlink.objects(spec.complete())

@@ -19,12 +19,12 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import role_defaults, role_options
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import site_of
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import described
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_defaults, role_options
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import site_of
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.pool_spec import pool_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
@@ -107,7 +107,7 @@ def site_spec(host: str, groups: dict[str, list[str]]) -> dict[str, Any]:
     own = trusted({key: value for key, value in hostvars()[host].items() if key not in CONNECTION | ANSIBLE})
     raw = {**defaults.values, **own, "inventory_hostname": host, "groups": groups}
     found = HostVariables(raw, Templar(loader=DataLoader(), variables=raw).template, defaults)
-    return site_of(host, found.given(role_options("supernode")), way_of(found)).given
+    return site_of(host, found.given(role_options("supernode")), access_of(found)).given
 
 
 def test_every_variable_is_known() -> None:

@@ -15,7 +15,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import group_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.play_keywords import (
     batch_faults,

@@ -25,29 +25,25 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..apply import watching
-from ..apply.engine import ApplyFailed
+from ..apply.results import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
+from ..base.choices import SiteAccess
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
+from ..base.hosts import named
 from ..base.plain import map_texts, plain, read_vaulted, without_vaulted
 from ..base.values import boolean
 from ..kube import exec_plugin
 from ..kube.auth import AUTH_ARGS, stands_alone
 from ..kube.client import Cluster, connect
 from ..lease import holding
-from ..ownership import twins
 from ..preflight import hub_place
 from ..reach.registry import DELIVERIES
-from ..reach.site import Way, named
-from ..reach.way import way_of
+from ..reach.site_access import access_of
 from . import planning, rendering
 from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
-
-# What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
-# 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
-gc.freeze()
 
 # Ansible does not flush what it displays. In a file or a pipe, what an action says while it waits would arrive in blocks of
 # 8 KiB, hours later. The parent process writes all lines, and it imports this.
@@ -112,6 +108,14 @@ class ClusterAction(ActionBase):
     _by_host: dict[str, HostVariables] = {}
     #: Validated options of the task, without the auth options.
     params: dict[str, Any]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """What an action has loaded by now stays until the end.
+
+        Without this, the garbage collector of every fork walks through all of it: 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
+        """
+        super().__init_subclass__(**options)
+        gc.freeze()
 
     @abstractmethod
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -276,10 +280,6 @@ class ClusterAction(ActionBase):
         """The error's message, beginning with the inventory host."""
         return named(self.inventory_host, error.message)
 
-    def claim(self, host: str, places: Iterable[str]) -> str:
-        """Claim some places for a host; returns the other host that has one of them, or an empty text."""
-        return twins.claim(Path(constants.DEFAULT_LOCAL_TMP), places, host)
-
     def say(self, text: str) -> None:
         """Show what is waited for."""
         display.display(without_controls(text))
@@ -334,11 +334,11 @@ class ClusterAction(ActionBase):
                 "flower_auth has a host and no credentials, and those of the current context of flower_kubeconfig may be of another cluster: they are "
                 "not sent there. Is the variable of the token (api_key) empty? If that kubeconfig is meant, set flower_context."
             )
-        way = self.way_of(host)
-        entry = DELIVERIES[way.delivery]
+        delivery = self.access_of(host).delivery
+        entry = DELIVERIES[delivery]
         if not entry.own_access and not any(auth.get(name) for name in ("context", "host")):
             raise ClusterError(
-                f"{host or self.inventory_host}: its objects are delivered through {entry.why} (flower_delivery: {way.delivery}), "
+                f"{host or self.inventory_host}: its objects are delivered through {entry.why} (flower_delivery: {delivery}), "
                 "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
             )
         return auth
@@ -355,9 +355,9 @@ class ClusterAction(ActionBase):
         except KeyError:
             raise ClusterError(f"the inventory has no host '{host}'.") from None
 
-    def way_of(self, host: str | None = None) -> Way:
+    def access_of(self, host: str | None = None) -> SiteAccess:
         """How a host is reached as a site."""
-        return way_of(self.variables_of(host))
+        return access_of(self.variables_of(host))
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}

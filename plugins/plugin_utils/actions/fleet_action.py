@@ -11,53 +11,42 @@ threads. The result of each site is in the result; M(federated.flower.site_resul
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ansible import constants
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.utils.display import Display
 
+from ..base.choices import SiteAccess
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
 from ..base.values import boolean
+from ..ownership import duplicate_targets
 from ..preflight.variables import with_origins
 from ..reach.registry import DELIVERIES
-from ..reach.site import DATA_FAULTS, Reach, Site, site_of, unexpected
-from ..reach.way import way_of
+from ..reach.site import DATA_FAULTS, Facts, Reach, Site, unexpected
+from ..reach.site_access import access_of
 from ..rollout.outcome import Outcomes
-from ..validate.faults import Shape, shown
+from ..spec.site_spec import SiteSpec
+from ..validate.supernode_faults import supernode_faults
 from .cluster_action import ClusterAction, first_line
+from .role_options import BESIDE, role_defaults, role_options, trusted, variable_faults
 from .role_variables import Defaults, HostVariables
-
-try:
-    from ansible.template import trust_as_template
-except ImportError:  # ansible-core before 2.19 trusts all strings
-
-    def trust_as_template(value: Any) -> Any:
-        """The value, as it is."""
-        return value
-
 
 display = Display()
 
 ROLE = "supernode"
-#: Roles that run for the hosts of other roles as well: their variables are checked with the first task of a host.
-BESIDE = ("ocm_addon", "skupper_site", "skupper_link", "skupper_listener", "cert_rotation")
-_ROLES = Path(__file__).resolve().parents[3] / "roles"
+# Variables of the role supernode that are no part of the specification.
+_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim", "ocm_trust_labels")
+_CHECKED = ("wait_timeout", "partitions")
 # Facts of the play that are not in a host's own variables.
 _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
 # A thread costs next to nothing; most of the time of a site is waiting.
 _THREADS = 16
 _FORKS = 5  # Ansible's default
-_LONG = 600  # characters of a message
-_FORMS = {"str": "a text", "int": "an integer", "bool": "true or false", "list": "a list", "dict": "a mapping"}
-_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,19}(\.0*)?\s*")
 
 OPTIONS: dict[str, dict[str, Any]] = {"sites": {"type": "list", "elements": "str"}}
 
@@ -67,68 +56,32 @@ def _workers(forks: int) -> int:
     return forks if forks < _FORKS else max(_THREADS, forks)
 
 
-def _trusted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _trusted(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_trusted(entry) for entry in value]
-    return trust_as_template(value) if isinstance(value, str) else value
-
-
-@cache
-def role_defaults(role: str) -> Defaults:
-    """The defaults of a role of this collection."""
-    text = (_ROLES / role / "defaults" / "main.yml").read_text(encoding="utf-8")
-    return Defaults(_trusted(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))))
-
-
-@cache
-def role_options(role: str) -> dict[str, dict[str, Any]]:
-    """The options in the argument specification of a role of this collection."""
-    text = (_ROLES / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
-    specs = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    options: dict[str, dict[str, Any]] = specs["argument_specs"]["main"]["options"]
-    return options
-
-
-def variable_faults(read: Callable[[str], Any], names: Container[str], roles: Iterable[str]) -> list[str]:
-    """Variables of some roles that cannot be evaluated, or are not what the argument specifications say; one sentence for each.
+def site_of(name: str, given: Mapping[str, Any], access: SiteAccess, *, seconds: int = 300) -> Site:
+    """A site, from the variables of its host.
 
     Args:
-        read: the value of a variable.
-        names: those that a host has.
-        roles: their names.
+        name: of the inventory host.
+        given: the variables of the role supernode, evaluated.
+        access: how it is reached.
+        seconds: how long it may take for one step.
+
+    Raises:
+        ClusterError: the variables have faults, and cannot even be read.
     """
-    given, found = {}, []
-    options = {name: option for role in roles for name, option in role_options(role).items() if name in names}
-    for name in options:
-        try:
-            given[name] = read(name)
-        except ClusterError as fault:
-            found.append(fault.message)
-        except AnsibleError as fault:
-            found.append(f"{name}: its template cannot be evaluated: {first_line(fault)}")
-    options = {name: options[name] for name in given}
-    found += list(_option_faults({"type": "dict", "options": options}, given, "")) or ArgumentSpecValidator(options).validate(given).error_messages
-    return [f"{one[:_LONG]}…" if len(one) > _LONG else one for one in found]
-
-
-def _option_faults(option: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:
-    """What Ansible's validator converts, or ends with an exception for, such as C(.inf); of C(1e999999999) it computes all digits."""
-    kind, options = option.get("type", "str"), option.get("options", {})
-    if (isinstance(value, Mapping), isinstance(value, list)) != (kind == "dict", kind == "list"):
-        yield f"{place}: {Shape(value)!r} is not {_FORMS[kind]}"
-    elif kind == "int" and not _NUMBER.fullmatch(str(value)):
-        yield f"{place}: {shown(value)} is not an integer"
-    elif kind == "list" and options:
-        for number, entry in enumerate(value):
-            yield from _option_faults({"type": "dict", "options": options}, entry, f"{place}[{number}]")
-    elif options:
-        yield from (f"{place}.{key}: a key is a text, and this is none".lstrip(".") for key in value if not isinstance(key, str))
-        for name, inner in options.items():
-            is_set = value.get(name) not in (None, "") or (value.get(name) == "" and "dict" in (inner.get("type"), inner.get("elements")))
-            if is_set and inner.get("type", "str") in _FORMS:
-                yield from _option_faults(inner, value[name], f"{place}.{name}".lstrip("."))
+    variables: Facts = {
+        variable[len(_PREFIX) :]: value
+        for variable, value in given.items()
+        if variable.startswith(_PREFIX) and (variable[len(_PREFIX) :] not in APART or variable[len(_PREFIX) :] in _CHECKED)
+    }
+    variables |= {"cluster": name, "allocation": {}, "client_certificate": "", **access._asdict()}
+    try:
+        spec = SiteSpec.parse(variables)
+    except DATA_FAULTS as error:
+        raise ClusterError(
+            "\n".join(supernode_faults(variables)) or f"its variables cannot be read: {unexpected(error)}"
+        ) from error
+    claim = boolean(given.get("supernode_claim"))
+    return Site(name, spec, access, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
 
 
 class FleetAction(ClusterAction):
@@ -161,7 +114,7 @@ class FleetAction(ClusterAction):
                     continue
                 sites[name] = self.site(name)
                 # What templates is not for several threads: all that they need is evaluated here.
-                if DELIVERIES[sites[name].way.delivery].own_access:
+                if DELIVERIES[sites[name].access.delivery].own_access:
                     self.auth_of(name)
                 self.auth_of(sites[name].hub)
             except ClusterError as error:
@@ -188,6 +141,10 @@ class FleetAction(ClusterAction):
         if site and noted:
             self._told.add(site)
         super().note(site, **noted)
+
+    def claim(self, host: str, places: Iterable[str]) -> str:
+        """Claim some places for a host; returns the other host that has one of them, or an empty text."""
+        return duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, host)
 
     def failed(self, site: str, message: str) -> None:
         """Record in the audit trail that a site failed."""
@@ -224,7 +181,7 @@ class FleetAction(ClusterAction):
             return True
         _raw, template = self._evaluated(name)
         try:
-            return all(boolean(template(trust_as_template(f"{{{{ {one} }}}}"))) for one in conditions)
+            return all(boolean(template(trusted(f"{{{{ {one} }}}}"))) for one in conditions)
         except AnsibleError as error:
             raise ClusterError(f"the condition of the task cannot be evaluated: {first_line(error)}") from error
 
@@ -259,13 +216,13 @@ class FleetAction(ClusterAction):
             variables = self.variables_of(name)
             if wrong := variable_faults(variables.__getitem__, variables, (ROLE, *BESIDE)):
                 raise ClusterError(with_origins("; ".join(wrong) + ".", self._evaluated(name)[0]))
-            way = way_of(variables)
+            access = access_of(variables)
         except AnsibleError as error:
             raise ClusterError(f"a template cannot be evaluated: {first_line(error)}") from error
         given = {option: variables[option] for option in role_options(ROLE) if option in variables}
         seconds = int(float(given["supernode_wait_timeout"] or 300))  # its bounds are checked with the other values
-        return site_of(name, given, way, seconds=seconds)
+        return site_of(name, given, access, seconds=seconds)
 
     def reach(self, sites: Mapping[str, Site]) -> dict[str, Reach]:
         """The way to each site."""
-        return {name: DELIVERIES[site.way.delivery].reach(self, site) for name, site in sites.items()}
+        return {name: DELIVERIES[site.access.delivery].reach(self, site) for name, site in sites.items()}

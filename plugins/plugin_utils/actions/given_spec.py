@@ -6,17 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..preflight import hub_place, inventory, variables
-from ..reach.way import SKUPPER, connected_by
-from ..rights.table import SUPERLINK
+from ..base.object_names import SUPERLINK
+from ..preflight import hub_place, variables
+from ..reach.site_access import SKUPPER, connected_by
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
-from .fleet_action import BESIDE, variable_faults
+from .inventory_checks import inventory_faults
+from .role_options import BESIDE, variable_faults
 from .role_spec import role_settings, role_spec, site_hosts
 
 # Options of the role that are no part of a specification: private keys, since specifications are shown and compared, and what a run does.
@@ -25,34 +26,6 @@ SETTINGS = (
     "serverapp_force", "tracking_credentials", "wait", "wait_timeout",
 )  # fmt: skip
 _CHECKED = ("client_certificate_days", "wait_timeout")
-variables.known()  # read once, in the parent of all forks
-
-
-def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own: Any, *, is_site: bool) -> list[str]:
-    """Faults of the groups of the inventory and of the names of a host's variables.
-
-    Args:
-        action: any action of the run.
-        host: inventory name.
-        names: names of its variables.
-        own: its variable C(flower_own_variables).
-        is_site: whether it is a site; C(--limit) may leave out the sites on purpose.
-    """
-    found = variables.faults(host, names, own if isinstance(own, list) else [])
-    hub_group = str(action.variable("flower_hub_group", "flower_hub"))
-    sites_group = str(action.variable("flower_sites_group", "flower_sites"))
-    groups = action.task_vars.get("groups") or {}
-    name, group, usual = ("flower_sites_group", sites_group, inventory.SITES) if is_site else ("flower_hub_group", hub_group, inventory.HUB)
-    if group != usual and host not in (groups.get(group) or []):
-        found.append(
-            f"{host}: {name} is {group}, and this host of the play is not in that group: in the inventory the variable has no effect on the hosts "
-            f"of plays. Remove it from the inventory, and give it with -e {name}={group}, or name the group {usual}"
-        )
-    if is_site:
-        found += inventory.group_faults(groups, hub_group, sites_group)
-    elif len(groups.get(hub_group) or [host]) > 1:
-        found += inventory.group_faults({**groups, sites_group: [host]}, hub_group, sites_group)
-    return found
 
 
 def hub_settings(action: ClusterAction) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from typing import Any
 
 from ..base.addresses import is_address, split_address
 from ..base.errors import ClusterError
+from ..base.hosts import named
+from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, SUPERLINK_SERVICE
 from ..base.ports import FLEET_PORT
 from ..base.values import boolean, text
 from ..hub import gateway_names, live_certificates, plan_checks
@@ -22,11 +24,10 @@ from ..hub.wanted import Wanted
 from ..kube.client import Cluster
 from ..ledger import access
 from ..ledger.store import Ledger
-from ..manifests import exposure, federation, skupper, superlink
-from ..manifests.exposures.base_exposure import SERVICE
+from ..manifests import exposure, skupper
+from ..manifests.exposures.exposure_registry import exposure_of
 from ..preflight import denial_checks
-from ..reach.site import named
-from ..reach.way import SKUPPER, VARIABLES, connected_by
+from ..reach.site_access import SKUPPER, VARIABLES, connected_by
 from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
 
@@ -39,10 +40,10 @@ class CertificateAction(ClusterAction):
         """The C(host:port) to which sites connect; empty while it is not known. C(likely): C(exposure.likely_address)."""
         if spec.superlink_address:
             return exposure.address(spec)
-        kinds = (("v1", "Service"), *exposure.exposure_of(spec).reads)
-        live = [hub.get(version, kind, SERVICE, spec.namespace) for version, kind in kinds]
-        live.append(hub.get("v1", "ConfigMap", federation.NAME, spec.namespace))
-        if exposure.needs_nodes(spec):
+        kinds = (("v1", "Service"), *exposure_of(spec).reads)
+        live = [hub.get(version, kind, SUPERLINK_SERVICE, spec.namespace) for version, kind in kinds]
+        live.append(hub.get("v1", "ConfigMap", FEDERATION_CONFIG, spec.namespace))
+        if exposure_of(spec).needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         known = [item for item in live if item]
         return exposure.likely_address(spec, known) if likely else exposure.address(spec, known)
@@ -160,14 +161,14 @@ class CertificateAction(ClusterAction):
         """
         if spec.certificates_source != BUILTIN:
             return []
-        published = (hub.get("v1", "ConfigMap", federation.NAME, spec.namespace) or {}).get("data") or {}
+        published = (hub.get("v1", "ConfigMap", FEDERATION_CONFIG, spec.namespace) or {}).get("data") or {}
         address = text(published.get("address"))
         return [name for name in (split_address(address)[0] if is_address(address) else "", text(published.get("server_name"))) if name]
 
     @staticmethod
     def _served_names(hub: Cluster, spec: HubSpec) -> list[str]:
         """Names in the certificate that the gateway serves now; none where there is none."""
-        name = live_certificates.mounted_secret(hub.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace))
+        name = live_certificates.mounted_secret(hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace))
         secret = hub.get("v1", "Secret", name, spec.namespace) if name else None
         facts, _trust = live_certificates.served(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
         return list(facts.get("names", []))

@@ -16,6 +16,8 @@ from ..apply.engine import apply_objects
 from ..base.addresses import split_address
 from ..base.errors import ClusterError
 from ..base.names import METRICS
+from ..base.object_names import SUPERLINK
+from ..base.placeholders import UNKNOWN_ADDRESS
 from ..base.secret_data import entries
 from ..hub import (
     clients,
@@ -32,7 +34,7 @@ from ..hub.wanted import Observed, Ref, Wanted, secret_ref
 from ..kube import refresh
 from ..kube.client import Cluster
 from ..ledger.store import Ledger
-from ..manifests import namespace, policies, superlink
+from ..manifests import namespace, policy_rules
 from ..marks import proof
 from ..ownership import ca_namespace
 from ..pki import certificates, library
@@ -109,7 +111,7 @@ class HubCertificates(CertificateAction):
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
-                refresh.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, superlink.NAME), marks=marks)
+                refresh.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, SUPERLINK), marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, wanted.federation, self.note)
             if not self.check and tracking_secret.is_changed(outcomes[-1].objects):
                 shown.warnings.append(tracking_secret.WORDS)
@@ -138,7 +140,7 @@ class HubCertificates(CertificateAction):
 
     def _no_address(self, hub: Cluster, spec: HubSpec) -> str:
         if self.check:
-            return credentials.UNKNOWN_ADDRESS
+            return UNKNOWN_ADDRESS
         raise ClusterError(
             f"the SuperLink on {hub.name} has no address (superlink_exposure is {spec.exposure}); "
             "set superlink_address to the host:port to which the sites connect, or select another superlink_exposure."
@@ -199,7 +201,7 @@ class HubCertificates(CertificateAction):
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: HubSpec) -> list[dict[str, Any]]:
         """The namespace of the CA keys and its policy, unless the namespace is someone else's, or another federation's."""
         ca_spec = spec.beside(wanted.ca_namespace)
-        objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
+        objects = [*namespace.objects(ca_spec), *policy_rules.default_deny(ca_spec, SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
             return []  # others create it, or it is one of the SuperLink's objects
         there = hub.get("v1", "Namespace", wanted.ca_namespace)

@@ -9,19 +9,25 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from ansible import constants
+
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK
 from ..base.platforms import KUBERNETES, OPENSHIFT
 from ..hub import plan_checks
 from ..hub.source_reader import look
 from ..kube import cluster_platform, volume_classes
 from ..kube.client import Cluster
 from ..ledger.store import Ledger
-from ..manifests import exposure, outputs, superlink
 from ..manifests import namespace as namespaces
+from ..manifests import outputs, superlink
+from ..manifests.exposures.exposure_registry import exposure_of
 from ..marks import proof
 from ..ownership import ca_namespace as ca_namespaces
+from ..ownership import duplicate_targets
 from ..ownership import look as look_at
 from ..pki import certificates, library
 from ..preflight import (
@@ -38,7 +44,6 @@ from ..preflight import (
 )
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
-from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
 from ..upgrade import what_runs
 from . import serving
@@ -131,7 +136,7 @@ class HubCheck(CertificateAction):
         metrics_checks.require_operator(cluster, spec)
         warnings += metrics_checks.warnings(spec)
         warnings += tracking_checks.warnings(spec)
-        warnings += filter(None, [exposure.exposure_of(spec).doubt(spec)])
+        warnings += filter(None, [exposure_of(spec).doubt(spec)])
         if spec.tracking.uri and spec.tracking.secret:
             secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
             if fault := tracking_checks.fault(spec, secret):
@@ -172,8 +177,9 @@ class HubCheck(CertificateAction):
 
     def _inspect_namespaces(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""
-        found = look_at.look(cluster, SUPERLINK, spec, ca_namespace, owner=None, claim=False)
-        other = self.claim(self.inventory_host, [f"{SUPERLINK} {one}" for one in found.places])
+        found = look_at.look(cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False)
+        places = [f"{SUPERLINK} {one}" for one in found.places]
+        other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
         if other:
             raise ClusterError(
                 f"this host and {other} are the same namespace {spec.namespace} of the same cluster: they would overwrite each other. "

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..apply.engine import Result, apply_objects
-from ..apply.results import merged
+from ..apply.engine import apply_objects
+from ..apply.results import Result, merged
 from ..audit.notes import of_objects
+from ..base.choices import OCM
 from ..base.errors import ClusterError
 from ..base.labels import query
 from ..kube.api_errors import Forbidden, NotServed
@@ -23,7 +24,6 @@ from ..ocm.addon_objects import addon_labels
 from ..ocm.apps import Apps
 from ..spec.addon_spec import PLACEMENTS
 from ..spec.site_spec import SiteSpec
-from ..validate.ocm_faults import OCM
 from .cluster_action import ClusterAction
 from .ocm_places import places
 
@@ -73,7 +73,7 @@ class Cleanup:
             except NotServed:
                 return {"changed": False, "msg": f"{hub.name} is not an Open Cluster Management hub"}
             except Forbidden as error:
-                if self._former or any(self._run.way_of(site).delivery == OCM for site in params["sites"]):
+                if self._former or any(self._run.access_of(site).delivery == OCM for site in params["sites"]):
                     raise
                 doubtful = leaving.doubtful(forget, known, unreadable)
                 if doubtful:

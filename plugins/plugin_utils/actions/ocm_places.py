@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..base.choices import OCM
 from ..base.errors import ClusterError
-from ..reach.way import way_of
-from ..validate.ocm_faults import OCM
+from ..reach.site_access import access_of
 from .cluster_action import ClusterAction
 
 # As the defaults of the role supernode have it, which the hub's tasks do not see.
@@ -23,7 +23,7 @@ def places(action: ClusterAction, sites: Iterable[str]) -> dict[str, str]:
     for site in sites:
         try:
             variables = action.variables_of(site)
-            way = way_of(variables)
+            way = access_of(variables)
             named = [name for name in (action._variable_of(variables, one) for one in _VARIABLES) if name]
         except ClusterError:
             continue  # the checks of the sites report it

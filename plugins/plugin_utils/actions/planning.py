@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from ..apply.watching import Step
+from ..base.placeholders import UNKNOWN_ADDRESS
 from ..base.plain import plain
-from ..hub.credentials import UNKNOWN_ADDRESS
 from ..plan import planned_object
-from ..plan.plan_comparison import Allowed
+from ..plan.plan_permission import Allowed
 
 # Set by the playbooks plan.yml and site.yml alone: what would be changed is kept; a plan must be in force.
 KEEP, NEEDED = "__plan_keep", "__plan_needed"

@@ -15,7 +15,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ..base.errors import ClusterError
 from ..preflight import inventory
 from .cluster_action import ClusterAction, first_line
-from .fleet_action import role_defaults, role_options
+from .role_options import role_defaults, role_options
 from .role_variables import Defaults, HostVariables
 
 

@@ -22,10 +22,10 @@ from ..kube.client import Cluster
 from ..manifests import namespace as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
 from ..skupper import ends, links, sites, state
+from ..skupper.skupper_releases import OLDEST, version_fault
 from ..skupper.state import State
 from ..spec.network_spec import LinkSpec
 from ..spec.part_spec import PartSpec
-from ..validate.skupper_faults import OLDEST, version_fault
 from .role_spec import RoleAction, hub_hosts
 
 Object = dict[str, Any]
@@ -106,14 +106,6 @@ class SkupperAction(RoleAction):
         if spec.proxy_secret:
             with contextlib.suppress(Forbidden):
                 self.refuse([links.proxy_fault(spec, cluster.get("v1", "Secret", spec.proxy_secret, spec.namespace))])
-
-    @staticmethod
-    def listed(cluster: Cluster, kind: str, namespace: str) -> list[Object]:
-        """All objects of one of Skupper's kinds; none where the kind is not served."""
-        try:
-            return cluster.list(API, kind, namespace)
-        except NotServed:
-            return []
 
     @staticmethod
     def read(cluster: Cluster, kind: str, name: str, namespace: str, api_version: str = API) -> Object | None:

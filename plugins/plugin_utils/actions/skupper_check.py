@@ -7,18 +7,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from ansible import constants
 
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
-from ..ownership import look
+from ..ownership import duplicate_targets
 from ..skupper import (
+    hub_secrets,
     installed,
     listeners,
     security,
     sites,
     state,
 )
+from ..skupper.skupper_releases import version_fault
 from ..spec.network_spec import (
     LinkSpec,
     ListenerSpec,
@@ -64,9 +69,10 @@ class CheckAction(SkupperAction):
         """Stop where the namespace is that of the other end of the network, or of another host of this run."""
         namespace = site.namespace
         if live is not None and not going:
-            own = sites.has_own(site, self.listed(cluster, "Site", namespace))
+            own = sites.has_own(site, hub_secrets.listed(cluster, "Site", namespace))
             self.refuse_other_end(cluster, namespace, hub=site.hub, own=own)
-        other = self.claim(self.inventory_host, [f"skupper {one}" for one in look.places(cluster, namespace, [live])])
+        places = [f"skupper {one}" for one in duplicate_targets.places(cluster, namespace, [live])]
+        other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
         if other:
             raise ClusterError(
                 f"this host and {other} are the same namespace {namespace} of the same cluster, and Skupper serves one Site for a "
@@ -76,17 +82,17 @@ class CheckAction(SkupperAction):
 
     def _check(self, cluster: Cluster, site: NetworkSiteSpec, listener: ListenerSpec, live: Mapping[str, Any]) -> None:
         namespace = site.namespace
-        found = self.listed(cluster, "Site", namespace)
+        found = hub_secrets.listed(cluster, "Site", namespace)
         plan = sites.decide(site, found)
         faults = [plan.fault]
         served = sites.active(found)
-        wrong = rules.version_fault((state.status(served).get("controller") or {}).get("version"))
+        wrong = version_fault((state.status(served).get("controller") or {}).get("version"))
         faults.append(wrong and f"the controller that serves namespace {namespace} of {cluster.name} {wrong}")
         if site.hub:
-            ends = listeners.decide_connector(listener, self.listed(cluster, "Connector", namespace))
+            ends = listeners.decide_connector(listener, hub_secrets.listed(cluster, "Connector", namespace))
         else:
             service = cluster.get("v1", "Service", listener.host, namespace)
-            ends = listeners.decide_listener(listener, self.listed(cluster, "Listener", namespace), service)
+            ends = listeners.decide_listener(listener, hub_secrets.listed(cluster, "Listener", namespace), service)
         faults.append(ends.fault)
         running = served is not None and state.is_true(served, "Running")
         word = security.foresee(site, live, running=running)

@@ -19,9 +19,9 @@ from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from ..ownership import contents
 from ..skupper import controller, installed
+from ..skupper.skupper_releases import version_fault
 from ..skupper.state import State
 from ..spec.network_spec import NetworkSiteSpec
-from ..validate.skupper_faults import version_fault
 from .skupper_action import Object, SkupperAction
 
 

@@ -22,7 +22,7 @@ from ..kube.client import Cluster
 from ..ledger.store import Ledger
 from ..manifests import skupper
 from ..manifests.skupper import API
-from ..skupper import link_credentials, links, sites, state, tokens
+from ..skupper import hub_secrets, link_credentials, links, sites, state, tokens
 from ..skupper.ownership import is_ours
 from ..skupper.state import State
 from ..spec.network_spec import LinkSpec
@@ -69,16 +69,11 @@ class Join:
 
     def look_at_hub(self) -> links.Hub:
         """The state of the hub."""
-        found = sites.active(self.action.listed(self.hub, "Site", self.at_hub))
+        found = sites.active(hub_secrets.listed(self.hub, "Site", self.at_hub))
         denied = Ledger(self.hub, self.at_hub, self.spec.federation).read_denial(self.spec.cluster)
-        ca = entries(self.hub.get("v1", "Secret", self.ca_name(found), self.at_hub)) if found else {}
+        ca = entries(self.hub.get("v1", "Secret", hub_secrets.ca_name(found), self.at_hub)) if found else {}
         server = entries(self.hub.get("v1", "Secret", skupper.SITE_SERVER, self.at_hub)) if found else {}
         return links.Hub(found, ca.get("tls.crt", ""), server, denied)
-
-    @staticmethod
-    def ca_name(site: Mapping[str, Any] | None) -> str:
-        """Name of the Secret with the CA of a Site."""
-        return text(state.status(site).get("defaultIssuer")) or skupper.SITE_CA
 
     def look_at_site(self) -> links.Site:
         """What the site has."""
@@ -86,8 +81,8 @@ class Join:
             return links.Site(None)
         secret = self.site.get("v1", "Secret", self.spec.name, self.at_site)
         return links.Site(
-            sites.active(self.action.listed(self.site, "Site", self.at_site)),
-            self.action.listed(self.site, "Link", self.at_site),
+            sites.active(hub_secrets.listed(self.site, "Site", self.at_site)),
+            hub_secrets.listed(self.site, "Link", self.at_site),
             {**secret, "apiVersion": "v1", "kind": "Secret"} if secret else None,
             entries(secret),
             self.action.read(self.site, "AccessToken", self.spec.name, self.at_site),
@@ -114,7 +109,7 @@ class Join:
             )
         # Read before the Certificate is applied: the Secret that it leads to is new.
         previous = state.uid(self.hub.get("v1", "Secret", name, self.at_hub)) if renew else ""
-        wanted = skupper.certificate(self.spec, self.ca_name(hub.site))
+        wanted = skupper.certificate(self.spec, hub_secrets.ca_name(hub.site))
         self.action.apply(self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False)
         asked, secret = False, None
 

@@ -19,11 +19,10 @@ from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..manifests import skupper
 from ..pki import certificates
-from ..skupper import link_credentials, rotation_plan, sites, state
+from ..skupper import hub_secrets, link_credentials, rotation_plan, sites, state
 from ..skupper.ownership import is_made, is_ours
 from ..skupper.state import State
 from .skupper_action import SkupperAction
-from .skupper_joining import Join
 
 _CUT = "0"  # prior revisions that stay valid
 
@@ -50,7 +49,7 @@ class HubRotation:
         Raises:
             ClusterError: there is none.
         """
-        found = sites.active(self.action.listed(self.cluster, "Site", self.namespace))
+        found = sites.active(hub_secrets.listed(self.cluster, "Site", self.namespace))
         if found is None:
             raise ClusterError(
                 f"there is no Site in namespace {self.namespace} of {self.cluster.name}: run federated.flower.site first."
@@ -68,7 +67,7 @@ class HubRotation:
             )
         names = [skupper.SITE_SERVER]
         if kind == rotation_plan.CA and rotation_plan.stage(self.read()) not in (rotation_plan.BEGUN, rotation_plan.OVERLAP):
-            names.insert(0, Join.ca_name(found))
+            names.insert(0, hub_secrets.ca_name(found))
         secrets = [(name, self.cluster.get("v1", "Secret", name, self.namespace)) for name in names]
         return next((self._given(name) for name, live in secrets if live is not None and not is_made(live)), "")
 
@@ -80,25 +79,14 @@ class HubRotation:
 
     def read(self) -> rotation_plan.Hub:
         """The content of the Secrets."""
-        found = sites.active(self.action.listed(self.cluster, "Site", self.namespace))
-        if found is None:
-            return rotation_plan.Hub()
-        there = {one["metadata"]["name"]: one for one in self.cluster.list("v1", "Secret", self.namespace)}
-        ca = entries(there.get(Join.ca_name(found)))
-        links = {}
-        for one in self.action.listed(self.cluster, "Certificate", self.namespace):
-            site = (one["metadata"].get("labels") or {}).get(skupper.SITE_LABEL)
-            made = entries(there.get(one["metadata"]["name"])).get("tls.crt")
-            if site and made and is_ours(one):
-                links[site] = made
-        return rotation_plan.Hub(ca.get("tls.crt", ""), entries(there.get(skupper.SITE_SERVER)), links)
+        return hub_secrets.read(self.cluster, self.namespace)
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 
     def step(self, which: str) -> None:
         """Do one step (see C(rotation.next_step)) and wait for its result."""
         if which == rotation_plan.REPLACE_CA:
-            self._anew(Join.ca_name(self.site()), lambda made: "")
+            self._anew(hub_secrets.ca_name(self.site()), lambda made: "")
         elif which == rotation_plan.TRUST_BOTH:
             self._trust_both()
         elif which == rotation_plan.REPLACE_SERVER:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..base import kinds
@@ -27,60 +27,13 @@ from .live import Live
 from .mask import Mask
 from .members import Unlisted, unlisted
 from .order import Id, id_of
+from .results import ApplyFailed, Result
 from .wait import Waiter
-
-__all__ = ["ApplyFailed", "Result", "apply_objects"]
 
 WAIT_SECONDS = 300.0
 
 _ORDER_OF_COUNTS = ("created", "changed", "unchanged", "deleted", "failed")
 Object = dict[str, Any]
-
-
-@dataclass
-class Result:
-    """The result. Contains no Secret data."""
-
-    changed: bool = False
-    msg: str = ""
-    #: {apiVersion, kind, namespace, name, change} per object; change: created, changed, unchanged, deleted, failed;
-    #: sha256 (of what was applied) where it was created or changed and is not a Secret
-    objects: list[dict[str, str]] = field(default_factory=list)
-    #: entries for Ansible's --diff, only of objects that differ; empty unless asked for
-    diff: list[dict[str, str]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    #: {apiVersion, kind, namespace, name, category, message} per object that failed
-    errors: list[dict[str, str]] = field(default_factory=list)
-    requests: int = 0
-    _live: list[Object] = field(default_factory=list, repr=False)
-    _mask: Mask = field(default_factory=Mask, repr=False)
-
-    @property
-    def applied(self) -> list[Object]:
-        """The listed objects as they are live now, with status; without managedFields, secrets masked."""
-        return [_shown(self._mask, obj) for obj in self._live]
-
-    def as_dict(self, *, applied: bool = False) -> dict[str, Any]:
-        """For the result of an action plugin.
-
-        C(applied) is omitted unless requested: a result passes through Ansible's only parent process, which takes
-        some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
-        """
-        optional = ("errors", "diff", "warnings")
-        reported = {
-            key: value
-            for key, value in vars(self).items()
-            if not key.startswith("_") and (value or key not in optional)
-        }
-        return reported | {"applied": self.applied} if applied else reported
-
-
-class ApplyFailed(ClusterError):
-    """One or more objects failed. C(result) has the outcome of each."""
-
-    def __init__(self, message: str, result: Result) -> None:
-        super().__init__(message)
-        self.result = result
 
 
 def apply_objects(
@@ -830,8 +783,3 @@ def _is_whole_crd(obj: Mapping[str, Any]) -> bool:
         and isinstance(spec.get("names"), Mapping)
         and "kind" in spec["names"]
     )
-
-
-def _shown(mask: Mask, obj: Mapping[str, Any]) -> Object:
-    meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
-    return mask.shown({**obj, "metadata": meta})

@@ -17,9 +17,9 @@ from ..kube.api_errors import ApiError
 from ..kube.client import Cluster
 from . import diff, messages, watching
 from .content import content_digest
-from .engine import Result
 from .mask import Mask
 from .order import id_of
+from .results import Result
 
 Object = Mapping[str, Any]
 

@@ -19,13 +19,14 @@ from typing import Any
 from ..base import foreign_data
 from ..base.digests import canonical
 from ..base.errors import ClusterError
+from ..base.object_names import AUDIT_COMPONENT, AUDIT_CONFIG
 from ..kube.api_errors import ApiError, NotFound
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from .hash_chain import Entry, Head, Line, head_of, parse, seal
 
-NAME = "flower-audit"
-COMPONENT = "audit"
+NAME = AUDIT_CONFIG
+COMPONENT = AUDIT_COMPONENT
 #: Characters from which on a ConfigMap is full. With one more entry of at most notes.LIMIT it stays below half of the API server's 1 MiB.
 FULL = 256 * 1024
 _LOG = "log.jsonl"

@@ -13,22 +13,28 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..apply.applyset import ID_LABEL
-from ..audit import trail
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
-from ..hub import clients, credentials
-from ..hub.sources import builtin
+from ..base.object_names import (
+    AUDIT_COMPONENT,
+    AUDIT_CONFIG,
+    CA_SECRET,
+    CLIENT_CA_SECRET,
+    INTERNAL_CA_SECRET,
+    RESTORE_CONFIG,
+    STANDBY_CONFIG,
+)
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof
 
 Object = dict[str, Any]
 KINDS = ("ConfigMap", "Secret", "Service")
 # The record that says whether a hub serves (C(standby/leadership.py)). Each hub has its own, so it is in no copy.
-TERM = "flower-standby"
+TERM = STANDBY_CONFIG
 # The record that says that a restore of a hub is not complete (C(restore_mark.py)).
-RESTORE = "flower-restore"
+RESTORE = RESTORE_CONFIG
 #: Secrets with keys of certificate authorities. Without one, all that trust it would be cut off, so a copy of it outlives it.
-AUTHORITIES = {builtin.CA, clients.CA, credentials.INTERNAL_CA}
+AUTHORITIES = {CA_SECRET, CLIENT_CA_SECRET, INTERNAL_CA_SECRET}
 _SERVICE = ("type", "selector", "ports")
 _CONTENT = ("data", "binaryData", "type", "immutable")
 
@@ -78,18 +84,18 @@ def collect(hub: Cluster, namespace: str, ca_namespace: str, federation: str) ->
         for item in hub.list("v1", kind, place, labels=labels)
         if of_hub(item, federation)
     ]
-    return sorted(found, key=lambda one: (not is_trail(one["object"]), one["object"]["metadata"]["name"] == trail.NAME))
+    return sorted(found, key=lambda one: (not is_trail(one["object"]), one["object"]["metadata"]["name"] == AUDIT_CONFIG))
 
 
 def is_trail(item: Mapping[str, Any]) -> bool:
     """Whether an object is part of the audit trail."""
-    return proof.labels_of(item).get("app.kubernetes.io/component") == trail.COMPONENT
+    return proof.labels_of(item).get("app.kubernetes.io/component") == AUDIT_COMPONENT
 
 
 def continues(live: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
     """Whether a live object has the content of a stored one. Texts of the audit trail may have more lines, which an interrupted
     restore appended; its head, which names the last one, is proven by them."""
-    if is_trail(item) and item["metadata"]["name"] == trail.NAME:
+    if is_trail(item) and item["metadata"]["name"] == AUDIT_CONFIG:
         return True
     if is_trail(item):
         there = live.get("data") or {}

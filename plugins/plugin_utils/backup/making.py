@@ -15,11 +15,10 @@ from typing import Any
 
 from ..apply.applyset import TOOL_VERSION
 from ..base.errors import ClusterError
+from ..base.object_names import FEDERATION_CONFIG, SUPERLINK_POD
 from ..base.sizes import readable
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
-from ..manifests import federation as publication
-from ..manifests import superlink
 from . import archive_writer, hub_archive, hub_objects
 from .about import About
 from .database import Copy, Volume
@@ -31,7 +30,7 @@ def about(hub: Cluster, namespace: str, federation: str) -> About:
     Raises:
         ClusterError: there is no hub that can be backed up.
     """
-    published = hub.get("v1", "ConfigMap", publication.NAME, namespace)
+    published = hub.get("v1", "ConfigMap", FEDERATION_CONFIG, namespace)
     known = Ledger(hub, namespace, federation).identity()
     if published is None or known in ("", NEW):
         raise ClusterError(
@@ -60,7 +59,7 @@ def measured(hub: Cluster, namespace: str, folder: Path) -> int:
     Raises:
         ClusterError: the folder has no room for the archive. A full disk would harm everything else that uses it.
     """
-    size = int(Volume(hub, namespace, superlink.POD).ask("measure")["size"])
+    size = int(Volume(hub, namespace, SUPERLINK_POD).ask("measure")["size"])
     room = shutil.disk_usage(folder)
     if size > room.free and room.total:  # some file systems of the network tell neither
         raise ClusterError(
@@ -108,7 +107,7 @@ def write(
     keys: list[str] = []
 
     def members() -> Generator[archive_writer.Member, None, None]:
-        with snapshot(Volume(hub, namespace, superlink.POD), ca_namespace, head.federation) as (objects, copy):
+        with snapshot(Volume(hub, namespace, SUPERLINK_POD), ca_namespace, head.federation) as (objects, copy):
             counts.update(objects=len(objects), size=copy.size)
             keys.extend(sorted({one["object"]["metadata"]["name"] for one in objects} & hub_objects.AUTHORITIES))
             database = {"size": copy.size, "sha256": copy.sha256}

@@ -19,10 +19,10 @@ from typing import Any
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.object_names import RESTORE_CONFIG
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, remove, write
 from ..marks import proof
-from .hub_objects import RESTORE as NAME
 
 _COMPONENT = "restore"
 _KEY = "restore.json"
@@ -53,7 +53,7 @@ def refusal(mark: Mark | None, namespace: str) -> str:
     return (
         f"the restore of {mark.archive}, started at {mark.started}, is not complete, so the hub in namespace {namespace} would have an empty "
         "database: run federated.flower.restore again with this archive. To give the restore up, delete the hub's namespaces. To continue with what is there "
-        f"and lose the rest of the backup, delete the ConfigMap {namespace}/{NAME}"
+        f"and lose the rest of the backup, delete the ConfigMap {namespace}/{RESTORE_CONFIG}"
     )
 
 
@@ -89,8 +89,8 @@ def read(hub: Cluster, namespace: str) -> Mark | None:
     except (KeyError, TypeError, ValueError):
         pass
     raise ClusterError(
-        f"ConfigMap {namespace}/{NAME} on {hub.name} cannot be read. It says that a restore of the hub is not complete. Delete the hub's namespaces, and "
-        "run federated.flower.restore again"
+        f"ConfigMap {namespace}/{RESTORE_CONFIG} on {hub.name} cannot be read. It says that a restore of the hub is not complete. Delete the hub's "
+        "namespaces, and run federated.flower.restore again"
     )
 
 
@@ -110,12 +110,12 @@ def marked(hub: Cluster, namespace: str, federation: str, archive: str) -> Itera
     if read(hub, namespace) is None:
         mark = Mark(archive, datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"))
         data = {_KEY: json.dumps(dataclasses.asdict(mark), sort_keys=True, indent=1)}
-        made = _item(hub, namespace) or config_map(federation, namespace, NAME, {}, application=NAME, component=_COMPONENT)
+        made = _item(hub, namespace) or config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component=_COMPONENT)
         write(hub, {**made, "data": data})
     yield
-    remove(hub, namespace, NAME, federation)
+    remove(hub, namespace, RESTORE_CONFIG, federation)
 
 
 def _item(hub: Cluster, namespace: str) -> dict[str, Any] | None:
-    item = hub.get("v1", "ConfigMap", NAME, namespace)
+    item = hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace)
     return None if item is None else {"apiVersion": "v1", "kind": "ConfigMap", **item}

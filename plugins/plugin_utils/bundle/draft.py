@@ -19,8 +19,9 @@ from typing import Any
 
 from ..base.labels import POOL_LABEL
 from ..base.names import keys_secret
+from ..base.object_names import CLIENT_CONFIG, TRUST_CONFIG
 from ..base.values import Object
-from ..manifests import key_job, sidecar, supernode
+from ..manifests import key_job
 from ..manifests.pod import config_volume, mount
 from ..site_keys import shipped
 from ..spec.site_spec import SiteSpec
@@ -85,12 +86,12 @@ class Draft:
     @property
     def trust(self) -> str:
         """The CA bundle, PEM."""
-        return str(_data(self, supernode.TRUST).get("ca.crt", ""))
+        return str(_data(self, TRUST_CONFIG).get("ca.crt", ""))
 
     @property
     def certificate(self) -> str:
         """The site's client certificate, PEM; empty while there is none."""
-        return str(_data(self, sidecar.CLIENT).get("tls.crt", ""))
+        return str(_data(self, CLIENT_CONFIG).get("tls.crt", ""))
 
     @property
     def asks(self) -> str:
@@ -123,7 +124,7 @@ def draft(
         marks: see C(Draft).
         lacks: whether the site lacks keys.
     """
-    chosen = [copy.deepcopy(dict(one)) for one in objects if certified or not _is(one, "ConfigMap", sidecar.CLIENT)]
+    chosen = [copy.deepcopy(dict(one)) for one in objects if certified or not _is(one, "ConfigMap", CLIENT_CONFIG)]
     chosen += _key_objects(spec, request)
     made = Draft(
         {
@@ -224,7 +225,7 @@ def _key_objects(spec: SiteSpec, request: Mapping[str, Any]) -> list[Object]:
     program: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": {}}
     job["metadata"]["annotations"] = {**(job["metadata"].get("annotations") or {}), **_HOOK}
     pod = own["template"]["spec"]
-    pod["volumes"] = [*pod["volumes"], config_volume("trust", supernode.TRUST)]
+    pod["volumes"] = [*pod["volumes"], config_volume("trust", TRUST_CONFIG)]
     pod["containers"][0]["volumeMounts"] = [*pod["containers"][0]["volumeMounts"], mount("trust", "/trust")]
     rights = key_job.given_access(spec, request["secrets"])
     for one in rights:
@@ -243,7 +244,7 @@ def with_trust(before: Draft, bundle: str, *, restart: bool) -> Draft:
         restart: whether pods read it once, when they start.
     """
     made = Draft.of(before.as_dict())
-    if data := _data(made, supernode.TRUST):
+    if data := _data(made, TRUST_CONFIG):
         data["ca.crt"] = bundle
     if restart and made.trust != before.trust:
         made.restarts = {pool: before.restarts.get(pool, 0) + 1 for pool in made.serving}
@@ -254,7 +255,7 @@ def with_trust(before: Draft, bundle: str, *, restart: bool) -> Draft:
 def with_certificate(before: Draft, certificate: str) -> Draft:
     """The same with another client certificate, PEM."""
     made = Draft.of(before.as_dict())
-    if data := _data(made, sidecar.CLIENT):
+    if data := _data(made, CLIENT_CONFIG):
         data["tls.crt"] = certificate
     return made
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK_POD
 from ..base.times import moment
 from ..flower import in_pod
 from ..flower.cli import CONTAINER, FlowerCLI, superlink_state
@@ -24,7 +25,6 @@ from ..lease import parent as playbook
 from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
-from ..manifests.superlink import POD
 from ..programs import heartbeat_program
 from ..reach.site import Reach, Run
 from ..rotation import conditions
@@ -114,9 +114,9 @@ class Bench:
 
     def superlink(self) -> dict[str, Any] | None:
         """The SuperLink's pod."""
-        return self.hub.get("v1", "Pod", POD, self.namespace)
+        return self.hub.get("v1", "Pod", SUPERLINK_POD, self.namespace)
 
-    def ask(self, program: ModuleType, request: Mapping[str, Any] | None = None, *, pod: str = POD, seconds: float = 60) -> dict[str, Any]:
+    def ask(self, program: ModuleType, request: Mapping[str, Any] | None = None, *, pod: str = SUPERLINK_POD, seconds: float = 60) -> dict[str, Any]:
         """The answer of a program in the SuperLink's container.
 
         Raises:

@@ -14,6 +14,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..flower import run_config, runs
 from ..flower.app import App
+from ..flower.submission import submit
 from ..lease.parent import Abandoned
 from ..rotation import conditions
 from . import drill_verdict as verdict
@@ -165,4 +166,4 @@ def _until_finished(bench: Bench, run: str, seconds: float) -> str:
 
 def submission(bench: Bench, app: App, config: Mapping[str, run_config.Value]) -> Submit:
     """What submits an app."""
-    return lambda: str(runs.submit(bench.cli, app, config)["run-id"])
+    return lambda: str(submit(bench.cli, app, config)["run-id"])

@@ -19,14 +19,14 @@ from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK, SUPERLINK_POD
 from ..kube.api_errors import Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..kube.stuck_pods import Patience, refusal
-from ..manifests.superlink import NAME, POD
 from ..programs import pod_program
 from . import in_pod
 
-CONTAINER = "superlink"
+CONTAINER = SUPERLINK
 CONNECTION = "hub"  # name of the connection in the pod's config.toml
 # Seconds of one wait for SuperNodes. Nothing is sent meanwhile, and proxies and load balancers before API servers often close a connection
 # that is idle for 30 to 60 s. Each wait takes 0.65 s of the pod's CPU.
@@ -107,7 +107,7 @@ class FlowerCLI:
         pause = 0.2
         patience, looked = Patience(self.cluster), time.monotonic()
         while True:
-            pod = self.cluster.get("v1", "Pod", POD, self.namespace)
+            pod = self.cluster.get("v1", "Pod", SUPERLINK_POD, self.namespace)
             seen = superlink_state(pod)
             if pod is not None and seen is None:
                 return pod
@@ -120,7 +120,7 @@ class FlowerCLI:
                 why = patience.is_over(self._workload(), partial(list, [pod] if pod else []))
             if now >= deadline or why:
                 raise FlowerError(
-                    f"the SuperLink container of pod {self.namespace}/{POD} on {self.cluster.name} is not ready"
+                    f"the SuperLink container of pod {self.namespace}/{SUPERLINK_POD} on {self.cluster.name} is not ready"
                     f"{f' after {seconds:g} s' if seconds and not why else ''}; last seen: {why or seen}"
                 )
             if pod is not None:
@@ -131,10 +131,10 @@ class FlowerCLI:
     def _workload(self) -> dict[str, Any]:
         """The pod's StatefulSet; one that lacks nothing where there is none, or where this identity may not ask why pods are missing."""
         if self._may_ask is None:
-            right = {"verb": "get", "group": "apps", "resource": "statefulsets", "namespace": self.namespace, "name": NAME}
+            right = {"verb": "get", "group": "apps", "resource": "statefulsets", "namespace": self.namespace, "name": SUPERLINK}
             self._may_ask = all(self.cluster.access_review([right, {"verb": "list", "resource": "events", "namespace": self.namespace}]))
-        found = self.cluster.get("apps/v1", "StatefulSet", NAME, self.namespace) if self._may_ask else None
-        return {"metadata": {"name": NAME, "namespace": self.namespace}, "spec": {"replicas": 0}, **(found or {}), "kind": "StatefulSet"}
+        found = self.cluster.get("apps/v1", "StatefulSet", SUPERLINK, self.namespace) if self._may_ask else None
+        return {"metadata": {"name": SUPERLINK, "namespace": self.namespace}, "spec": {"replicas": 0}, **(found or {}), "kind": "StatefulSet"}
 
     def do(
         self,
@@ -158,10 +158,10 @@ class FlowerCLI:
         request: dict[str, Any] = {"steps": list(steps), "files": dict(files or {})}
         if archive is not None:
             request["archive"] = base64.b64encode(archive).decode("ascii")
-        output = in_pod.run(self.cluster, self.namespace, POD, CONTAINER, pod_program, request, seconds=seconds)
+        output = in_pod.run(self.cluster, self.namespace, SUPERLINK_POD, CONTAINER, pod_program, request, seconds=seconds)
         if output.rc != 0 or len(output.answers) != len(steps):
             raise FlowerError(
-                f"Flower's command line in pod {self.namespace}/{POD} on {self.cluster.name} ended with code {output.rc} "
+                f"Flower's command line in pod {self.namespace}/{SUPERLINK_POD} on {self.cluster.name} ended with code {output.rc} "
                 f"after {len(output.answers)} of {len(steps)} answers: {output.said}"
             )
         return list(map(read_answer, output.objects()))

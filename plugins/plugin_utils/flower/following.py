@@ -19,13 +19,14 @@ from typing import Any, Protocol
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK_POD
 from ..base.ports import SUPERLINK_PORT
 from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
-from ..manifests.superlink import POD
 from ..programs import follow_program
 from . import in_pod
 from .cli import CONNECTION, CONTAINER, FlowerCLI, FlowerError, listing, read_answer
-from .runs import LOG_LINES, Run, UnknownRun, clean_log, known_run, without_repeats
+from .run_log import LOG_LINES, clean_log, without_repeats
+from .runs import Run, UnknownRun, known_run
 
 # Seconds of one exec. If the connection is lost, the program in the pod may continue for that long, until it starts again.
 _SLICE = 180.0
@@ -162,7 +163,7 @@ class Following:
         output = in_pod.stream(
             cli.cluster,
             cli.namespace,
-            POD,
+            SUPERLINK_POD,
             CONTAINER,
             follow_program,
             request,
@@ -172,7 +173,7 @@ class Following:
         )
         if output.rc:
             raise FlowerError(
-                f"the program that follows the run in pod {cli.namespace}/{POD} on {cli.cluster.name} ended with code {output.rc}: "
+                f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: "
                 f"{output.said}"
             )
 

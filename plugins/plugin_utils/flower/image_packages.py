@@ -13,8 +13,8 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL
 from ..base.names import CLIENTAPP
+from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP, SUPEREXEC, SUPERLINK, SUPERNODE
 from ..kube.client import Cluster
-from ..manifests import outputs, serverapp, superexec, superlink
 from ..marks import proof
 from ..programs import package_program
 from . import in_pod
@@ -24,7 +24,6 @@ from .requirements import PackageList
 Pod = Mapping[str, Any]
 
 _SECONDS = 60
-_SUPERNODE = "supernode"  # application and container
 _APP = "app.kubernetes.io/name"
 _INSTALLS, _INSTALLS_NOT = (f"--{word}-runtime-dependency-installation" for word in ("allow", "disable"))
 
@@ -53,15 +52,15 @@ def of_serverapp(cli: FlowerCLI, superlink_pod: Pod) -> Image:
         ClusterError: its pod does not run, or cannot be asked.
     """
     hub, namespace = cli.cluster, cli.namespace
-    place = (superlink_pod["metadata"].get("annotations") or {}).get(outputs.PLACE)
+    place = (superlink_pod["metadata"].get("annotations") or {}).get(OUTPUTS_POD_ANNOTATION)
     pods: Sequence[Pod]
     if place:
         pods = list(filter(None, [hub.get("v1", "Pod", place, namespace)]))
-    elif "subprocess" in (_container(superlink_pod, superlink.NAME).get("args") or []):
+    elif "subprocess" in (_container(superlink_pod, SUPERLINK).get("args") or []):
         pods = [superlink_pod]
     else:
-        pods = hub.list("v1", "Pod", namespace, labels=f"{_APP}={serverapp.NAME}")
-    return _ask(hub, pods, (superexec.NAME, superlink.NAME))
+        pods = hub.list("v1", "Pod", namespace, labels=f"{_APP}={SERVERAPP}")
+    return _ask(hub, pods, (SUPEREXEC, SUPERLINK))
 
 
 def of_pools(cluster: Cluster, namespace: str, federation: str, pools: Collection[str]) -> dict[str, Image | ClusterError]:
@@ -76,13 +75,13 @@ def of_pools(cluster: Cluster, namespace: str, federation: str, pools: Collectio
     Raises:
         ClusterError: the pods cannot be listed.
     """
-    pods = cluster.list("v1", "Pod", namespace, labels=proof.pods_query(federation, CLIENTAPP, _SUPERNODE))
+    pods = cluster.list("v1", "Pod", namespace, labels=proof.pods_query(federation, CLIENTAPP, SUPERNODE))
     found: dict[str, Image | ClusterError] = {}
     for pool in pools:
         own = [pod for pod in pods if proof.labels_of(pod).get(POOL_LABEL) == pool]
         apart = [pod for pod in own if proof.labels_of(pod)[_APP] == CLIENTAPP]
         try:
-            found[pool] = _ask(cluster, apart or own, (superexec.NAME, _SUPERNODE))
+            found[pool] = _ask(cluster, apart or own, (SUPEREXEC, SUPERNODE))
         except ClusterError as error:
             found[pool] = error
     return found
@@ -99,7 +98,7 @@ def _ask(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str]) -> Im
     body = _container(pod, name)
     args = body.get("args") or []
     # A SuperLink passes its setting on to the ServerApps that it starts itself; a SuperExec and a SuperNode install nothing by default.
-    if _INSTALLS_NOT not in args if name == superlink.NAME else _INSTALLS in args:
+    if _INSTALLS_NOT not in args if name == SUPERLINK else _INSTALLS in args:
         return Image(str(body["image"]), None)
     meta = pod["metadata"]
     if not in_pod.may_run(cluster, meta["namespace"], meta["name"]):

@@ -15,9 +15,9 @@ from typing import Any
 from ..apply.compare import quantity
 from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.object_names import OUTPUTS_POD_ANNOTATION, OUTPUTS_READER, OUTPUTS_ROOT
 from ..base.sizes import readable
 from ..kube.api_errors import Forbidden
-from ..manifests import outputs
 from ..programs import outputs_program
 from . import in_pod
 from .cli import FlowerCLI, FlowerError
@@ -130,7 +130,7 @@ class Place:
     """Where the reader is."""
 
     pod: str
-    container: str = outputs.READER
+    container: str = OUTPUTS_READER
 
 
 class Reader:
@@ -156,7 +156,7 @@ class Reader:
         if self._place is not None:
             return self._place
         superlink = self.cli.wait_for_superlink(seconds)
-        name = (superlink["metadata"].get("annotations") or {}).get(outputs.PLACE)
+        name = (superlink["metadata"].get("annotations") or {}).get(OUTPUTS_POD_ANNOTATION)
         if not name:
             raise NoOutputs(
                 f"the federation in namespace {self.namespace} of {self.cluster.name} keeps no outputs of runs: set "
@@ -166,7 +166,7 @@ class Reader:
         while not is_running(self.cluster.get("v1", "Pod", name, self.namespace)):
             if time.monotonic() >= deadline:
                 raise FlowerError(
-                    f"the container {outputs.READER} of pod {self.namespace}/{name} on {self.cluster.name}, which reads outputs, is not "
+                    f"the container {OUTPUTS_READER} of pod {self.namespace}/{name} on {self.cluster.name}, which reads outputs, is not "
                     f"running after {seconds:g} s; federated.flower.status says why"
                 )
             time.sleep(1)  # the pod is being replaced
@@ -175,7 +175,7 @@ class Reader:
 
     def folder(self, run_id: str) -> str:
         """Where the outputs of a run are, for people: C(NAMESPACE/POD:FOLDER)."""
-        return f"{self.namespace}/{self.place().pod}:{outputs.ROOT}/{run_id}"
+        return f"{self.namespace}/{self.place().pod}:{OUTPUTS_ROOT}/{run_id}"
 
     def forget_place(self) -> None:
         """Look for the pod again: it may have been replaced."""
@@ -383,7 +383,7 @@ def is_running(pod: Mapping[str, Any] | None) -> bool:
     if pod is None or pod["metadata"].get("deletionTimestamp"):
         return False
     listed = (pod.get("status") or {}).get("containerStatuses") or []
-    return any(one["name"] == outputs.READER and "running" in (one.get("state") or {}) for one in listed)
+    return any(one["name"] == OUTPUTS_READER and "running" in (one.get("state") or {}) for one in listed)
 
 
 def room_of(answer: Mapping[str, Any]) -> Room:
@@ -398,7 +398,7 @@ def unusable_inputs(answers: Sequence[Mapping[str, Any]], hub: str) -> str:
     why = next((str(one["fault"])[:200] for one in answers if one.get("fault")), "")
     return why and (
         f"{outputs_program.INPUTS} on the volume for outputs on {hub} is not a folder that inputs can be in: {why}. An app created it, or it "
-        f"was there before: rename it (container {outputs.READER}, {outputs.ROOT}/{outputs_program.INPUTS})"
+        f"was there before: rename it (container {OUTPUTS_READER}, {OUTPUTS_ROOT}/{outputs_program.INPUTS})"
     )
 
 

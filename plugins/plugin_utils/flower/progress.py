@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from .following import Sight
-from .runs import Run, waiting
+from .run_log import waiting
+from .runs import Run
 
 _PATIENCE = 15  # seconds that a run may be pending before the reason is mentioned
 _EMPTY = ("", "INFO :", "DEBUG :")  # Flower logs empty lines between rounds

@@ -2,25 +2,20 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs: submit once, look at one, read the log."""
+"""Runs: look at one, list them, stop them."""
 
 from __future__ import annotations
 
 import itertools
 import re
 import time
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.foreign_data import CONTROL
-from ..kube.api_errors import ApiError, ExecBroken, Forbidden, Unauthorized
-from ..manifests.superlink import POD
-from ..programs.follow_program import HEADER
-from . import run_config
-from .app import App
+from ..base.object_names import SUPERLINK_POD
+from ..kube.api_errors import Forbidden, Unauthorized
 from .cli import CONNECTION, CONTAINER, LISTING_SECONDS, Answer, FlowerCLI, FlowerError, listing
 
 COMPLETED = "finished:completed"
@@ -28,12 +23,6 @@ STOPPED = "finished:stopped"
 
 # Flower's code for an unknown run: the SuperLink has lost its database, or it is another SuperLink.
 _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
-# What Flower itself logs for a successful run.
-_CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to \S+$")
-# What Flower logs about its connection (flwr 1.42, C(http_retry)): each attempt that failed, and the one that succeeded after them.
-_RETRIES = re.compile(r"^WARNING\s*:\s*Connection attempt failed, retrying\b")
-_CONNECTED = re.compile(r"^INFO\s*:\s*Connection successful after\b")
 # Details of Flower -> what they mean, and what to do.
 _MEANINGS = {
     "No heartbeat received from the task": "The ServerApp's pod ended or restarted, or it or the hub was too slow to report to the SuperLink for a minute. "
@@ -41,14 +30,6 @@ _MEANINGS = {
     "Task failed with unknown error": "The ServerApp was ended from outside, such as by a restart of its pod (kubectl describe pod)",
 }
 _RESUME = "An app that writes checkpoints and declares the run config resume-run continues with -e flower_run_resume="
-_NAMED, _LONGEST_REASON = 5, 200  # SuperNodes in a message, and characters of what each says
-# Of Flower's own lines, those that say that a SuperNode answered with an error: its strategies go on without it (flwr 1.41, C(FedAvg)).
-_FAILURES = re.compile(r"\baggregate_\w+: [Rr]eceived \d+ results and (0*[1-9]\d*) failures$")
-_SUPERLINK = "1"  # node that answers for a SuperNode that is lost: flwr.common.constant.SUPERLINK_NODE_ID
-_FAILED_REPLY = re.compile(r"> Received error in reply from node (\d+): (.*)$")
-# Flower's strategies log it every second (flwr 1.41, C(sample_nodes)).
-_WAITS = re.compile(r"^INFO\s*:\s*Waiting for nodes to connect: (\d+) connected \(minimum required: (\d+)\)\.$")
-LOG_LINES = 5000  # fetched at most, so that a long run's log does not fill the controller's memory
 
 
 @dataclass(frozen=True)
@@ -101,97 +82,6 @@ def seconds_of(value: Any) -> float:
         return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
-def clean_log(text: str) -> list[str]:
-    """Lines of a log without colours and control characters; of a progress bar only its last state."""
-    lines = [CONTROL.sub("", line.rstrip("\r").rpartition("\r")[2]) for line in _ANSI.sub("", text).split("\n")]
-    return [line.rstrip() for line in lines]
-
-
-def highlights(lines: list[str]) -> list[str]:
-    """The lines of the app, of Flower's warnings and errors, and of errors of SuperNodes, without Flower's own log of the run.
-
-    Attempts to connect count only after the last connection that succeeded.
-    """
-    connected = max((number for number, line in enumerate(lines) if _CONNECTED.match(line)), default=0)
-    lines = [line for number, line in enumerate(lines) if number >= connected or not _RETRIES.match(line)]
-    return [line for line in lines if not _CHATTER.match(line) or _FAILURES.search(line) or _FAILED_REPLY.search(line)]
-
-
-def without_repeats(lines: Sequence[str], before: str = "") -> list[str]:
-    """Lines without those that repeat that the app waits for SuperNodes. C(before): the line before them."""
-    return [line for last, line in zip([before, *lines], lines) if line != last or not _WAITS.match(line)]
-
-
-def waiting(lines: Sequence[str]) -> str:
-    """What the app waits for, by the end of its log; empty if it does not wait for SuperNodes."""
-    found = _WAITS.match(lines[-1]) if lines else None
-    return f"its app waits for {found[2]} SuperNodes, and {found[1]} can be reached" if found else ""
-
-
-def failed_replies(lines: Sequence[str]) -> tuple[int, dict[str, str]]:
-    """How many answers of SuperNodes were errors, and node id -> the last reason, as far as the app's strategy logs it."""
-    counted = sum(int(found[1]) for line in lines if (found := _FAILURES.search(line)))
-    replies = [(found[1], found[2]) for line in lines if (found := _FAILED_REPLY.search(line))]
-    return max(counted, len(replies)), dict(replies)
-
-
-def describe_failed_replies(count: int, reasons: Mapping[str, str], homes: Mapping[str, str]) -> str:
-    """Describe answers that were errors.
-
-    Args:
-        count: how many.
-        reasons: node id -> reason.
-        homes: node id -> site, as far as that is known.
-    """
-    places = {node: f"{homes[node]} (node {node})" if node in homes else f"node {node}" for node in reasons} | {_SUPERLINK: "the SuperLink for a lost one"}
-    named = [f"{places[node]}: {why[:_LONGEST_REASON]}" for node, why in reasons.items()]
-    more = f"; and {len(named) - _NAMED} more SuperNodes" if len(named) > _NAMED else ""
-    last = f" The last error of each: {'; '.join(named[:_NAMED])}{more}" if named else ""
-    return f"answers of SuperNodes in its log that are errors: {count}. Flower's strategies go on without these SuperNodes.{last}"
-
-
-def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> dict[str, Any]:
-    """Submit an app; return what Flower answered (C(run-id), C(fab-hash), …).
-
-    When the connection breaks before the answer is there, the same request is sent again with the same token: the program
-    in the pod then only repeats its answer (see C(pod_program.run_once)). So there is never a second run.
-
-    Raises:
-        FlowerError: Flower refused it, so there is no run.
-        UnknownSubmission: it is unknown whether it was accepted.
-    """
-    files = {"run-config.toml": run_config.write(config)} if config else {}
-    options = ["--run-config", "@FOLDER@/run-config.toml"] if config else []
-    step = {"command": ["run", "@FOLDER@/app", CONNECTION, *options, "--format", "json"], "once": uuid.uuid4().hex}
-    archive = app.archive()
-    pod = cli.wait_for_superlink(60)
-    lost: ClusterError | None = None
-    for pause in (0, 1, 3, 10, 30):
-        time.sleep(pause)
-        try:
-            if lost and cli.wait_for_superlink(60)["metadata"]["uid"] != pod["metadata"]["uid"]:
-                break  # the record of the first attempt is lost with its pod
-            (answer,) = cli.do([step], files=files, archive=archive, seconds=180)
-        except ClusterError as error:
-            if lost is None and isinstance(error, (ApiError, Unauthorized)) and not isinstance(error, ExecBroken):
-                raise  # the API server refused it: nothing was started
-            if isinstance(lost, FlowerError):
-                break  # the program in the pod fails, with any connection
-            lost = error
-            continue
-        if answer.ok and answer.data.get("run-id"):
-            return answer.data
-        if lost is None or answer.data:
-            raise FlowerError(
-                f"the SuperLink on {cli.cluster.name} does not accept the app {app.name}: {reason(answer)}"
-            )
-        break
-    raise UnknownSubmission(
-        f"the app {app.name} was being submitted when the connection was lost, and it is unknown whether a run started. Check before you "
-        f"submit again: {command_line(cli, 'list')} (what happened: {lost.message if lost else 'no answer'})"
-    )
-
-
 def reason(answer: Answer) -> str:
     """Why Flower refused something, in one paragraph."""
     words = " ".join(answer.message.split())
@@ -203,7 +93,7 @@ def reason(answer: Answer) -> str:
 def command_line(cli: FlowerCLI, *arguments: str) -> str:
     """What a person types to have the same C(flwr) command run."""
     words = " ".join([*arguments, CONNECTION])
-    return f"kubectl -n {cli.namespace} exec {POD} -c {CONTAINER} -- flwr {words}"
+    return f"kubectl -n {cli.namespace} exec {SUPERLINK_POD} -c {CONTAINER} -- flwr {words}"
 
 
 def look(cli: FlowerCLI, run_id: str, seconds: float = 0, pause: float = 1) -> Run:
@@ -233,39 +123,6 @@ def known_run(cli: FlowerCLI, run_id: str, answer: Answer) -> Run:
 
 class UnknownRun(FlowerError):
     """The SuperLink has no such run."""
-
-
-class UnknownSubmission(FlowerError):
-    """An app was submitted, and whether there is a run of it is not known."""
-
-
-def read_log(cli: FlowerCLI, run: Run) -> list[str]:
-    """The ServerApp's log (its end, if it is long); empty when there is none yet.
-
-    Before its first line C(flwr log) would wait, so it is not called for a run that has not started.
-    """
-    if run.status in ("", "pending", "starting"):
-        return []
-    return read_logs(cli, [run])[0]
-
-
-def read_logs(cli: FlowerCLI, begun: Sequence[Run]) -> list[list[str]]:
-    """As C(read_log), of several runs that have started."""
-    steps = [{"command": ["log", run.run_id, CONNECTION, "--show"], "lines": LOG_LINES} for run in begun]
-    found = []
-    for answer in cli.do(steps, seconds=50 + 10 * len(steps)) if steps else []:
-        lines = clean_log(answer.text)
-        while lines and HEADER.search(lines[0]):  # messages of the command line
-            lines.pop(0)
-        found.append(without_repeats(trim(lines)))
-    return found
-
-
-def trim(lines: list[str]) -> list[str]:
-    """Lines of a log without the empty ones at its end."""
-    while lines and lines[-1] in ("", "INFO :"):
-        lines.pop()
-    return lines
 
 
 def read_all(cli: FlowerCLI) -> list[dict[str, Any]]:

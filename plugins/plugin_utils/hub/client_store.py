@@ -19,6 +19,7 @@ from ..apply.mask import Mask
 from ..apply.order import Id
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK
 from ..kube import refresh
 from ..kube.client import Cluster
 from ..kube.configmaps import retry_on_conflict, write
@@ -26,7 +27,6 @@ from ..ledger import access, ranges
 from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
-from ..manifests import superlink
 from ..marks import proof
 from ..pki import certificates
 from . import clients
@@ -210,7 +210,7 @@ class ClientStore:
     def load_now(self) -> None:
         """Load the changed files into the gateway now; it reloads automatically."""
         if not self.check:
-            refresh.touch_pods(self.cluster, self.namespace, proof.pods_query(self.ledger.federation, superlink.NAME))
+            refresh.touch_pods(self.cluster, self.namespace, proof.pods_query(self.ledger.federation, SUPERLINK))
 
     def bring(self) -> bool:
         """Write the ConfigMap from the ledger and load it into the gateway; returns whether it differed."""

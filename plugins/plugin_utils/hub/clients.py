@@ -18,18 +18,17 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
+from ..base.object_names import CA_NAMESPACE_ANNOTATION, CLIENT_CA_SECRET, CLIENTS_CONFIG
 from ..base.secret_data import entries, secret
 from ..ledger import access, ranges
 from ..ledger.records import Record
 from ..ledger.store import NOTE
-from ..manifests.gateway import CLIENTS
 from ..pki import certificates as pki
 from ..pki import chain, keypairs, library
 
-CONFIG = CLIENTS  # the ConfigMap
-CA = "flower-client-ca"
+CONFIG = CLIENTS_CONFIG  # the ConfigMap
+CA = CLIENT_CA_SECRET
 # Settings of the hub that other plays need, as annotations of the ConfigMap.
-CA_NAMESPACE = "federated.flower/ca-namespace"
 DAYS = "federated.flower/client-certificate-days"
 # Bytes that the API server takes in one ConfigMap (apimachinery, C(validation.ValidateConfigMap)), and the part of it that is kept
 # for denials: there is always space for denials, even when the rest is full.
@@ -123,7 +122,7 @@ def settings_of(live: Mapping[str, Any]) -> Settings:
     metadata = live["metadata"]
     notes = metadata.get("annotations") or {}
     federation = metadata["labels"]["app.kubernetes.io/instance"]
-    return Settings(federation, metadata["namespace"], notes[CA_NAMESPACE], int(notes[DAYS]))
+    return Settings(federation, metadata["namespace"], notes[CA_NAMESPACE_ANNOTATION], int(notes[DAYS]))
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ def config(
             "namespace": settings.namespace,
             "labels": record_labels(settings.federation, "superlink", "clients"),
             "annotations": {
-                CA_NAMESPACE: settings.ca_namespace,
+                CA_NAMESPACE_ANNOTATION: settings.ca_namespace,
                 DAYS: str(settings.days),
                 NOTE: _identity(known, live),
             },

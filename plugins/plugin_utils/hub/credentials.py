@@ -14,20 +14,16 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 
+from ..base.object_names import INTERNAL_CA_SECRET, INTERNAL_SECRET, RUNTIME_SECRET, SUPERLINK_SUPEREXEC_SECRET
 from ..base.secret_data import CREDENTIALS
 from ..pki import certificates, chain, keypairs, library
 from .made import SecretPlan, entries_of
 from .wanted import Observed, Ref, Wanted, secret_ref
 
-INTERNAL_CA = "flower-internal-ca"
-INTERNAL = "superlink-internal"
-RUNTIME = "superlink-runtime-tls"
-SUPEREXEC = "superlink-superexec"
-__all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "recreated", "plan", "reads"]
-
-# Shown by check mode while the hub's objects, and so its address, do not exist. A port that no hub has: what sites have for it differs from all
-# that is there, so that a plan contains it.
-UNKNOWN_ADDRESS = "not-known-yet.invalid:65535"
+INTERNAL_CA = INTERNAL_CA_SECRET
+INTERNAL = INTERNAL_SECRET
+SUPEREXEC = SUPERLINK_SUPEREXEC_SECRET
+__all__ = ["CREDENTIALS", "recreated", "plan", "reads"]
 
 # Only containers of the hub's own namespace use internal certificates, and renewing them restarts SuperLink.
 INTERNAL_LIFETIME = datetime.timedelta(days=3650)
@@ -35,7 +31,7 @@ INTERNAL_LIFETIME = datetime.timedelta(days=3650)
 
 def reads(wanted: Wanted) -> Iterable[Ref]:
     """The Secrets that C(plan) must read."""
-    own = [secret_ref(wanted.namespace, name) for name in (INTERNAL, RUNTIME, SUPEREXEC)]
+    own = [secret_ref(wanted.namespace, name) for name in (INTERNAL, RUNTIME_SECRET, SUPEREXEC)]
     return [secret_ref(wanted.ca_namespace, INTERNAL_CA), *own]
 
 
@@ -73,7 +69,7 @@ def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
     return {
         # a SuperExec that SuperLink starts itself connects to 127.0.0.1.
         INTERNAL: ("superlink internal", ["localhost", "127.0.0.1"]),
-        RUNTIME: ("superlink runtime", ["superlink-runtime", f"superlink-runtime.{namespace}.svc"]),
+        RUNTIME_SECRET: ("superlink runtime", ["superlink-runtime", f"superlink-runtime.{namespace}.svc"]),
     }
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ..base.addresses import is_host, is_ip, split_address
 from ..manifests import exposure
+from ..manifests.exposures.exposure_registry import exposure_of
 from ..spec.hub_spec import HubSpec
 
 _SHOWN = 3
@@ -113,7 +114,7 @@ def _is_among(name: str, names: Sequence[str]) -> bool:
 
 def name_variable(spec: HubSpec) -> str:
     """The variable that decides which name sites verify. Where TLS is passed through, the gateway must be found by that name."""
-    return "superlink_host" if exposure.exposure_of(spec).passes_tls else "flower_server_name"
+    return "superlink_host" if exposure_of(spec).passes_tls else "flower_server_name"
 
 
 def _verified(spec: HubSpec, address: str, site: SiteNames) -> str:

@@ -10,8 +10,8 @@ import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..base.object_names import FEDERATION_CONFIG, GATEWAY_VOLUME, SUPERLINK
 from ..base.secret_data import entries
-from ..manifests import federation, gateway, superlink
 from ..pki import certificates as pki
 from ..pki import chain
 from .wanted import Ref, Wanted
@@ -25,19 +25,19 @@ NOTE = "federated.flower/certificate"
 
 def stateful_set_ref(wanted: Wanted) -> Ref:
     """The SuperLink's StatefulSet."""
-    return Ref("apps/v1", "StatefulSet", wanted.namespace, superlink.NAME)
+    return Ref("apps/v1", "StatefulSet", wanted.namespace, SUPERLINK)
 
 
 def publication_ref(wanted: Wanted) -> Ref:
     """The ConfigMap for sites."""
-    return Ref("v1", "ConfigMap", wanted.namespace, federation.NAME)
+    return Ref("v1", "ConfigMap", wanted.namespace, FEDERATION_CONFIG)
 
 
 def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
     """Name of the Secret that the gateway mounts; empty when there is none."""
     volumes = ((stateful_set or {}).get("spec") or {}).get("template", {}).get("spec", {}).get("volumes") or []
     return next(
-        (volume["secret"]["secretName"] for volume in volumes if volume["name"] == gateway.CERTIFICATE_VOLUME), ""
+        (volume["secret"]["secretName"] for volume in volumes if volume["name"] == GATEWAY_VOLUME), ""
     )
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.object_names import TRACKING_SECRET
 from ..base.secret_data import secret
 from ..base.values import text
-from ..manifests.tracking import SECRET
 from ..spec.hub_spec import HubSpec
 
 WORDS = (
-    f"Secret {SECRET} has new credentials. The ServerApp's pod has them after it was replaced; do that when no run is active, for example "
+    f"Secret {TRACKING_SECRET} has new credentials. The ServerApp's pod has them after it was replaced; do that when no run is active, for example "
     "with kubectl rollout restart"
 )
 
@@ -40,9 +40,9 @@ def secrets(spec: HubSpec, given: Mapping[str, Any]) -> list[dict[str, Any]]:
             )
     if not spec.tracking.uri or not values:
         return []
-    return [secret(spec.federation, spec.namespace, SECRET, values, application="superlink")]
+    return [secret(spec.federation, spec.namespace, TRACKING_SECRET, values, application="superlink")]
 
 
 def is_changed(objects: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the Secret was there before, with other content."""
-    return any((one["kind"], one["name"], one["change"]) == ("Secret", SECRET, "changed") for one in objects)
+    return any((one["kind"], one["name"], one["change"]) == ("Secret", TRACKING_SECRET, "changed") for one in objects)

@@ -17,6 +17,14 @@ from typing import Any
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.object_names import (
+    LEDGER_ACCEPTANCE_CONFIG,
+    LEDGER_BACKUP_CONFIG,
+    LEDGER_CONFIG,
+    LEDGER_DATASETS_CONFIG,
+    LEDGER_DEPLOYED_CONFIG,
+    LEDGER_NODES_CONFIG,
+)
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from ..marks import proof
@@ -24,18 +32,15 @@ from . import dataset_index, node_index, site_index
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 
-BOOK = "flower-ledger"
+BOOK = LEDGER_CONFIG
 # Which SuperNodes have which datasets, see C(dataset_index.py); only where a site has some.
-DATASETS = "flower-datasets"
+DATASETS = LEDGER_DATASETS_CONFIG
 # Which SuperNodes the sites have, see C(node_index.py). Releases that kept lists of packages in it gave it its name.
-NODES = "flower-packages"
-# The result of the last acceptance of each site, and its last deployment, see C(site_index.py).
-ACCEPTANCE = "flower-acceptance"
+NODES = LEDGER_NODES_CONFIG
 # Begins the name of what is known of the bundle of a site.
 BUNDLE = "flower-bundle-"
-DEPLOYED = "flower-deployed"
 # When the hub was last backed up.
-BACKUP = "flower-backup"
+BACKUP = LEDGER_BACKUP_CONFIG
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
 _COMPONENT_LABEL = "app.kubernetes.io/component"
@@ -59,8 +64,8 @@ _REMEDIES = {
     BOOK: _BOOK_REMEDY,
     DATASETS: _INDEX_REMEDY,
     NODES: _INDEX_REMEDY,
-    ACCEPTANCE: _ACCEPTANCE_REMEDY,
-    DEPLOYED: _INDEX_REMEDY,
+    LEDGER_ACCEPTANCE_CONFIG: _ACCEPTANCE_REMEDY,
+    LEDGER_DEPLOYED_CONFIG: _INDEX_REMEDY,
     BACKUP: _BACKUP_REMEDY,
 }
 
@@ -183,15 +188,15 @@ class Ledger:
 
     def read_acceptance(self) -> site_index.Index:
         """Read the result of the last acceptance of each site."""
-        return self._parse_index(self._read(ACCEPTANCE), site_index.fault)
+        return self._parse_index(self._read(LEDGER_ACCEPTANCE_CONFIG), site_index.fault)
 
     def change_acceptance(self, change: Callable[[site_index.Index], site_index.Index]) -> bool:
         """Change the result of the last acceptance of each site, as C(change_book) does for the ranges."""
-        return self._change(ACCEPTANCE, {}, lambda item: self._parse_index(item, site_index.fault), change)
+        return self._change(LEDGER_ACCEPTANCE_CONFIG, {}, lambda item: self._parse_index(item, site_index.fault), change)
 
     def change_deployed(self, change: Callable[[site_index.Index], site_index.Index]) -> bool:
         """Change when each site was last deployed, and with which Flower, as C(change_book) does for the ranges."""
-        return self._change(DEPLOYED, {}, lambda item: self._parse_index(item, site_index.fault), change)
+        return self._change(LEDGER_DEPLOYED_CONFIG, {}, lambda item: self._parse_index(item, site_index.fault), change)
 
     def note_backup(self, facts: Mapping[str, Any]) -> bool:
         """Note the last backup: C(at) (ISO 8601), C(archive), C(bytes), C(opened), C(keys), names of the Secrets with keys of CAs that any had."""

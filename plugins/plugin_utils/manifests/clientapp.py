@@ -18,20 +18,20 @@ from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
+from ..base.object_names import LOCAL_TLS_SECRET, RUNTIME_CA_DIR, RUNTIME_CA_VOLUME, TUNNEL
 from ..base.ports import NODE_LISTENER_PORT
 from ..base.values import Object
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import sidecar, superexec, tunnel
+from . import superexec
 from .objects import metadata
 from .pod import mount, pod_template, secret_volume
 
 # Label that Kubernetes puts on every pod of a StatefulSet.
 POD_NAME = "statefulset.kubernetes.io/pod-name"
-TRUST_VOLUME, TRUST_DIR = "runtime-ca", "/runtime-ca"
 
 # Containers of the pods of SuperNodes only.
-_OF_SUPERNODE = ("supernode", "sidecar", tunnel.NAME)
+_OF_SUPERNODE = ("supernode", "sidecar", TUNNEL)
 _LISTS = ("containers", "initContainers")
 
 
@@ -99,9 +99,9 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     container = superexec.container(
         spec,
         pool.superexec,
-        ["--runtime-api-address", address, "--root-certificates", f"{TRUST_DIR}/ca.crt"],
+        ["--runtime-api-address", address, "--root-certificates", f"{RUNTIME_CA_DIR}/ca.crt"],
         env=[{"name": "FLOWER_INDEX", "valueFrom": {"fieldRef": {"fieldPath": path}}}],
-        mounts=[mount(TRUST_VOLUME, TRUST_DIR)],
+        mounts=[mount(RUNTIME_CA_VOLUME, RUNTIME_CA_DIR)],
     )
     template = pod_template(
         spec,
@@ -109,7 +109,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         pool,
         containers=[container],
         volumes=[
-            secret_volume(TRUST_VOLUME, sidecar.LOCAL_TLS, keys=["ca.crt"]),
+            secret_volume(RUNTIME_CA_VOLUME, LOCAL_TLS_SECRET, keys=["ca.crt"]),
             superexec.secret(),
             *superexec.compute_volumes(pool),
         ],

@@ -13,9 +13,8 @@ ConfigMaps (Kubernetes documentation, «Pod Security Standards», volume types).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
 
+from ..base.dataset_mounts import PREFIX, path_of
 from ..base.values import Object, compact
 from ..spec.dataset_spec import Dataset, NewVolume
 from ..spec.pods_spec import PodsSpec
@@ -23,19 +22,12 @@ from ..spec.site_spec import SiteSpec
 from .objects import metadata
 from .pod import config_volume, mount, secret_volume
 
-ROOT = "/data"
 LIST_VARIABLE, VARIABLE = "FLOWER_DATASETS", "FLOWER_DATASET_"
-PREFIX = "dataset-"
 # On claims and volumes that are created for a dataset: its name. On volumes, the namespace of the claim, too.
 LABEL, NAMESPACE_LABEL = "federated.flower/dataset", "federated.flower/namespace"
 _APPLICATION, _COMPONENT = "supernode", "dataset"
 _HOST_NAME = "kubernetes.io/hostname"
 _MAX_NAME = 253
-
-
-def path_of(name: str) -> str:
-    """Where apps find a dataset."""
-    return f"{ROOT}/{name}"
 
 
 def variable_of(name: str) -> str:
@@ -77,18 +69,6 @@ def _volume(one: Dataset) -> Object:
     # Not of the mount alone: the kubelet would change owner and mode of the data to fsGroup.
     source = {"claimName": one.claim_name, **({"readOnly": True} if one.read_only else {})}
     return {"name": name, "persistentVolumeClaim": source}
-
-
-def names_of(workload: Mapping[str, Any]) -> list[str]:
-    """Names of the datasets that a workload's containers mount."""
-    pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
-    found = {
-        each["name"][len(PREFIX) :]
-        for container in pod.get("containers") or []
-        for each in container.get("volumeMounts") or []
-        if each["name"].startswith(PREFIX) and each.get("mountPath") == path_of(each["name"][len(PREFIX) :])
-    }
-    return sorted(found)
 
 
 def created(spec: SiteSpec) -> list[Dataset]:

@@ -16,16 +16,11 @@ from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, RUNTIME_PORT
 from ..base.values import Object, compact, text
 from ..spec.hub_spec import HubSpec
 from . import patches
-from .exposures.base_exposure import SERVICE, Exposure, join
-from .exposures.exposure_registry import EXPOSURES
+from .exposures.base_exposure import SERVICE, join
+from .exposures.exposure_registry import exposure_of
 from .objects import service
 
 RUNTIME_SERVICE = "superlink-runtime"
-
-
-def exposure_of(spec: HubSpec) -> Exposure:
-    """The exposure of the spec."""
-    return EXPOSURES[spec.exposure]
 
 
 def objects(spec: HubSpec) -> list[Object]:
@@ -128,13 +123,3 @@ def routed_names(spec: HubSpec, live_address: str) -> list[str]:
         for note in (item["metadata"].get("annotations") or {}).values():
             names += text(note).replace(",", " ").split()
     return names
-
-
-def needs_nodes(spec: HubSpec) -> bool:
-    """Whether C(address) must read the cluster's nodes."""
-    return exposure_of(spec).needs_nodes(spec)
-
-
-def sets_route_host(spec: HubSpec) -> bool:
-    """Whether a Route with its own host is created."""
-    return exposure_of(spec).sets_route_host(spec)

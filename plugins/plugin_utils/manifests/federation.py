@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from ..base.object_names import FEDERATION_CONFIG
 from ..base.values import Object, text
 from ..spec.hub_spec import HubSpec
 from .objects import config_map
 
-NAME = "flower-federation"
+NAME = FEDERATION_CONFIG
 
 
 def objects(spec: HubSpec) -> list[Object]:

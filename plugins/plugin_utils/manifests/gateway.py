@@ -16,6 +16,14 @@ does not: it follows the ledger, and a run that only renders must not undo a den
 from __future__ import annotations
 
 from ..base.names import METRICS
+from ..base.object_names import (
+    CLIENTS_CONFIG,
+    GATEWAY,
+    GATEWAY_NEXT_SECRET,
+    GATEWAY_NEXT_VOLUME,
+    GATEWAY_SECRET,
+    GATEWAY_VOLUME,
+)
 from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
 from ..base.values import Object
 from ..programs.metrics_program import HEADER, TRAFFIC
@@ -25,19 +33,15 @@ from .objects import config_map
 from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
 from .watch import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
 
-NAME = "gateway"  # of the container
 CONFIG = "superlink-gateway"
-CLIENTS = "superlink-clients"  # the ConfigMap, see hub/clients.py
 CLIENTS_DIR = "/clients"
 DENIED = f"{CLIENTS_DIR}/denied.lst"
 KEYS = f"{CLIENTS_DIR}/keys.map"
 KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
 PROBE = "/probe"
-SECRET = "superlink-gateway-tls"
-CERTIFICATE_VOLUME = "gw-certs"
+SECRET = GATEWAY_SECRET
+CERTIFICATE_VOLUME = GATEWAY_VOLUME
 # Exists only during a rotation of the CA: a certificate of the next one, served under next.NAME, so that every site can test it.
-NEXT_SECRET = "superlink-gateway-next-tls"
-NEXT_VOLUME = "gw-next"
 NEXT_DIR = "/next"
 
 # Endpoints of flwr 1.40 to 1.42 (flwr/superlink/routers/fleet/router.py).
@@ -255,7 +259,7 @@ def gateway_container(spec: HubSpec) -> Object:
     mounts = [mount("internal-ca", "/internal-ca")]
     ports = [{"name": "fleet", "containerPort": FLEET_PORT}]
     if not spec.insecure:
-        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount(NEXT_VOLUME, NEXT_DIR), mount("gw-clients", CLIENTS_DIR)]
+        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount(GATEWAY_NEXT_VOLUME, NEXT_DIR), mount("gw-clients", CLIENTS_DIR)]
     if spec.is_process:
         mounts.append(mount("rt-certs", "/rt"))
         ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
@@ -263,7 +267,7 @@ def gateway_container(spec: HubSpec) -> Object:
         mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
         ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
     return container(
-        NAME,
+        GATEWAY,
         image(spec, "haproxy", spec.gateway_image),
         pull_policy=spec.image_pull_policy,
         watched=[m["mountPath"] for m in mounts],
@@ -285,9 +289,9 @@ def volumes(spec: HubSpec) -> list[Object]:
         secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
     ]
     if not spec.insecure:
-        brought.append(key_pair_volume(NEXT_VOLUME, NEXT_SECRET, optional=True))
+        brought.append(key_pair_volume(GATEWAY_NEXT_VOLUME, GATEWAY_NEXT_SECRET, optional=True))
         # Also where no certificates are requested: a later change then needs a reload and no new pod.
-        brought.append(config_volume("gw-clients", CLIENTS))
+        brought.append(config_volume("gw-clients", CLIENTS_CONFIG))
         brought.append(key_pair_volume(CERTIFICATE_VOLUME, spec.gateway_secret or SECRET))
     if spec.is_process:
         brought.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))

@@ -25,20 +25,19 @@ from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
+from ..base.object_names import KEY_JOB, KEY_JOB_OWNER, LOCAL_TLS_SECRET, SUPEREXEC_SECRET
 from ..base.values import Object, compact
 from ..spec.site_spec import SiteSpec
-from . import policies
+from . import policy_rules
 from .objects import config_map, metadata
 from .pod import container_security_context, image, mount, pod_template
-from .sidecar import LOCAL_TLS
-from .superexec import SECRET as SUPEREXEC_SECRET
 
-NAME = "supernode-keys"
+NAME = KEY_JOB
 APPLICATION = "supernode-keys"
 # Service account, role and role binding that the site's administrators created for the job.
-ACCESS = NAME
+ACCESS = KEY_JOB
 # ConfigMap to which all Secrets that the site creates belong.
-OWNER = "supernode-keys-owner"
+OWNER = KEY_JOB_OWNER
 PROGRAM = "/program"
 API = "/api"
 REQUEST = "request.json"
@@ -174,7 +173,7 @@ def owner(spec: SiteSpec) -> Object:
 
 def secret_names(pools: Iterable[str]) -> list[str]:
     """The Secrets that the job may touch."""
-    return sorted({*map(keys_secret, pools), SUPEREXEC_SECRET, LOCAL_TLS, CLIENT_KEY})
+    return sorted({*map(keys_secret, pools), SUPEREXEC_SECRET, LOCAL_TLS_SECRET, CLIENT_KEY})
 
 
 def given_access(spec: SiteSpec, secrets: Iterable[str]) -> list[Object]:
@@ -235,6 +234,6 @@ def network_policy(spec: SiteSpec, name: str) -> Object:
             "podSelector": {"matchLabels": selector(spec.federation, APPLICATION)},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": [],
-            "egress": policies.api_server_rules(spec.api_server),
+            "egress": policy_rules.api_server_rules(spec.api_server),
         },
     }

@@ -15,6 +15,7 @@ claim, and nothing else: no secrets, no scratch folder. It only sleeps; the cont
 
 from __future__ import annotations
 
+from ..base.object_names import OUTPUTS_POD_ANNOTATION, OUTPUTS_READER, OUTPUTS_ROOT
 from ..base.program_text import program_text
 from ..base.values import Object, compact
 from ..programs import serverapp_program
@@ -22,14 +23,14 @@ from ..spec.hub_spec import HubSpec
 from .objects import config_map, metadata
 from .pod import config_volume, container_security_context, image, mount
 
-READER = "outputs"  # the container
+READER = OUTPUTS_READER  # the container
 VOLUME = "flower-outputs"
-ROOT = "/outputs"
+ROOT = OUTPUTS_ROOT
 VARIABLE = "FLOWER_OUTPUTS_DIR"
 FLOOR_VARIABLE = "FLOWER_OUTPUTS_MIN_FREE"  # of the reader only: room below which no run is submitted
 CLAIM = "superlink-outputs"
 STARTER, STARTER_ROOT = "superlink-serverapp", "/serverapp"  # ConfigMap and volume, and where it is mounted
-PLACE = "federated.flower/outputs"  # annotation of the SuperLink's pod: the pod with the reader
+PLACE = OUTPUTS_POD_ANNOTATION  # annotation of the SuperLink's pod: the pod with the reader
 _APPLICATION, _COMPONENT = "superlink", "outputs"
 
 # As PID 1 it gets no signal that it does not wait for.

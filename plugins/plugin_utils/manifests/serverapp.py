@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ..base.labels import selector
+from ..base.object_names import SERVERAPP, SERVERAPP_POD
 from ..base.ports import RUNTIME_PORT
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
@@ -14,8 +15,8 @@ from .exposure import RUNTIME_SERVICE
 from .objects import metadata, service_account
 from .pod import mount, pod_template, secret_volume
 
-NAME = "serverapp"
-POD = f"{NAME}-0"  # where outputs are kept
+NAME = SERVERAPP
+POD = SERVERAPP_POD  # where outputs are kept
 
 
 def objects(spec: HubSpec) -> list[Object]:

@@ -25,6 +25,7 @@ from __future__ import annotations
 from ..base.addresses import is_ip, split_address
 from ..base.certificate_names import next_server_name
 from ..base.names import CLIENT_KEY
+from ..base.object_names import CLIENT_CONFIG, LOCAL_TLS_SECRET
 from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT, TUNNEL_PORT
 from ..base.values import Object
 from ..spec.site_spec import SiteSpec
@@ -35,8 +36,6 @@ from .tunnel import WHY
 from .watch import DEFAULTS, LOG_FORMAT, SCRIPT, container, global_section, quiet
 
 CONFIG = "supernode-sidecar"
-LOCAL_TLS = "supernode-local-tls"
-CLIENT = "supernode-client"  # ConfigMap with the client certificate
 
 # The hub's name is resolved repeatedly: its address may change, or be created later.
 _RESOLVERS = ("resolvers dns", "  parse-resolv-conf", "  accepted_payload_size 4096")
@@ -136,7 +135,7 @@ def config_objects(spec: SiteSpec) -> list[Object]:
         return []
     made = [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
     if spec.shows_certificate:
-        made.append(config_map(spec, CLIENT, "supernode", {"tls.crt": spec.client_certificate}, "client"))
+        made.append(config_map(spec, CLIENT_CONFIG, "supernode", {"tls.crt": spec.client_certificate}, "client"))
     return made
 
 
@@ -167,8 +166,8 @@ def volumes(spec: SiteSpec) -> list[Object]:
     brought = [
         scratch_volume("gw-run", size="16Mi", memory=True),
         config_volume("gw-conf", CONFIG),
-        key_pair_volume("local", LOCAL_TLS),
-        secret_volume("local-ca", LOCAL_TLS, keys=["ca.crt"]),
+        key_pair_volume("local", LOCAL_TLS_SECRET),
+        secret_volume("local-ca", LOCAL_TLS_SECRET, keys=["ca.crt"]),
     ]
     if spec.shows_certificate:
         brought.append(_client_volume())
@@ -177,7 +176,7 @@ def volumes(spec: SiteSpec) -> list[Object]:
 
 def _client_volume() -> Object:
     """Certificate and key in one folder, under the names by which HAProxy finds them."""
-    certificate = {"name": CLIENT, "items": [{"key": "tls.crt", "path": "tls.pem"}]}
+    certificate = {"name": CLIENT_CONFIG, "items": [{"key": "tls.crt", "path": "tls.pem"}]}
     key = {"name": CLIENT_KEY, "items": [{"key": "tls.key", "path": "tls.pem.key"}]}
     sources = [{"configMap": certificate}, {"secret": key}]
     return {"name": "client", "projected": {"defaultMode": 0o440, "sources": sources}}

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.labels import own_pods
+from ..base.object_names import SKUPPER_LEASE, SKUPPER_ROUTER
 from ..base.ports import FLEET_PORT
 from ..base.secret_data import encode
 from ..base.values import Object, compact, text
@@ -29,10 +30,10 @@ NAME = "skupper"
 SITE, LINK, LISTENER = "site", "link", "listener"  # parts: components of the labels, and the names of the applysets
 
 # Of the router's pods and of the Service of a listener (Skupper's own labels).
-ROUTER = {"application": "skupper-router", "skupper.io/component": "router"}
+ROUTER = SKUPPER_ROUTER
 CONTROLLER = {"application": "skupper-controller"}
 ROUTER_SERVICE = "skupper-router"  # of a site with link access
-ROUTER_LEASE = "skupper-site-leader"  # of every Site's routers
+ROUTER_LEASE = SKUPPER_LEASE  # of every Site's routers
 INTER_ROUTER_PORT, EDGE_PORT, GRANT_PORT, METRICS_PORT = 55671, 45671, 9090, 9090
 
 # Created by Skupper in the namespace of a site with link access.

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..base.object_names import SUPEREXEC, SUPEREXEC_SECRET
 from ..base.ports import SUPEREXEC_HEALTH_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
-from ..spec.pool_spec import PoolSpec
 from . import datasets
 from .pod import (
     container_security_context,
@@ -25,8 +25,7 @@ from .pod import (
     secret_volume,
 )
 
-NAME = "superexec"  # of the container
-SECRET = "supernode-superexec"
+NAME = SUPEREXEC  # of the container
 
 
 def container(
@@ -72,14 +71,9 @@ def container(
     )
 
 
-def image_of(spec: FlowerSpec, pool: PoolSpec) -> str:
-    """Reference of the image in which the ClientApps of a pool compute."""
-    return image(spec, NAME, pool.superexec_image) if pool.is_process else image(spec, "supernode", pool.image)
-
-
 def secret() -> Object:
     """The volume with the secret that SuperNode and SuperExec share."""
-    return secret_volume("superexec", SECRET)
+    return secret_volume("superexec", SUPEREXEC_SECRET)
 
 
 def compute_mounts(pods: PodsSpec) -> list[Object]:

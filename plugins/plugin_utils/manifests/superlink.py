@@ -11,6 +11,7 @@ on the pod (exec, port-forward) and by nothing else.
 from __future__ import annotations
 
 from ..base.labels import selector
+from ..base.object_names import DATABASE_CLAIM, SUPERLINK, SUPERLINK_POD
 from ..base.ports import HEALTH_PORT, SUPERLINK_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
@@ -24,8 +25,8 @@ from . import (
     namespace,
     outputs,
     patches,
-    policies,
     serverapp,
+    superlink_policies,
     tracking,
 )
 from .objects import config_map, disruption_budget, metadata, service_account
@@ -42,9 +43,8 @@ from .pod import (
     secret_volume,
 )
 
-NAME = "superlink"
-POD = f"{NAME}-0"
-CLAIM = f"data-{POD}"  # which the StatefulSet controller creates
+NAME = SUPERLINK
+CLAIM = DATABASE_CLAIM  # which the StatefulSet controller creates
 CLI_CONFIG = "superlink-cli"
 CONNECTION = "hub"  # `flwr ... hub` inside the pod
 
@@ -72,7 +72,7 @@ def objects(spec: HubSpec) -> list[Object]:
     """All objects of the hub, in the order in which they can be applied."""
     rendered = [
         *namespace.objects(spec),
-        *policies.superlink_objects(spec),
+        *superlink_policies.superlink_objects(spec),
         service_account(spec, NAME),
         *exposure.objects(spec),
         *federation.objects(spec),
@@ -167,7 +167,7 @@ def stateful_set(spec: HubSpec) -> Object:
         containers += outputs.readers(spec)
     volumes += spec.pods.volumes
     # An identity that may read this pod learns from it whether there are outputs, and needs no right to look for them.
-    place = serverapp.POD if spec.is_process else POD
+    place = serverapp.POD if spec.is_process else SUPERLINK_POD
     notes = {outputs.PLACE: place} if spec.outputs_enabled else {}
     template = pod_template(spec, NAME, spec.pods, containers=containers, volumes=volumes, notes=notes)
     return {

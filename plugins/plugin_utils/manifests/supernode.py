@@ -15,12 +15,13 @@ from typing import Any
 from ...module_utils import node_config
 from ..base.labels import POOL_LABEL, own_pods, selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret
+from ..base.object_names import SUPERNODE, TRUST_CONFIG
 from ..base.ports import HEALTH_PORT, NODE_LISTENER_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import clientapp, datasets, namespace, patches, policies, sidecar, superexec, tunnel
+from . import clientapp, datasets, namespace, patches, sidecar, superexec, supernode_policies, tunnel
 from .objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
     config_volume,
@@ -35,8 +36,8 @@ from .pod import (
     secret_volume,
 )
 
-NAME = "supernode"
-TRUST = "supernode-trust"
+NAME = SUPERNODE
+TRUST = TRUST_CONFIG
 
 # Waits for the key of this node: a node joins a DaemonSet before its key is created.
 _WAIT_KEY = """\
@@ -55,11 +56,6 @@ while not (os.path.exists(path) and os.path.getsize(path)):
 def workload_name(pool: str) -> str:
     """Name of a pool's workload."""
     return f"{NAME}-{pool}"
-
-
-def needs_nodes(spec: SiteSpec) -> bool:
-    """Whether the cluster's nodes must be known: a DaemonSet pool has a key for each."""
-    return any(pool.is_daemon for pool in spec.pools)
 
 
 def first_ordinal(spec: SiteSpec, pool: PoolSpec) -> int:
@@ -117,7 +113,7 @@ def objects(spec: SiteSpec) -> list[Object]:
     """All objects of a site, in the order in which they can be applied."""
     rendered = [
         *namespace.objects(spec),
-        *policies.supernode_objects(spec),
+        *supernode_policies.supernode_objects(spec),
         service_account(spec, NAME),
         *trust_objects(spec),
         *sidecar.config_objects(spec),

@@ -10,12 +10,12 @@ alone, so that whatever else an app connects to is verified as before.
 from __future__ import annotations
 
 from ..base.addresses import is_ip
+from ..base.object_names import TRACKING_SECRET
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
 from .objects import config_map
 from .pod import config_volume, mount
 
-SECRET = "superlink-tracking"
 CA_CONFIG = VOLUME = "superlink-tracking-ca"
 ROOT = "/tracking-ca"
 PREFIX = "MLFLOW_TRACKING_"  # of the variables in the environment
@@ -78,6 +78,6 @@ def _entries(spec: HubSpec) -> dict[str, tuple[str, str]]:
     """Credential -> its Secret and entry."""
     own = spec.tracking
     if not own.secret:
-        return {name: (SECRET, name) for name in (TOKEN, USERNAME, PASSWORD) if name in spec.tracking_credentials}
+        return {name: (TRACKING_SECRET, name) for name in (TOKEN, USERNAME, PASSWORD) if name in spec.tracking_credentials}
     keys = {TOKEN: own.token_key, USERNAME: own.username_key, PASSWORD: own.password_key}
     return {name: (own.secret, key) for name, key in keys.items() if key}

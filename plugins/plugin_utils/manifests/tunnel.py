@@ -18,6 +18,7 @@ answers behind it has the hub's certificate. A hub that is down does not make it
 from __future__ import annotations
 
 from ..base.addresses import is_ip, split_address
+from ..base.object_names import PROXY_MARK, PROXY_SECRET, TUNNEL, TUNNEL_CONFIG, TUNNEL_PROGRAM, TUNNEL_VOLUMES
 from ..base.ports import TUNNEL_PORT
 from ..base.program_text import program_text
 from ..base.values import Object, compact
@@ -26,13 +27,13 @@ from ..spec.site_spec import SiteSpec
 from .objects import config_map
 from .pod import config_volume, container_security_context, image, mount, scratch_volume, secret_volume
 
-NAME = "tunnel"
-CONFIG = "supernode-tunnel"
-SECRET = "supernode-http-proxy"
-MARK = "mark"  # entry of SECRET that changes with the others, to see which of them a pod has
-PROGRAM = "/etc/tunnel/tunnel.sh"
+NAME = TUNNEL
+CONFIG = TUNNEL_CONFIG
+SECRET = PROXY_SECRET
+MARK = PROXY_MARK  # entry of SECRET that changes with the others, to see which of them a pod has
+PROGRAM = TUNNEL_PROGRAM
 WHY = "x-why"  # header of the sidecar's probes: why the hub did not answer
-VOLUMES = _RUN_VOLUME, _CONFIG_VOLUME, _SECRET_VOLUME = "tunnel-run", "tunnel-conf", "http-proxy"
+_RUN_VOLUME, _CONFIG_VOLUME, _SECRET_VOLUME = TUNNEL_VOLUMES
 
 # Needs sh, cat, mv, rm, sleep and sha256sum besides socat. Words of socat 1.7.4 (E) and 1.8.0 (W, E).
 SCRIPT = program_text("tunnel.sh")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..base.object_names import HAPROXY_CONFIG_DIR, HAPROXY_RUN_DIR
 from ..base.ports import OPS_PORT
 from ..base.program_text import program_text
 from ..base.values import Object
 from .pod import container_security_context, mount
 
-CONFIG_DIR = "/etc/gw"
-RUN_DIR = "/run/gw"
+RUN_DIR = HAPROXY_RUN_DIR
 
 # Needs sh, cat and sha256sum only, so any HAProxy image will do.
 SCRIPT = program_text("watch.sh")
@@ -104,15 +104,15 @@ def container(
         "image": image,
         "command": [
             "sh",
-            f"{CONFIG_DIR}/watch.sh",
-            " ".join([*watched, CONFIG_DIR]),
-            f"{CONFIG_DIR}/haproxy.cfg",
+            f"{HAPROXY_CONFIG_DIR}/watch.sh",
+            " ".join([*watched, HAPROXY_CONFIG_DIR]),
+            f"{HAPROXY_CONFIG_DIR}/haproxy.cfg",
             *arguments,
         ],
         "ports": [*ports, {"name": "ops", "containerPort": OPS_PORT}],
         "securityContext": container_security_context(),
         **probes,
-        "volumeMounts": [mount("gw-run", RUN_DIR, read_only=False), mount("gw-conf", CONFIG_DIR), *mounts],
+        "volumeMounts": [mount("gw-run", RUN_DIR, read_only=False), mount("gw-conf", HAPROXY_CONFIG_DIR), *mounts],
     }
     if pull_policy:
         built["imagePullPolicy"] = pull_policy

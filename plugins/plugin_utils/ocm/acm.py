@@ -31,8 +31,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..base.labels import own_pods
+from ..base.object_names import SUPERNODE
 from ..base.values import Object
-from ..manifests import namespace, policies
+from ..manifests import namespace, policy_rules
 from ..spec.addon_spec import AddonSpec
 from .addon_objects import addon_labels
 
@@ -145,14 +146,14 @@ def _namespace(spec: AddonSpec) -> Object | None:
 def _network(spec: AddonSpec) -> Object | None:
     if not spec.network_policies:
         return None
-    closed = [_bare(item) for item in policies.default_deny(spec, policies.SUPERNODE)]
+    closed = [_bare(item) for item in policy_rules.default_deny(spec, SUPERNODE)]
     # Its rules are the site's own.
     own = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": {"name": policies.SUPERNODE, "namespace": spec.namespace},
+        "metadata": {"name": SUPERNODE, "namespace": spec.namespace},
         "spec": {
-            "podSelector": {"matchLabels": own_pods(spec.federation, policies.SUPERNODE)},
+            "podSelector": {"matchLabels": own_pods(spec.federation, SUPERNODE)},
             "policyTypes": ["Ingress", "Egress"],
         },
     }

@@ -14,10 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..apply.engine import Result, apply_objects
+from ..apply.engine import apply_objects
 from ..apply.label import set_label
+from ..apply.results import Result
 from ..apply.wait import Clock
+from ..base.choices import OCM_PACE
 from ..base.errors import ClusterError
+from ..base.object_names import REPLICA_SET_PREFIX
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
@@ -115,7 +118,7 @@ class Apps:
 
     def _held(self, current: str) -> set[str]:
         """The versions that the cluster has, by its label and by the ManifestWorks of this federation's hub, which may stay longer."""
-        prefix = f"{self.spec.hub_namespace}.{replica_set.PREFIX}"
+        prefix = f"{self.spec.hub_namespace}.{REPLICA_SET_PREFIX}"
         found = [
             work["metadata"]["labels"][api.REPLICA_SET_LABEL]
             for work in self.hub.list(api.WORKS, "ManifestWork", self.spec.ocm_cluster, labels=api.REPLICA_SET_LABEL)
@@ -146,7 +149,7 @@ class Apps:
         known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
         rules = _has_rules(live) if live else schema.supports_replica_set_rules(known)
         watches = scraping.is_watched(live) if live else schema.supports_replica_set_watch(known)
-        if self.spec.clientapp_pace == replica_set.OCM and not rules:
+        if self.spec.clientapp_pace == OCM_PACE and not rules:
             raise ClusterError(
                 f"{self.spec.cluster}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub do not support "
                 "conditionRules, and would not wait for pods: set it to play, or upgrade Open Cluster Management to 1.1 or later"
@@ -207,7 +210,7 @@ class Apps:
                 )
 
     def _is_paced(self) -> bool:
-        return self.spec.clientapp_pace == replica_set.OCM
+        return self.spec.clientapp_pace == OCM_PACE
 
     def _armed(self) -> str:
         """What continues after a turn that failed."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..apply.engine import Result, apply_objects
+from ..apply.engine import apply_objects
 from ..apply.readiness import updated
-from ..apply.results import merged
+from ..apply.results import Result, merged
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
 from ..base.values import Object

@@ -13,7 +13,7 @@ from ..base.errors import ClusterError
 from ..base.labels import query
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
-from ..rights import ask, grants
+from ..rights import ask, fixed_rights
 from ..spec.addon_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, checks, placements
@@ -48,7 +48,7 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
     sets: list[dict[str, Any]] = []
     faults = checks.missing_kinds(missing) + checks.gates(manager)
     if not faults:
-        ask.require(hub, grants.ocm_rights(spec.namespace, spec))
+        ask.require(hub, fixed_rights.ocm_rights(spec.namespace, spec))
         for management in hub.list(api.ADDONS, "ClusterManagementAddOn"):
             faults += checks.foreign(spec, management, claim=claim)
         faults += checks.apis(spec, document(hub, api.WORKS), document(hub, api.PLACEMENTS))

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..apply.readiness import State, stateful_set
+from ..base import dataset_mounts
 from ..base.images import images_of
 from ..base.labels import POOL_LABEL
 from ..base.values import Object
-from ..manifests import datasets
 from ..spec.pool_spec import STATEFUL_SET
 from ..spec.site_spec import SiteSpec
 from . import addon_objects
@@ -194,7 +194,7 @@ def rows(work: Mapping[str, Any] | None) -> list[dict[str, Any]]:
             "image": item["spec"]["template"]["spec"]["containers"][0]["image"],
             "images": images_of(item),
             "version": item["metadata"]["labels"].get("app.kubernetes.io/version", ""),
-            "datasets": datasets.names_of(item),
+            "datasets": dataset_mounts.names_of(item),
         }
         for item in live_sets(work)
     ]

@@ -20,16 +20,14 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.choices import OCM_PACE
 from ..base.labels import CLIENTAPP_LABEL
 from ..base.names import CLIENTAPP
+from ..base.object_names import REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
 from ..base.values import Object, compact, text
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, nodes_work
 
-PREFIX = f"{CLIENTAPP}-"
-DIGITS = 10
-PLAY, OCM = "play", "ocm"
-PACES = (PLAY, OCM)
 # Until all pods are there in their present form, on clusters that have the present content.
 _PROGRESSING = (
     "!(object.metadata.generation == object.status.?observedGeneration.orValue(0)"
@@ -50,12 +48,12 @@ def labels(federation: Any) -> dict[str, str]:
 
 def name_of(version: str) -> str:
     """Name of a version's objects."""
-    return f"{PREFIX}{version}"
+    return f"{REPLICA_SET_PREFIX}{version}"
 
 
 def version_of(name: str) -> str:
     """The reverse."""
-    return name.removeprefix(PREFIX)
+    return name.removeprefix(REPLICA_SET_PREFIX)
 
 
 def version(spec: SiteSpec, workloads: Sequence[Object]) -> str:
@@ -65,9 +63,9 @@ def version(spec: SiteSpec, workloads: Sequence[Object]) -> str:
         workloads: all of the site's, see clientapp.py.
     """
     listed: Sequence[Any] = workloads
-    if spec.clientapp_pace == OCM:
+    if spec.clientapp_pace == OCM_PACE:
         listed = [without_images(item) for item in workloads]
-    return addon_objects.digest([listed, _predicates(spec, ""), _where(spec)], DIGITS)
+    return addon_objects.digest([listed, _predicates(spec, ""), _where(spec)], REPLICA_SET_DIGITS)
 
 
 def without_images(item: Object) -> Object:
@@ -94,7 +92,7 @@ def objects(spec: SiteSpec, workloads: Sequence[Object], *, rules: bool) -> list
 def replica_set(spec: SiteSpec, own: str, workloads: Sequence[Object], *, rules: bool) -> Object:
     """The ManifestWorkReplicaSet."""
     listed, watched, asked = nodes_work.watch(workloads)
-    paced = spec.clientapp_pace == OCM
+    paced = spec.clientapp_pace == OCM_PACE
     conditions = {
         (item["kind"], item["metadata"]["name"]): [
             {

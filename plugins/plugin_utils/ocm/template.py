@@ -19,10 +19,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..base.object_names import CLIENT_CONFIG, TRUST_CONFIG
 from ..base.values import Object
 from ..manifests.clientapp import POD_NAME
-from ..manifests.sidecar import CLIENT
-from ..manifests.supernode import TRUST
 from ..spec.pool_spec import MODES
 
 _OPEN, _CLOSE = "{{", "}}"
@@ -30,7 +29,7 @@ _OPEN, _CLOSE = "{{", "}}"
 # They must stay when the add-on is deleted, which the site's ManifestWork says (C(addon_objects.STORAGE)).
 _DATA = ("PersistentVolume", "PersistentVolumeClaim")
 # Numbers of a site, and what a rotation of certificates changes while the rest stays.
-_OWN_MAPS = (TRUST, CLIENT)
+_OWN_MAPS = (TRUST_CONFIG, CLIENT_CONFIG)
 
 
 class TemplateError(ValueError):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..apply.engine import Result, apply_objects
+from ..apply.engine import apply_objects
+from ..apply.results import Result
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
 from ..kube.client import Cluster

@@ -14,9 +14,9 @@ from typing import Any
 from ..apply.engine import apply_objects
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
+from ..base.object_names import TRUST_CONFIG
 from ..hub.authority import trust_bundle
 from ..kube.client import Cluster
-from ..manifests.supernode import TRUST
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, leaving, nodes_work
 from . import work as works
@@ -30,21 +30,21 @@ def with_trust(work: Mapping[str, Any], bundle: str) -> dict[str, Any] | None:
     """A ManifestWork with another trust, as it is applied; None when it has this one already. Pure."""
     wanted = copy.deepcopy(dict(work["spec"]))
     for item in wanted["workload"]["manifests"]:
-        if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST):
+        if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST_CONFIG):
             if trust_bundle(item["data"].get("ca.crt", "")) == trust_bundle(bundle):
                 return None
             item["data"]["ca.crt"] = bundle
             meta = {key: work["metadata"][key] for key in _OURS if work["metadata"].get(key)}
             return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": wanted}
     raise ClusterError(
-        f"the ManifestWork {work['metadata']['name']} has no ConfigMap {TRUST}: run site.yml for this site"
+        f"the ManifestWork {work['metadata']['name']} has no ConfigMap {TRUST_CONFIG}: run site.yml for this site"
     )
 
 
 def held(work: Mapping[str, Any] | None) -> str:
     """The CA bundle in a ManifestWork, PEM; empty where it has none. Pure."""
     for item in work["spec"]["workload"]["manifests"] if work else ():
-        if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST):
+        if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST_CONFIG):
             return str(item["data"].get("ca.crt", ""))
     return ""
 

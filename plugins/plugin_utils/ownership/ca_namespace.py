@@ -11,12 +11,11 @@ C(flower-ca) in earlier releases, and a hub that has its keys there keeps them t
 from __future__ import annotations
 
 from ..base.labels import MANAGER
+from ..base.object_names import CA_NAMESPACE_ANNOTATION, CA_SECRETS, CLIENTS_CONFIG
 from ..base.values import Object
-from ..hub import clients
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
 from ..marks.proof import MANAGED_BY, annotations_of, belongs, holder
-from . import reserved
 
 
 def default(namespace: str) -> str:
@@ -27,10 +26,10 @@ def default(namespace: str) -> str:
 def noted(hub: Cluster, namespace: str) -> str:
     """The namespace that a hub has its CA keys in; empty where it has none yet."""
     try:
-        config = hub.get("v1", "ConfigMap", clients.CONFIG, namespace)
+        config = hub.get("v1", "ConfigMap", CLIENTS_CONFIG, namespace)
     except Forbidden:
         return ""  # the check of the rights reports this one
-    return annotations_of(config).get(clients.CA_NAMESPACE, "") if config else ""
+    return annotations_of(config).get(CA_NAMESPACE_ANNOTATION, "") if config else ""
 
 
 def resolve(hub: Cluster, namespace: str, given: str) -> str:
@@ -46,7 +45,7 @@ def resolve(hub: Cluster, namespace: str, given: str) -> str:
 
 def others(hub: Cluster, namespace: str, ca_namespace: str) -> list[str]:
     """Namespaces of other hubs that have their CA keys in C(ca_namespace), as far as this identity may see that."""
-    return sorted(place for place, one in _other_hubs(hub, namespace).items() if annotations_of(one).get(clients.CA_NAMESPACE) == ca_namespace)
+    return sorted(place for place, one in _other_hubs(hub, namespace).items() if annotations_of(one).get(CA_NAMESPACE_ANNOTATION) == ca_namespace)
 
 
 def second_hub(hub: Cluster, namespace: str, federation: str) -> str:
@@ -74,7 +73,7 @@ def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> s
     if noted(hub, namespace) == ca_namespace:
         return ""
     why = ""
-    for name in reserved.CA:
+    for name in CA_SECRETS:
         try:
             there = hub.get("v1", "Secret", name, ca_namespace)
         except Forbidden:

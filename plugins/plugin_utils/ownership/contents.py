@@ -12,10 +12,9 @@ from typing import Any
 
 from ..base.kinds import group_of
 from ..base.labels import POOL_LABEL
+from ..base.object_names import DATABASE_CLAIM, SKUPPER_LEASE, SUPERLINK
 from ..kube.api_errors import ApiError, NotServed
 from ..kube.client import Cluster, Resource
-from ..manifests import superlink
-from ..manifests.skupper import ROUTER_LEASE
 from ..marks import parts, proof
 
 Object = dict[str, Any]
@@ -32,7 +31,7 @@ _AUTOMATIC = {
     ("RoleBinding", "system:image-builders"),
     ("RoleBinding", "system:deployers"),
     # Routers of Skupper elect a leader by it. It has neither owner nor labels; whose the routers are, their Site shows.
-    ("Lease", ROUTER_LEASE),
+    ("Lease", SKUPPER_LEASE),
 }
 _ADMIN = ("RoleBinding", "admin")  # of OpenShift's template for projects
 # A quota of OpenShift for several projects is shown in each of them, and stored in none.
@@ -153,7 +152,7 @@ def is_claim_of_set(obj: Mapping[str, Any]) -> bool:
     if obj["kind"] != _CLAIM or proof.MANAGED_BY in labels or proof.is_adopted(obj) or labels.get("app.kubernetes.io/component") != name:
         return False
     if pool is None:
-        return name == superlink.NAME and claim == superlink.CLAIM
+        return name == SUPERLINK and claim == DATABASE_CLAIM
     # Patches can add templates of claims to a pool.
     return parts.part_of(obj) == parts.SITE and re.search(rf"-{name}-{re.escape(pool)}-\d+$", claim) is not None
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +17,12 @@ from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
 from ..marks import disowned, proof, record
-from ..rights.need import Spec
+from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
-from ..validate.render import drafted
 from . import ca_namespace as ca_namespaces
-from . import reserved
+from . import duplicate_targets, reserved
 
 Object = dict[str, Any]
-_SYSTEM = "kube-system"
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,7 @@ def look(
     cluster: Cluster,
     part: str,
     spec: Spec,
+    drafted: Callable[[], Iterable[Object]],
     ca_namespace: str = "",
     *,
     owner: Mapping[str, str] | None = None,
@@ -57,6 +56,7 @@ def look(
         cluster: a connection.
         part: what is going to be deployed, C(superlink) or C(supernode).
         spec: its specification.
+        drafted: renders all its objects, with stand-ins for what is found later.
         ca_namespace: namespace of the CA keys, for the superlink.
         owner: whose deployment it is, see C(record.notes).
         claim: whether the deployment of another owner is taken over.
@@ -77,7 +77,7 @@ def look(
         parent = _get(cluster, "ConfigMap", applyset.parent_name(part), home)
         faults.append("" if claim else record.fault(parent, owner or {}))
         if parent is None and not any(faults):
-            faults += _taken_names(cluster, part, spec)
+            faults += _taken_names(cluster, part, spec, drafted())
     if ca_namespace and not any(faults):
         faults.append(ca_namespaces.fault(cluster, home, ca_namespace, spec.federation))
     if any(faults):
@@ -85,8 +85,16 @@ def look(
     return Found(
         [name for name, there in live.items() if there is None],
         [name for name, there in live.items() if proof.project_of(there)],
-        places(cluster, home, [parent, live.get(home)]),
+        duplicate_targets.places(cluster, home, [parent, live.get(home)]),
     )
+
+
+def missing_namespace(cluster: Cluster, spec: Spec) -> list[Object]:
+    """The Namespace, where the role creates it and it does not exist."""
+    wanted = namespaces.objects(spec)
+    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
+        return []
+    return wanted
 
 
 def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -> Object | None:
@@ -113,13 +121,13 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
     return f"{id_of(desired)}: {why}" if why else ""
 
 
-def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
+def _taken_names(cluster: Cluster, part: str, spec: Spec, drafted: Iterable[Object]) -> list[str]:
     """Faults of objects of someone else in the namespace with names that the deployment will use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     at_site = (
         isinstance(spec, SiteSpec) and spec.makes_keys
     )  # then only the site reads its Secrets, and its Job checks them
-    for item in [*drafted(spec), *reserved.objects(part, spec)]:
+    for item in [*drafted, *reserved.objects(part, spec)]:
         if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item
     faults = []
@@ -140,18 +148,3 @@ def _read(
         found = cluster.get(api_version, kind, name, namespace)
         return [found] if found else []
     return cluster.list(api_version, kind, namespace)
-
-
-def places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] | None]) -> list[str]:
-    """What identifies a namespace, unique in all clusters.
-
-    Args:
-        cluster: a connection.
-        namespace: its name.
-        known: live objects that identify it; without any, the cluster's own Namespace and the name do.
-    """
-    uids = [one["metadata"]["uid"] for one in known if one is not None]
-    if uids:
-        return uids
-    system = _get(cluster, "Namespace", _SYSTEM)
-    return [f"{system['metadata']['uid'] if system else cluster.server}/{namespace}"]

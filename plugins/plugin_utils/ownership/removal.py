@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..apply import applyset
-from ..audit import trail as audit
 from ..base.labels import MANAGER
 from ..base.names import PUBLIC_KEYS, SITE
+from ..base.object_names import AUDIT_COMPONENT
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
 from ..kube.cluster_platform import PROJECT_API, PROJECTS
@@ -29,7 +29,7 @@ _POLICY = "NetworkPolicy"
 _RIGHTS = "rights"  # the set of playbooks/rbac.yml
 _RBAC = "rbac.authorization.k8s.io"
 _WIDE = {(_RBAC, "ClusterRole"), (_RBAC, "ClusterRoleBinding")}
-_TRAIL = f"app.kubernetes.io/component={audit.COMPONENT}"
+_TRAIL = f"app.kubernetes.io/component={AUDIT_COMPONENT}"
 
 
 @dataclass(frozen=True)

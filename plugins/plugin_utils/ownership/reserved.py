@@ -8,37 +8,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..audit import trail as audit
-from ..backup.hub_objects import RESTORE, TERM
 from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, DRILL, METRICS, PUBLIC_KEYS, keys_secret
-from ..hub import clients, credentials
-from ..hub.sources import builtin
+from ..base.object_names import (
+    AUDIT_CONFIG,
+    CLIENTS_CONFIG,
+    GATEWAY_NEXT_SECRET,
+    GATEWAY_SECRET,
+    INTERNAL_SECRET,
+    KEY_JOB_OWNER,
+    LEDGER_ACCEPTANCE_CONFIG,
+    LEDGER_BACKUP_CONFIG,
+    LEDGER_CONFIG,
+    LEDGER_DATASETS_CONFIG,
+    LEDGER_DEPLOYED_CONFIG,
+    LEDGER_NODES_CONFIG,
+    PROXY_SECRET,
+    RESTORE_CONFIG,
+    RUNTIME_SECRET,
+    STANDBY_CONFIG,
+    SUPERLINK,
+    SUPERLINK_SUPEREXEC_SECRET,
+    TRACKING_SECRET,
+    UPGRADE_CONFIG,
+)
 from ..lease import lease_object as lease
-from ..ledger import store as ledger
-from ..manifests import gateway, key_job, tracking, tunnel
-from ..rights.need import Spec
-from ..rights.table import SUPERLINK
 from ..site_keys import keys
+from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
-from ..upgrade import unfinished
 
 #: Secrets and records of the hub, in its own namespace.
 HUB = {
     "Secret": (
-        credentials.INTERNAL, credentials.RUNTIME, credentials.SUPEREXEC, gateway.SECRET, gateway.NEXT_SECRET, tracking.SECRET,
+        INTERNAL_SECRET, RUNTIME_SECRET, SUPERLINK_SUPEREXEC_SECRET, GATEWAY_SECRET, GATEWAY_NEXT_SECRET, TRACKING_SECRET,
         METRICS,
     ),
     "ConfigMap": (
-        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.NODES, ledger.ACCEPTANCE, ledger.DEPLOYED, ledger.BACKUP, audit.NAME, unfinished.NAME,
-        DRILL, TERM, RESTORE,
+        CLIENTS_CONFIG, LEDGER_CONFIG, LEDGER_DATASETS_CONFIG, LEDGER_NODES_CONFIG, LEDGER_ACCEPTANCE_CONFIG, LEDGER_DEPLOYED_CONFIG,
+        LEDGER_BACKUP_CONFIG, AUDIT_CONFIG, UPGRADE_CONFIG, DRILL, STANDBY_CONFIG, RESTORE_CONFIG,
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip
-#: Secrets of the hub in the namespace of the CA keys.
-CA = (builtin.CA, credentials.INTERNAL_CA, clients.CA)
 #: Secrets and ConfigMaps of a site, in addition to those of each pool and that of its HTTP proxy.
-SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, key_job.OWNER)}
+SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, KEY_JOB_OWNER)}
 
 
 def objects(part: str, spec: Spec) -> list[dict[str, Any]]:
@@ -48,7 +60,7 @@ def objects(part: str, spec: Spec) -> list[dict[str, Any]]:
     if isinstance(spec, SiteSpec):
         listed += [("Secret", keys_secret(pool.name)) for pool in spec.pools]
         if spec.has_proxy and spec.http_proxy_credentials:
-            listed.append(("Secret", tunnel.SECRET))
+            listed.append(("Secret", PROXY_SECRET))
     return [
         {
             "apiVersion": lease.API if kind == lease.KIND else "v1",

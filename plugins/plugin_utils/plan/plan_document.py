@@ -128,11 +128,6 @@ def sha256(content: Mapping[str, Any]) -> str:
     return digest(content)
 
 
-def objects(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """All objects of a plan."""
-    return [found for one in content["clusters"].values() for found in one.get("objects", [])]
-
-
 def is_empty(content: Mapping[str, Any]) -> bool:
     """Whether there is nothing to do."""
     return not any(set(one) - {"failed"} for one in content["clusters"].values())

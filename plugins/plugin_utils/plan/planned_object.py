@@ -218,3 +218,8 @@ def _body(pem: str) -> str:
     """The base64 of a certificate, also of one in a diff: its lines have a sign in front, and those of the certificate before are among them."""
     lines = pem.replace(_BEGIN, "").replace(_END, "").splitlines()
     return re.sub(r"[\s+]", "", "".join(line for line in lines if not line.startswith("-")))
+
+
+def objects(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """All objects of a plan."""
+    return [found for one in content["clusters"].values() for found in one.get("objects", [])]

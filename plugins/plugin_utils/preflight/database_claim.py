@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..apply.compare import quantity
-from ..manifests import superlink
+from ..base.object_names import DATABASE_CLAIM
 from ..spec.hub_spec import HubSpec
 
 _FIXED = {"storageClassName": "superlink_storage_class", "accessModes": "superlink_storage_access_mode"}
@@ -52,7 +52,7 @@ def warning(spec: HubSpec, claim: Mapping[str, Any] | None) -> str:
     patch = json.dumps({"spec": {"resources": {"requests": {"storage": spec.storage_size}}}})
     return (
         f"superlink_storage_size: {spec.storage_size} is for new volumes; the volume with the SuperLink's database has {there}. To enlarge it, if its "
-        f"StorageClass permits that: kubectl patch pvc {superlink.CLAIM} -n {spec.namespace} -p '{patch}'"
+        f"StorageClass permits that: kubectl patch pvc {DATABASE_CLAIM} -n {spec.namespace} -p '{patch}'"
     )
 
 

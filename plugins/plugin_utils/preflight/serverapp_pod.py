@@ -16,12 +16,13 @@ from typing import Any, TypeGuard
 
 from ..apply.compare import differing_parts
 from ..base.errors import ClusterError
+from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP
 from ..flower import runs
 from ..flower.cli import FlowerCLI
 from ..hub import live_certificates
 from ..kube.api_errors import ApiError
 from ..kube.client import FIELD_MANAGER, Cluster
-from ..manifests import outputs, serverapp, superlink, tracking
+from ..manifests import superlink, tracking
 from ..marks import proof
 from ..rotation import conditions
 from ..spec.hub_spec import HubSpec
@@ -135,7 +136,7 @@ def replaced(spec: HubSpec) -> tuple[str, str]:
     gets another pod.
     """
     if spec.is_process:
-        return (_DEPLOYMENT if spec.outputs_enabled else _STATEFUL_SET), serverapp.NAME
+        return (_DEPLOYMENT if spec.outputs_enabled else _STATEFUL_SET), SERVERAPP
     return _STATEFUL_SET, superlink.NAME
 
 
@@ -150,7 +151,7 @@ def is_switched(spec: HubSpec, live: Mapping[str, Any] | None) -> bool:
     if spec.is_process:
         return True
     notes = proof.annotations_of(live["spec"]["template"])
-    return (outputs.PLACE in notes) != spec.outputs_enabled
+    return (OUTPUTS_POD_ANNOTATION in notes) != spec.outputs_enabled
 
 
 def is_tracking_changed(spec: HubSpec, wanted: Mapping[str, Any], live: Mapping[str, Any] | None) -> bool:

@@ -10,19 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..base.object_names import SUPERLINK, SUPERNODE
 from ..base.values import Object, boolean
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
 from ..manifests.objects import metadata
 from ..marks import parts
 from ..rights.grants import grants, namespaces
-from ..rights.need import WORKS, Need, Spec
+from ..rights.need import WORKS, Need
 from ..rights.rules import policy_rules
-from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
+from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST
+from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
-from ..validate.render import SpecError
+from ..validate.parsed_spec import SpecError
 from ..validate.superlink_faults import superlink_faults
 from ..validate.supernode_faults import supernode_faults
 from .subjects import Subject, faults, subjects

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..base import secret_names
+from ..base import dataset_mounts, secret_names
 from ..base.errors import ClusterError
+from ..base.hosts import named
 from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
 from ..bundle import draft as drafts
@@ -25,7 +26,6 @@ from ..kube.client import Cluster
 from ..ledger import records
 from ..ledger.dataset_index import Files
 from ..ledger.store import Ledger
-from ..manifests import datasets
 from ..pki import certificates, keypairs, library
 from ..preflight import dataset_checks
 from ..report import workloads
@@ -34,7 +34,7 @@ from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_status
 from .pools import wanted
-from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named
+from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
 
 _NO_ACCESS = "the site gives no access"
 _UNKNOWN = f"{_NO_ACCESS}: its pods cannot be asked"
@@ -110,7 +110,7 @@ class Way:
         warnings: list[str] = []
         if any(pool.datasets for pool in self.site.spec.pools):
             before = self.keeper.draft
-            known = [name for one in before.objects for name in datasets.names_of(one)] if before else []
+            known = [name for one in before.objects for name in dataset_mounts.names_of(one)] if before else []
             warnings = dataset_checks.unseen(self.site.spec, known, why=_NO_ACCESS)
         return Looked("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at", warnings)
 

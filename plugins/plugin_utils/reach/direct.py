@@ -11,20 +11,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from ..apply.engine import ApplyFailed, apply_objects
+from ..apply.engine import apply_objects
 from ..apply.order import Id, id_of
+from ..apply.results import ApplyFailed
 from ..base.errors import ClusterError
+from ..base.hosts import named
 from ..base.labels import POOL_LABEL, query, selector
+from ..base.object_names import SUPERNODE, TUNNEL_CONFIG
 from ..base.platforms import AUTO
 from ..base.values import Object
 from ..kube import cluster_platform, pod_health, refresh
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
-from ..manifests import clientapp, supernode, tunnel
+from ..manifests import clientapp, supernode
 from ..marks import parts, proof, record
 from ..preflight import pod_needs
-from ..rights.table import SUPERNODE
 from ..spec.pool_spec import DAEMON_SET
 from . import (
     direct_acceptance,
@@ -40,7 +42,7 @@ from . import (
 )
 from .key_sources import SOURCES, KeySource, made, note_secrets
 from .pools import away, wanted
-from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named, unexpected
+from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, unexpected
 
 APPLYSET = "supernode"
 
@@ -115,7 +117,7 @@ class Way:
 
     @property
     def _source(self) -> KeySource:
-        return SOURCES[self.site.way.key_source](self.run, self.site, self.cluster)
+        return SOURCES[self.site.access.key_source](self.run, self.site, self.cluster)
 
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach)."""
@@ -146,7 +148,7 @@ class Way:
         """
         if not self.site.spec.has_proxy or self.run.check or self.run.rendering:
             return done
-        changed = self._login or any(one["name"] == tunnel.CONFIG and one["change"] != "unchanged" for one in done.objects)
+        changed = self._login or any(one["name"] == TUNNEL_CONFIG and one["change"] != "unchanged" for one in done.objects)
         if not changed and not done.failed:
             return done
         pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=self._pods)
@@ -158,7 +160,7 @@ class Way:
 
     def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
         """See C(site.Reach)."""
-        if supernode.needs_nodes(self.site.spec):
+        if self.site.spec.needs_nodes:
             self._list_nodes()
         away_nodes = {name for listed in (self._away or {}).values() for name in listed}
         return direct_pull.pull(self.run, self.cluster, self.site, objects, seconds, away_nodes)
@@ -198,7 +200,7 @@ class Way:
             return Done()
         if not self.run.check and self._replaces_apps(objects):
             gate()
-        if self._away is None and not self.run.check and supernode.needs_nodes(self.site.spec):
+        if self._away is None and not self.run.check and self.site.spec.needs_nodes:
             self._list_nodes()  # without TLS there are no keys, for which they would have been read
         try:
             result = apply_objects(
@@ -310,8 +312,8 @@ class Way:
             claim=self.site.claim,
             credentials=True,
             volumes=volumes,
-            skupper=self.site.way.connectivity == "skupper",
-            key_source=self.site.way.key_source,
+            skupper=self.site.access.connectivity == "skupper",
+            key_source=self.site.access.key_source,
             seconds=self.site.seconds,
         )
         return removing.remove(self.cluster, wanted, check=self.run.check)
@@ -334,7 +336,7 @@ def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dic
     """See C(site.Statuses). Several clusters are read at the same time."""
 
     def one(site: Site) -> Facts:
-        found = direct_status.unknown(skupper=site.way.connectivity == "skupper")
+        found = direct_status.unknown(skupper=site.access.connectivity == "skupper")
         try:
             with run.connect(site.name, timeout=seconds) as cluster:
                 cluster.name = site.name

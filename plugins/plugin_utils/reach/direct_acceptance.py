@@ -10,14 +10,15 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from ..base import dataset_mounts
 from ..base.addresses import split_address
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL
 from ..base.names import CLIENTAPP
+from ..base.object_names import SUPEREXEC, SUPERNODE
 from ..flower import in_pod
 from ..kube import pod_health
 from ..kube.client import Cluster
-from ..manifests import datasets, superexec, supernode
 from ..marks import proof
 from ..preflight import acceptance
 from ..programs import way_program
@@ -40,7 +41,7 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, id
         server_name: the gateway's name.
         idle: seconds for which a connection is silent; 0 does not try.
     """
-    pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, supernode.NAME, CLIENTAPP))
+    pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, SUPERNODE, CLIENTAPP))
     found = {}
     for pool in spec.pools:
         if not pool.replicas and not pool.is_daemon:
@@ -83,14 +84,14 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], hub
 
 def _apps(cluster: Cluster, pool: PoolSpec, pods: list[Any]) -> Facts:
     """What apps find where they compute; nothing where there is nothing to look for, or where no pod computes now."""
-    paths = {one.name: datasets.path_of(one.name) for one in pool.datasets}
+    paths = {one.name: dataset_mounts.path_of(one.name) for one in pool.datasets}
     if not paths and not pool.gpu.is_used:
         return {}
     for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):
         statuses = (pod.get("status") or {}).get("containerStatuses") or []
         running = {one["name"] for one in statuses if "running" in (one.get("state") or {})}
-        names = [name for name in (superexec.NAME, supernode.NAME) if name in running]
-        computes = pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP or superexec.NAME in running or not pool.is_process
+        names = [name for name in (SUPEREXEC, SUPERNODE) if name in running]
+        computes = pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP or SUPEREXEC in running or not pool.is_process
         if names and computes and not pod["metadata"].get("deletionTimestamp"):
             answer, _clock = ask(cluster, pod, names[0], {"paths": paths, "devices": pool.gpu.is_used})
             return answer

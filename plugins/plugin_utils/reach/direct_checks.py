@@ -13,6 +13,7 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.labels import query, selector
+from ..base.object_names import SUPERNODE
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
@@ -22,7 +23,6 @@ from ..preflight import clocks, config_types, devices, kubernetes_releases, pod_
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
-from ..rights.table import SUPERNODE
 from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_datasets, direct_proxy
 from .site import Run, Site
@@ -53,7 +53,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     warnings += config_types.warnings(spec.pools)
     version = cluster.request("GET", "/version")["gitVersion"]
     owner = record.notes(site.federation, site.name, hub.get("identity") or "")
-    found = look_at.look(cluster, SUPERNODE, spec, "", owner=owner, claim=site.claim)
+    found = look_at.look(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
     away = found.absent
     if spec.namespace not in (*away, *found.projects):
         _check_shared_namespace(cluster, spec, hub.get("pod_security"))

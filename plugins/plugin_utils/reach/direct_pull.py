@@ -17,6 +17,7 @@ from typing import Any
 from ..apply.wait import Clock, Waiter, pod_faults
 from ..base.errors import ClusterError
 from ..base.labels import query, selector
+from ..base.object_names import SUPERNODE
 from ..base.sizes import counted
 from ..base.values import Object
 from ..kube import pod_health
@@ -26,7 +27,6 @@ from ..manifests import image_pull
 from ..marks import proof
 from ..rights import ask, grants
 from ..rights.need import UPGRADE
-from ..rights.table import SUPERNODE
 from .site import Pulled, Run, Site
 
 _KINDS = ("StatefulSet", "DaemonSet")

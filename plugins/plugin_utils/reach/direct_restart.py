@@ -11,9 +11,8 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, keys_secret
+from ..base.object_names import SUPEREXEC, SUPERNODE, TRUST_CONFIG
 from ..kube.client import Cluster
-from ..manifests import superexec
-from ..manifests.supernode import NAME, TRUST
 from ..marks import proof
 from ..rotation import restart, site_proof
 from ..rotation.restart import delete, replace
@@ -30,7 +29,7 @@ FILES = {
     "loopback": "--root-certificates",
 }
 # Container -> what it reads.
-_READS = {site_proof.CONTAINER: tuple(FILES), superexec.NAME: ("superexec", "loopback")}
+_READS = {site_proof.CONTAINER: tuple(FILES), SUPEREXEC: ("superexec", "loopback")}
 
 
 def old(
@@ -52,7 +51,7 @@ def old(
     """
     found: dict[str, list[dict[str, Any]]] = {}
     held: dict[tuple[str, str], Mapping[str, str]] = {}
-    pods = proof.pods_query(site.federation, NAME, CLIENTAPP)
+    pods = proof.pods_query(site.federation, SUPERNODE, CLIENTAPP)
 
     def is_old(pod: dict[str, Any], container: str) -> bool:
         wanted = {}
@@ -91,7 +90,7 @@ def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[t
     """Path, the object that it comes from, and the entry, of those of C(files) that a container reads."""
     pool, name = site_proof.place(pod)
     places = {
-        "trust": (("ConfigMap", TRUST), "ca.crt"),
+        "trust": (("ConfigMap", TRUST_CONFIG), "ca.crt"),
         "key": (("Secret", keys_secret(pool)), name),
         "superexec": (("Secret", keys.SUPEREXEC), "secret"),
         "loopback": (("Secret", keys.LOCAL_TLS), "ca.crt"),

@@ -15,17 +15,17 @@ from typing import Any
 
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
+from ..base.object_names import HAPROXY_CONFIG_DIR
 from ..flower import in_pod
 from ..kube.client import Cluster
 from ..manifests import sidecar
-from ..manifests.watch import CONFIG_DIR
 from ..rotation import restart, site_proof
 from ..spec.site_spec import SiteSpec
 
 # The kubelet brings the file within two minutes. Then the watcher sees it within two seconds, and HAProxy reloads.
 _LOADED = f"""
 tries=0
-until [ "$(sha256sum < {CONFIG_DIR}/haproxy.cfg)" = "$0  -" ]; do
+until [ "$(sha256sum < {HAPROXY_CONFIG_DIR}/haproxy.cfg)" = "$0  -" ]; do
   tries=$((tries + 1))
   [ "$tries" -lt 120 ] || exit 1
   sleep 1

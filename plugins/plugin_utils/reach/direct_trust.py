@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERNODE, TRUST_CONFIG
 from ..hub.authority import trust_bundle
 from ..kube import refresh
 from ..kube.client import Cluster
-from ..manifests.supernode import NAME, TRUST
 from ..marks import proof
-from ..rights import ask, grants
+from ..rights import ask, fixed_rights
 from ..rights.need import ROTATE
-from ..rights.table import SUPERNODE
 from ..rotation import restart, site_proof
 from ..rotation.hub_steps import apply_trust
 from .site import Proof, Run, Site
@@ -40,8 +39,8 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: Proof, result: dict[st
         ClusterError: the site does not answer, or its trust cannot be changed.
     """
     if wanted.first:
-        ask.require(cluster, grants.rights_of_work(SUPERNODE, ROTATE, site.namespace))
-    pods = proof.pods_query(site.federation, NAME)
+        ask.require(cluster, fixed_rights.rights_of_work(SUPERNODE, ROTATE, site.namespace))
+    pods = proof.pods_query(site.federation, SUPERNODE)
     result["changed"] = _bring(run, cluster, site, pods, wanted, result)
     deadline = time.monotonic() + (0 if run.check else wanted.seconds)
     for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
@@ -53,10 +52,10 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: Proof, result: dict[st
 
 def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: Proof, result: dict[str, Any]) -> bool:
     """Put the trust into the site's ConfigMap, which C(pods) mount; returns whether it differed."""
-    live = cluster.get("v1", "ConfigMap", TRUST, site.namespace)
+    live = cluster.get("v1", "ConfigMap", TRUST_CONFIG, site.namespace)
     if live is None:
         raise ClusterError(
-            f"{cluster.name} has no ConfigMap {site.namespace}/{TRUST}: run site.yml for this site, or correct supernode_namespace"
+            f"{cluster.name} has no ConfigMap {site.namespace}/{TRUST_CONFIG}: run site.yml for this site, or correct supernode_namespace"
         )
     result["trust"] = live["data"].get("ca.crt", "")
     if not wanted.bundle or trust_bundle(result["trust"]) == wanted.bundle:

@@ -14,17 +14,16 @@ from ..apply.engine import apply_objects
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
+from ..base.object_names import PROXY_MARK, PROXY_SECRET, SUPERNODE
 from ..base.secret_data import CREDENTIALS, entries
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
-from ..manifests import key_job, namespace, tunnel
-from ..manifests.supernode import NAME
+from ..manifests import key_job
 from ..marks import proof, record
+from ..ownership import look
 from ..pki import keypairs
-from ..rights.table import SUPERNODE
 from ..rotation import internal, site_proof
 from ..site_keys import job, keys, proxy_secret, site_keygen
-from ..spec.site_spec import SiteSpec
 from .site import KeysMade, Run, Site
 
 
@@ -55,14 +54,6 @@ def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
     return bool(written)
 
 
-def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
-    """The Namespace, where the role creates it and it does not exist."""
-    wanted = namespace.objects(spec)
-    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
-        return []
-    return wanted
-
-
 def refuse_others(cluster: Cluster, site: Site) -> None:
     """Called before keys are written: the preflight check may have been left out, and the objects come later.
 
@@ -87,7 +78,7 @@ def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[
     """
     if not replaced:
         return []
-    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, NAME, CLIENTAPP))
+    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, SUPERNODE, CLIENTAPP))
     oldest = min((str(pod["metadata"]["creationTimestamp"]) for pod in pods), default="")
     return [name for name, at in sorted(replaced.items()) if oldest and at > oldest]
 
@@ -112,18 +103,18 @@ class AtController:
             spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
         given = self.site.given.get("http_proxy_credentials") or {}
-        credentials, there = proxy_secret.wanted(spec, given), live.get(tunnel.SECRET)
+        credentials, there = proxy_secret.wanted(spec, given), live.get(PROXY_SECRET)
         if credentials and there is None:  # it may be someone else's, without the labels of the others
-            there = self.cluster.get("v1", "Secret", tunnel.SECRET, spec.namespace)
+            there = self.cluster.get("v1", "Secret", PROXY_SECRET, spec.namespace)
         login, obsolete = proxy_secret.changes(spec, credentials, there)
         plan.secrets += login
-        plan.reasons += [f"{tunnel.SECRET}: the credentials for the HTTP proxy changed" for _one in login]
+        plan.reasons += [f"{PROXY_SECRET}: the credentials for the HTTP proxy changed" for _one in login]
         written = (
             [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
         )
         if plan.secrets:
             refuse_others(self.cluster, self.site)
-        space = missing_namespace(self.cluster, spec) if plan.secrets else []
+        space = look.missing_namespace(self.cluster, spec) if plan.secrets else []
         outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
         objects = outcome.objects
         if any(keys.source_of(there) == SITE for there in live.values()):
@@ -140,7 +131,7 @@ class AtController:
             objects=objects,
             renewed=renewed,
             due=due,
-            login=entries(login[0])[tunnel.MARK] if login else "",
+            login=entries(login[0])[PROXY_MARK] if login else "",
             obsolete=obsolete,
         )
 
@@ -202,7 +193,7 @@ class AtSite:
 
         def prepare() -> None:
             refuse_others(self.cluster, self.site)
-            needed = [*missing_namespace(self.cluster, spec), key_job.owner(spec)]
+            needed = [*look.missing_namespace(self.cluster, spec), key_job.owner(spec)]
             prepared.extend(apply_objects(self.cluster, needed, passing=True).objects)
 
         if self.run.check:

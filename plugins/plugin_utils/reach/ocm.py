@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..apply.engine import Result
+from ..apply.results import Result
 from ..audit.notes import of_objects
+from ..base import dataset_mounts
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERNODE
 from ..base.platforms import AUTO
 from ..base.values import Object
 from ..kube.client import Cluster
@@ -24,7 +26,6 @@ from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..ownership import volume_facts
 from ..preflight import dataset_checks, kubernetes_releases, rehearsal
-from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
@@ -89,7 +90,7 @@ class Way:
                 "place (ocm_name), or take it out of the inventory."
             )
         if any(pool.datasets for pool in self.site.spec.pools):
-            mounted = [one for item in nodes_work.sets_of(self._nodes_work()) for one in datasets.names_of(item)]
+            mounted = [one for item in nodes_work.sets_of(self._nodes_work()) for one in dataset_mounts.names_of(item)]
             warnings += dataset_checks.unseen(self.site.spec, mounted)
         warnings += direct_proxy.unseen(self.site.spec)
         warnings += self._rehearse()

@@ -14,18 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..base.choices import BUNDLE, DIRECT, OCM
 from ..base.names import CONTROLLER, SITE
-from ..validate.bundle_faults import BUNDLE
-from ..validate.ocm_faults import OCM
-from .site import Facts, Reach, Run, Site, Statuses
 
 if TYPE_CHECKING:  # they are loaded by name, so that mypy would not compare them with the protocols
     from . import bundle, direct, ocm
+    from .site import Facts, Reach, Run, Site, Statuses
 
     _WAYS: tuple[Callable[[Run, Site], Reach], ...] = (bundle.Way, direct.Way, ocm.Way)
     _STATUSES: tuple[Statuses, ...] = (bundle.statuses, direct.statuses, ocm.statuses)
-
-DIRECT = "direct"
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from ..apply.wait import Waiter
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
 from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE
+from ..base.object_names import SUPERLINK, SUPERNODE
 from ..kube.client import Cluster
 from ..marks import parts, proof, record
 from ..ownership import ca_namespace, projects, removal, volume_facts
-from ..rights.table import SUPERLINK, SUPERNODE
 from ..site_keys import job
 from .site import Done
 

@@ -12,32 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ..apply.engine import Result
+from ..apply.results import Result
 from ..base import foreign_data
-from ..base.errors import ClusterError
-from ..base.values import Object, boolean
+from ..base.choices import SiteAccess
+from ..base.values import Object
 from ..kube.client import Cluster
-from ..ledger.dataset_index import Files
 from ..spec.site_spec import SiteSpec
-from ..validate.supernode_faults import supernode_faults
+
+if TYPE_CHECKING:
+    from ..ledger.dataset_index import Files
 
 Facts = dict[str, Any]
-
-
-class Way(NamedTuple):
-    """The way to a site; C(way.way_of) finds it.
-
-    Attributes:
-        delivery: how objects reach it, a key of C(registry.DELIVERIES).
-        key_source: where its keys are created.
-        connectivity: how its SuperNodes reach the SuperLink.
-    """
-
-    delivery: str
-    key_source: str
-    connectivity: str
 
 
 class Run(Protocol):
@@ -72,11 +59,6 @@ class Run(Protocol):
         """Keep what would be applied in a host's cluster for those files; C(site): for which site, if that is another cluster."""
 
 
-def named(host: str, message: str) -> str:
-    """A message that starts with the name of an inventory host."""
-    return message if message.startswith(f"{host}: ") else f"{host}: {message}"
-
-
 @dataclass
 class Site:
     """One site of a federation.
@@ -84,7 +66,7 @@ class Site:
     Attributes:
         name: of the inventory host.
         spec: what is deployed there.
-        way: how it is reached.
+        access: how it is reached.
         hub: inventory name of the hub.
         hub_namespace: the SuperLink's namespace.
         seconds: how long the site may take for one step.
@@ -96,7 +78,7 @@ class Site:
 
     name: str
     spec: SiteSpec
-    way: Way
+    access: SiteAccess
     hub: str = ""
     hub_namespace: str = "flower"
     seconds: int = 300
@@ -123,39 +105,6 @@ DATA_FAULTS = (*foreign_data.FAULTS, OSError)
 def unexpected(error: Exception) -> str:
     """An error that was not foreseen, as text."""
     return f"{type(error).__name__}: {foreign_data.cleaned(str(error))}"
-
-
-# Variables of the role supernode that are no part of the specification.
-_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim", "ocm_trust_labels")
-_CHECKED = ("wait_timeout", "partitions")
-
-
-def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300) -> Site:
-    """A site, from the variables of its host.
-
-    Args:
-        name: of the inventory host.
-        given: the variables of the role supernode, evaluated.
-        way: how it is reached.
-        seconds: how long it may take for one step.
-
-    Raises:
-        ClusterError: the variables have faults, and cannot even be read.
-    """
-    variables: Facts = {
-        variable[len(_PREFIX) :]: value
-        for variable, value in given.items()
-        if variable.startswith(_PREFIX) and (variable[len(_PREFIX) :] not in APART or variable[len(_PREFIX) :] in _CHECKED)
-    }
-    variables |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
-    try:
-        spec = SiteSpec.parse(variables)
-    except DATA_FAULTS as error:
-        raise ClusterError(
-            "\n".join(supernode_faults(variables)) or f"its variables cannot be read: {unexpected(error)}"
-        ) from error
-    claim = boolean(given.get("supernode_claim"))
-    return Site(name, spec, way, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
 
 
 @dataclass
@@ -286,12 +235,16 @@ class Pulled:
     skipped: str = ""
 
 
+#: What SuperNodes may run with in an outdated version.
+RESTART_FILES = ("trust", "key", "superexec", "loopback")
+
+
 @dataclass(frozen=True)
 class Restart:
     """Which SuperNodes are restarted, and what is done before.
 
     Attributes:
-        files: C(trust), C(key), C(superexec), C(loopback): of what they must run with the current version.
+        files: of C(RESTART_FILES): of what they must run with the current version.
         mark: of a demand for new shared secrets; empty for none.
         gate: called before each pool; raises ClusterError while nothing may be restarted.
         online: called after each pool with its name; waits for its SuperNodes.

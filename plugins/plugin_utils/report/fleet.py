@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base import times
+from ..base.object_names import GATEWAY_SECRET
 from ..base.sizes import readable
-from ..manifests import gateway
 from ..ocm import health
 from ..skupper import network
 from ..spec.pool_spec import DAEMON_SET, STATEFUL_SET
@@ -121,7 +121,7 @@ def _backup(hub: Mapping[str, Any], now: datetime.datetime) -> str:
 def _rotation(hub: Mapping[str, Any]) -> str:
     """How far a rotation of the federation's own CA is that is not complete, as the CA bundle of the sites shows it; empty if there is none."""
     signs, trust = hub["certificate"].get("ca") or {}, hub["trust"]
-    if hub["certificate"].get("secret") != gateway.SECRET or len(trust) != 2 or not signs:
+    if hub["certificate"].get("secret") != GATEWAY_SECRET or len(trust) != 2 or not signs:
         return ""
     (other,) = [one for one in trust if any(one[key] != signs[key] for key in signs)] or [signs]
     if other["not_before"] > signs["not_before"]:

@@ -19,7 +19,7 @@ from ..base import times
 from ..base.sizes import counted
 from .curve import drawn
 from .fleet import if_applied
-from .picture import SHAPES, WORDS, draw, state_of, way_of
+from .picture import SHAPES, WORDS, access_of, draw, state_of
 
 _SOON = 30  # days before a certificate ends in which it is marked
 _RUNS = 50
@@ -49,7 +49,7 @@ def fleet_page(report: Mapping[str, Any], time: str, changes: Sequence[str] = ()
         shapes=SHAPES,
         words=WORDS,
         states=[{"name": name, "count": counts[name]} for name in WORDS if counts[name]],
-        rows=[row for site in sites for row in _rows(site, anchors[site["cluster"]], way_of(site, network), now)],
+        rows=[row for site in sites for row in _rows(site, anchors[site["cluster"]], access_of(site, network), now)],
         runs=[_run(run) for run in runs[:_RUNS]],
         runs_caption=f"The last {_RUNS} of {len(runs)} runs" if len(runs) > _RUNS else f"{len(runs)} runs",
         curves=[figure for run in runs[:_RUNS] if (figure := _figure(run))],

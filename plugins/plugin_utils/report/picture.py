@@ -52,7 +52,7 @@ def state_of(site: Mapping[str, Any]) -> str:
     return "unready" if any(one["ready"] < one["desired"] for one in [*site["pools"], *site["clientapps"]] if one["desired"]) else "ok"
 
 
-def way_of(site: Mapping[str, Any], network: Mapping[str, Any]) -> str:
+def access_of(site: Mapping[str, Any], network: Mapping[str, Any]) -> str:
     """How the hub and a site are connected, as far as the report knows.
 
     Args:
@@ -90,7 +90,7 @@ def _link(sites: Sequence[Mapping[str, Any]], network: Mapping[str, Any]) -> dic
     dashes where it is not known of all of them."""
     counts = Counter(state_of(site) for site in sites)
     online, unknown = counts["ok"] + counts["unready"], counts["unknown"]
-    ways = Counter(way_of(site, network) for site in sites)
+    ways = Counter(access_of(site, network) for site in sites)
     words = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
     link = "whole" if online == len(sites) else "unsure" if unknown else "part" if online else "none"
     unsure = f", {unknown} not known" if unknown else ""

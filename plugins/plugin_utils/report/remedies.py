@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..manifests import tunnel
+from ..base.object_names import TUNNEL, TUNNEL_PROGRAM
 
 SITE = "ansible-playbook -i INVENTORY federated.flower.site"
 
@@ -75,8 +75,8 @@ def site_pods(site: str, trouble: str) -> str:
     """For pods that are not ready."""
     if any(word in trouble for word in _PULL):
         return f"Correct the image's name or the credentials of its registry in the variables of {site}, then run {SITE} --limit {site}"
-    if f"{tunnel.NAME} runs but is not ready" in trouble:
-        asked = f"kubectl exec NAME_OF_THE_POD -c {tunnel.NAME} -- sh {tunnel.PROGRAM} check"
+    if f"{TUNNEL} runs but is not ready" in trouble:
+        asked = f"kubectl exec NAME_OF_THE_POD -c {TUNNEL} -- sh {TUNNEL_PROGRAM} check"
         return f"The HTTP proxy of {site} is in the way. What it says: {asked}. Correct supernode_http_proxy, or the proxy"
     return f"Correct what the message names, in the variables of {site} or in its cluster, then run {SITE} --limit {site}"
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..base import dataset_mounts
 from ..base.images import images_of
 from ..base.labels import POOL_LABEL
+from ..base.object_names import SERVERAPP, SUPEREXEC, SUPERLINK, SUPERNODE
 from ..kube import pod_health as site_pods
 from ..kube.api_errors import Forbidden
-from ..manifests import datasets, serverapp, superexec, superlink, supernode
 from ..spec.part_spec import PROCESS
 
 
@@ -36,9 +37,9 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
         "image": containers[0]["image"],
         "images": images_of(obj),
         "version": obj["metadata"].get("labels", {}).get("app.kubernetes.io/version", ""),
-        "datasets": datasets.names_of(obj),
-        "apart": superexec.NAME not in images_of(obj)
-        and any(one["name"] == supernode.NAME and PROCESS in (one.get("args") or []) for one in containers),
+        "datasets": dataset_mounts.names_of(obj),
+        "apart": SUPEREXEC not in images_of(obj)
+        and any(one["name"] == SUPERNODE and PROCESS in (one.get("args") or []) for one in containers),
     }
 
 
@@ -82,8 +83,8 @@ def missing(items: Sequence[Mapping[str, Any]]) -> str:
     """
     there = {item["metadata"]["name"]: item for item in items}
     found = [f"{name} is scaled to 0" for name, item in there.items() if item["spec"].get("replicas") == 0]
-    if superlink.NAME not in there:
+    if SUPERLINK not in there:
         found.append("there is no SuperLink: its StatefulSet was deleted")
-    elif serverapp.NAME not in there and PROCESS in (there[superlink.NAME]["spec"]["template"]["spec"]["containers"][0].get("args") or []):
+    elif SERVERAPP not in there and PROCESS in (there[SUPERLINK]["spec"]["template"]["spec"]["containers"][0].get("args") or []):
         found.append("there is no ServerApp, so no run begins: its workload was deleted")
     return "; ".join(found)

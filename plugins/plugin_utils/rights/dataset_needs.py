@@ -11,8 +11,9 @@ more than the table grants: where the controller has no right on Secrets, it can
 from __future__ import annotations
 
 from ..manifests import datasets
+from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
-from .need import CLUSTER, FEDERATION, TEARDOWN, Need, Spec
+from .need import CLUSTER, FEDERATION, TEARDOWN, Need
 from .table import AUDITOR, CONTROLLER, READ
 
 _CLAIMS, _VOLUMES = "persistentvolumeclaims", "persistentvolumes"

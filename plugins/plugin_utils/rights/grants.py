@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..spec.addon_spec import AddonSpec
+from ..spec.deployed_spec import Spec
 from ..spec.part_spec import PartSpec
 from . import dataset_needs, metrics_needs, output_needs, rendered
-from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
-from .table import CONTROLLER, OCM, SCIENTIST, SUPERLINK, TABLE, WAYS
+from .fixed_rights import places
+from .need import DEPLOY, Need, Right, rights
+from .table import CONTROLLER, SCIENTIST, TABLE, WAYS
 
 # Namespace (empty: the whole cluster) -> what is needed there.
 Grants = dict[str, list[Need]]
-
-
-def places(part: str, namespace: str, ca_namespace: str) -> dict[str, str]:
-    """Place -> its namespace."""
-    found = {FEDERATION: namespace, CLUSTER: ""}
-    return {**found, CA: ca_namespace} if part == SUPERLINK else found
 
 
 def namespaces(part: str, spec: PartSpec, ca_namespace: str) -> list[str]:
@@ -82,34 +77,3 @@ def controller_rights(
     for name in absent:
         found.setdefault("", {})[Right("create", "", "namespaces", "", name)] = None
     return {namespace: list(single) for namespace, single in found.items()}
-
-
-def rights_of_work(part: str, work: str, namespace: str, ca_namespace: str = "") -> dict[str, list[Right]]:
-    """The same as C(controller_rights) for one work whose rows are the same for every spec.
-
-    Args:
-        part: what is deployed there, C(superlink) or C(supernode).
-        work: of C(WORKS).
-        namespace: that of the part.
-        ca_namespace: namespace of the CA keys, for the superlink.
-    """
-    where = places(part, namespace, ca_namespace)
-    found: dict[str, list[Right]] = {}
-    for need in TABLE[CONTROLLER, part]:
-        if need.work == work:
-            found.setdefault(where[need.place], []).extend(rights(need, where[need.place]))
-    return found
-
-
-def ocm_rights(namespace: str, spec: AddonSpec) -> dict[str, list[Right]]:
-    """Namespace (empty: the whole cluster) -> rights that delivery through Open Cluster Management needs on its hub.
-
-    Args:
-        namespace: that of the federation.
-    """
-    found: dict[str, list[Right]] = {}
-    for need in OCM:
-        if need.when(spec):
-            where = "" if need.place == CLUSTER else namespace
-            found.setdefault(where, []).extend(rights(need, where))
-    return found

@@ -10,8 +10,9 @@ To switch metrics off, they are still needed: remove them afterwards.
 from __future__ import annotations
 
 from ..base.names import METRICS
+from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
-from .need import FEDERATION, Need, Spec
+from .need import FEDERATION, Need
 from .table import CONTROLLER
 
 

@@ -14,12 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..spec.hub_spec import HubSpec
-from ..spec.site_spec import SiteSpec
-
 # Places of a need.
-Spec = HubSpec | SiteSpec
-
 FEDERATION = "federation"  # the namespace of the SuperLink, or of a site's SuperNodes
 CA = "ca"  # the namespace of the CA keys, on the hub
 CLUSTER = "cluster"  # the whole cluster

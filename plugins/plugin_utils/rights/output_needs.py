@@ -10,9 +10,11 @@ data scientists can do: they run their code there by submitting it.
 
 from __future__ import annotations
 
-from ..manifests import outputs, serverapp
+from ..base.object_names import SERVERAPP_POD
+from ..manifests import outputs
+from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
-from .need import FEDERATION, Need, Spec
+from .need import FEDERATION, Need
 from .table import CONTROLLER, SCIENTIST
 
 _CLAIMS = "persistentvolumeclaims"
@@ -25,8 +27,8 @@ def needs(holder: str, spec: Spec) -> list[Need]:
     found = []
     if spec.is_process:  # otherwise it is the SuperLink's pod, see table.py
         found += [
-            Need(FEDERATION, "pods", "get", "find the outputs of runs", names=serverapp.POD),
-            Need(FEDERATION, "pods/exec", "get create", "list, fetch and delete the outputs of runs", names=serverapp.POD),
+            Need(FEDERATION, "pods", "get", "find the outputs of runs", names=SERVERAPP_POD),
+            Need(FEDERATION, "pods/exec", "get create", "list, fetch and delete the outputs of runs", names=SERVERAPP_POD),
         ]
     if holder == CONTROLLER:
         made = not spec.outputs_claim

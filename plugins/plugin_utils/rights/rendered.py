@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from ..base.kinds import group_of, plural_of
 from ..manifests import superlink, supernode
+from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import NOTHING, NOWHERE, PROCESS
 from ..spec.pool_spec import DAEMON_SET, PoolSpec
-from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
+from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need
 from .table import AUDITOR, CONTROLLER, READ
 
 # Settings that add and remove kinds of objects. Rights do not depend on them: to switch one off, the right is needed to

@@ -26,21 +26,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
+from ..base.object_names import (
+    DATABASE_CLAIM,
+    GATEWAY_NEXT_SECRET,
+    KEY_JOB,
+    LEDGER_BACKUP_CONFIG,
+    LEDGER_DATASETS_CONFIG,
+    LEDGER_NODES_CONFIG,
+    SKUPPER_LEASE,
+    SUPERLINK,
+    SUPERLINK_POD,
+    SUPERNODE,
+)
 from ..lease import lease_object as lease
-from ..ledger.store import BACKUP as LAST_BACKUP
-from ..ledger.store import DATASETS, NODES
-from ..manifests import exposure, key_job, skupper, supernode
-from ..manifests.gateway import NEXT_SECRET
-from ..manifests.superlink import CLAIM, POD
+from ..manifests.exposures.exposure_registry import exposure_of
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
-from ..spec.site_spec import SiteSpec
-from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need, Spec
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need
 
-# What is deployed in a cluster.
-SUPERLINK = "superlink"
-SUPERNODE = "supernode"
+if TYPE_CHECKING:
+    from ..spec.deployed_spec import Spec
+    from ..spec.site_spec import SiteSpec
 
 # Who gets rights.
 CONTROLLER = "controller"  # the control node: runs the playbooks
@@ -141,7 +149,7 @@ _SKUPPER_OF_ALL = (
     Need(FEDERATION, "deployments.apps", "get", "wait until the router of a former Site is gone", when=_skupper),
     Need(FEDERATION, "sites.skupper.io", "get list delete", "remove the deployment", work=TEARDOWN, when=_skupper),
     *(
-        Need(FEDERATION, _LEASES, "get delete", "remove what routers leave", names=skupper.ROUTER_LEASE, work=work, when=_skupper)
+        Need(FEDERATION, _LEASES, "get delete", "remove what routers leave", names=SKUPPER_LEASE, work=work, when=_skupper)
         for work in (DEPLOY, TEARDOWN)
     ),
 )
@@ -259,28 +267,28 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "the ledger of sites, partitions and public keys; who is denied; the audit trail",
         ),
         Need(FEDERATION, "secrets", "get list create patch", "certificates and shared secrets of the hub"),
-        Need(FEDERATION, "pods", "get", "wait for the SuperLink", names=POD),
-        Need(FEDERATION, "persistentvolumeclaims", "get", "see whether the SuperLink waits for a volume without end", names=CLAIM),
+        Need(FEDERATION, "pods", "get", "wait for the SuperLink", names=SUPERLINK_POD),
+        Need(FEDERATION, "persistentvolumeclaims", "get", "see whether the SuperLink waits for a volume without end", names=DATABASE_CLAIM),
         Need(
             FEDERATION,
             "pods",
             "delete",
             "have a SuperLink created again that waits for a volume without end, or has a former template and is not ready",
-            names=POD,
+            names=SUPERLINK_POD,
         ),
         Need(
             FEDERATION,
             "pods/exec",
             "get create",
             "Flower's command line: register SuperNodes, ask for their state, submit runs",
-            names=POD,
+            names=SUPERLINK_POD,
         ),
         Need(
             FEDERATION,
             "routes/custom-host.route.openshift.io",
             "create update",
             "the host name of the Route",
-            when=exposure.sets_route_host,
+            when=lambda spec: exposure_of(spec).sets_route_host(spec),
         ),
         Need(
             FEDERATION,
@@ -305,7 +313,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "secrets",
             "delete",
             "remove the certificate by which sites tried the next CA",
-            names=NEXT_SECRET,
+            names=GATEWAY_NEXT_SECRET,
             work=ROTATE,
         ),
         Need(CA, "secrets", "update", "replace a certificate authority, with nobody else at it", work=ROTATE),
@@ -336,7 +344,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(CA, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN),
         Need(CA, "secrets", "get list delete", "remove the keys of the certificate authorities", work=TEARDOWN),
         Need(FEDERATION, "persistentvolumeclaims", "get list delete", "remove the SuperLink's volume", work=TEARDOWN),
-        Need(CLUSTER, "nodes", "list", "the address of a node, which sites dial", when=exposure.needs_nodes),
+        Need(CLUSTER, "nodes", "list", "the address of a node, which sites dial", when=lambda spec: exposure_of(spec).needs_nodes(spec)),
     ),
     (CONTROLLER, SUPERNODE): (
         *_CONTROLLER_OF_ALL,
@@ -366,7 +374,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "jobs.batch",
             "get patch delete",
             "start the Job that makes keys, wait for it, take it away",
-            names=key_job.NAME,
+            names=KEY_JOB,
             when=_keys_made_by_the_site,
         ),
         Need(
@@ -374,7 +382,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "jobs.batch",
             "get delete",
             "take away a Job that an interrupted run left",
-            names=key_job.NAME,
+            names=KEY_JOB,
             work=TEARDOWN,
             when=_keys_made_by_the_site,
         ),
@@ -383,7 +391,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "roles.rbac.authorization.k8s.io",
             "get",
             "see whether the Job that makes keys may write the Secrets of all pools",
-            names=key_job.ACCESS,
+            names=KEY_JOB,
             when=_account_is_given,
         ),
         Need(
@@ -415,16 +423,16 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             work=UPGRADE,
         ),
         Need(FEDERATION, "persistentvolumeclaims", "list", "leave a namespace alone that holds volumes", work=TEARDOWN),
-        Need(CLUSTER, "nodes", "list", "a key for every node of a DaemonSet pool", when=supernode.needs_nodes),
+        Need(CLUSTER, "nodes", "list", "a key for every node of a DaemonSet pool", when=attrgetter("needs_nodes")),
     ),
     (SCIENTIST, SUPERLINK): (
-        Need(FEDERATION, "pods", "get", "find the SuperLink", names=POD),
-        Need(FEDERATION, "pods/exec", "get create", "Flower's command line in the SuperLink's pod", names=POD),
+        Need(FEDERATION, "pods", "get", "find the SuperLink", names=SUPERLINK_POD),
+        Need(FEDERATION, "pods/exec", "get create", "Flower's command line in the SuperLink's pod", names=SUPERLINK_POD),
         Need(
-            FEDERATION, "pods/portforward", "get create", "Flower's Control API for one's own command line", names=POD
+            FEDERATION, "pods/portforward", "get create", "Flower's Control API for one's own command line", names=SUPERLINK_POD
         ),
-        Need(FEDERATION, "configmaps", "get", "which sites have which datasets", names=DATASETS),
-        Need(FEDERATION, "configmaps", "get", "which SuperNodes and which region the sites have", names=NODES),
+        Need(FEDERATION, "configmaps", "get", "which sites have which datasets", names=LEDGER_DATASETS_CONFIG),
+        Need(FEDERATION, "configmaps", "get", "which SuperNodes and which region the sites have", names=LEDGER_NODES_CONFIG),
     ),
     (SCIENTIST, SUPERNODE): (),
     (AUDITOR, SUPERLINK): (
@@ -458,10 +466,10 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
     (BACKUP, SUPERLINK): (
         Need(FEDERATION, "configmaps", "get list", "copy the ledger, the audit trail and settings of the hub"),
         Need(FEDERATION, "configmaps", "create", "note the last backup"),
-        Need(FEDERATION, "configmaps", "update", "note the last backup", names=LAST_BACKUP),
+        Need(FEDERATION, "configmaps", "update", "note the last backup", names=LEDGER_BACKUP_CONFIG),
         Need(FEDERATION, "secrets", "list", "copy certificates and shared secrets of the hub"),
         Need(FEDERATION, "services", "list", "copy the node ports by which sites find the hub"),
-        Need(FEDERATION, "pods/exec", "get create", "copy the database of the SuperLink", names=POD),
+        Need(FEDERATION, "pods/exec", "get create", "copy the database of the SuperLink", names=SUPERLINK_POD),
         Need(CA, "secrets", "list", "copy the keys of the federation's certificate authorities"),
     ),
 }

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.object_names import HAPROXY_RUN_DIR, SUPERLINK, SUPERLINK_POD
 from ..flower import in_pod
-from ..flower.cli import CONTAINER
 from ..hub import clients
 from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
@@ -23,8 +23,6 @@ from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
 from ..manifests import gateway
-from ..manifests.superlink import POD
-from ..manifests.watch import RUN_DIR
 from ..programs import access_program
 
 
@@ -231,12 +229,12 @@ class Admission:
 
     def _tell(self, wanted: list[str]) -> tuple[bool, str]:
         """Update the list of denied sites of the running gateway; returns whether it differed, and the error."""
-        pod = self.hub.get("v1", "Pod", POD, self.namespace)
+        pod = self.hub.get("v1", "Pod", SUPERLINK_POD, self.namespace)
         if pod is None or pod.get("status", {}).get("phase") == "Pending":
             return False, ""  # it reads its files when it starts
-        request = {"socket": f"{RUN_DIR}/admin.sock", "list": gateway.DENIED, "wanted": wanted}
+        request = {"socket": f"{HAPROXY_RUN_DIR}/admin.sock", "list": gateway.DENIED, "wanted": wanted}
         try:
-            answer = in_pod.run(self.hub, self.namespace, POD, CONTAINER, access_program, request, seconds=30).object()
+            answer = in_pod.run(self.hub, self.namespace, SUPERLINK_POD, SUPERLINK, access_program, request, seconds=30).object()
         except ClusterError as error:
             return False, error.message
         if "error" in answer:

@@ -16,12 +16,12 @@ from typing import Any
 
 from ..base import times
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK_POD
 from ..base.values import Object
 from ..flower.cli import CONTAINER, FlowerCLI, FlowerError, superlink_state
 from ..kube.client import Cluster
 from ..lease.parent import Abandoned
 from ..ledger.store import Ledger
-from ..manifests.superlink import POD
 from ..marks import proof
 from ..reach.site import Reach, Run, Site
 from . import heal_plan
@@ -116,11 +116,11 @@ class Healer:
 
     def _superlink(self) -> datetime.datetime | None:
         """When the SuperLink's container started."""
-        pod = self.hub.get("v1", "Pod", POD, self.namespace)
+        pod = self.hub.get("v1", "Pod", SUPERLINK_POD, self.namespace)
         seen = superlink_state(pod)
         if pod is None or seen is not None:
             raise FlowerError(
-                f"the SuperLink does not run, so no SuperNode is restarted: pod {self.namespace}/{POD} on {self.hub.name}: {seen}"
+                f"the SuperLink does not run, so no SuperNode is restarted: pod {self.namespace}/{SUPERLINK_POD} on {self.hub.name}: {seen}"
             )
         running = [one["state"]["running"] for one in pod["status"]["containerStatuses"] if one["name"] == CONTAINER]
         return times.moment(running[0].get("startedAt"))

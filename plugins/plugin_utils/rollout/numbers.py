@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ..base.choices import DIRECT
 from ..base.errors import ClusterError
-from ..hub.credentials import UNKNOWN_ADDRESS
+from ..base.object_names import FEDERATION_CONFIG
+from ..base.placeholders import UNKNOWN_ADDRESS
 from ..kube.client import Cluster
 from ..ledger import access, ranges, records
 from ..ledger.store import Ledger, name_fault
-from ..manifests import federation
 from ..pki import certificates
-from ..reach.registry import DIRECT
 from ..reach.site import Run, Site
 from ..spec.pool_spec import PoolSpec
 
@@ -184,7 +184,7 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foresee
     Raises:
         ClusterError: there is no federation.
     """
-    found = hub.get("v1", "ConfigMap", federation.NAME, namespace)
+    found = hub.get("v1", "ConfigMap", FEDERATION_CONFIG, namespace)
     if found is not None:
         return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()} | dict(foreseen or {})
     if check:
@@ -198,7 +198,7 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foresee
 
 def places(sites: Mapping[str, Site], chosen: Iterable[str]) -> dict[str, str]:
     """Site -> its namespace, of those of some sites of which nothing may be left in another one: what else delivers, deletes there as well."""
-    return {name: sites[name].namespace for name in chosen if sites[name].way.delivery == DIRECT and not sites[name].claim}
+    return {name: sites[name].namespace for name in chosen if sites[name].access.delivery == DIRECT and not sites[name].claim}
 
 
 def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) -> dict[str, str]:

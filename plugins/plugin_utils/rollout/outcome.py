@@ -13,12 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from ..apply.engine import ApplyFailed
+from ..apply.results import ApplyFailed
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
+from ..base.hosts import named
 from ..lease import parent
-from ..reach.site import DATA_FAULTS, Done, Reach, Run, named, unexpected
+from ..reach.site import DATA_FAULTS, Done, Reach, Run, unexpected
 from . import open_files
 
 T = TypeVar("T")

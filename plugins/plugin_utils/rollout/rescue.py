@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ..base.object_names import SUPERLINK
 from ..base.values import Object
 from ..flower.cli import CONTAINER, FlowerCLI
 from ..kube import outdated, stranded
 from ..kube.client import Cluster
 from ..kube.pod_health import is_ready
-from ..manifests.superlink import NAME
 from ..marks import proof
 from ..reach.site import Run
 
@@ -66,7 +66,7 @@ class Rescue:
     def _replaced_outdated(self, pod: Object) -> bool:
         if is_ready(pod):
             return False
-        owner = self.hub.get("apps/v1", "StatefulSet", NAME, pod["metadata"]["namespace"])
+        owner = self.hub.get("apps/v1", "StatefulSet", SUPERLINK, pod["metadata"]["namespace"])
         if owner is None or not outdated.is_outdated(pod, owner, self.federation, CONTAINER):
             return False
         stranded.replace(self.hub, pod)
@@ -93,4 +93,4 @@ class Rescue:
     def _is_ours(self, pod: Object) -> bool:
         """Whether the SuperLink's StatefulSet created it, which belongs to this federation, as its pods do."""
         owners: list[dict[str, Any]] = pod["metadata"].get("ownerReferences") or []
-        return proof.belongs(pod, self.federation) and any((one.get("kind"), one.get("name")) == ("StatefulSet", NAME) for one in owners)
+        return proof.belongs(pod, self.federation) and any((one.get("kind"), one.get("name")) == ("StatefulSet", SUPERLINK) for one in owners)

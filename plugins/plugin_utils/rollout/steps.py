@@ -19,15 +19,16 @@ from functools import partial
 from typing import Any
 
 from ..apply.order import id_of
+from ..base.choices import BUNDLE
 from ..base.errors import ClusterError
+from ..base.hosts import named
+from ..base.placeholders import UNKNOWN_ADDRESS
 from ..flower.cli import FlowerCLI
-from ..hub.credentials import UNKNOWN_ADDRESS
 from ..ledger import dataset_index, node_index, records
 from ..manifests import supernode
 from ..plan.planned_object import mark_of
-from ..reach.site import Done, KeysMade, Reach, Restart, Site, named
+from ..reach.site import Done, KeysMade, Reach, Restart, Site
 from ..rotation import conditions
-from ..validate.bundle_faults import BUNDLE
 from ..validate.supernode_faults import render_faults
 from . import numbers, online
 from .outcome import Outcomes, RecordedRun, resting
@@ -213,7 +214,7 @@ class Rollout:
             {name: spec.region or None for name, spec in specs.items()},
             {name: numbers.without_range(spec.pools) for name, spec in specs.items()},
             [name for name in keys if self.sites[name].claim],
-            places={name: (self.sites[name].way.delivery, self.sites[name].namespace) for name in keys},
+            places={name: (self.sites[name].access.delivery, self.sites[name].namespace) for name in keys},
         )
         for name in keys:
             site = self.sites[name]
@@ -462,7 +463,7 @@ class Rollout:
             return
         for name in chosen:
             site = self.sites[name]
-            if site.way.delivery == BUNDLE or name in unreadable:
+            if site.access.delivery == BUNDLE or name in unreadable:
                 continue
             keys = (found.get(name) or records.empty_record(name))["keys"].values()
             has = Counter(key["pool"] for key in keys if not key.get("leaving"))

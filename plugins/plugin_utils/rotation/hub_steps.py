@@ -17,15 +17,13 @@ from ..apply.owned import as_applied
 from ..audit.notes import of_objects
 from ..base.certificate_names import next_server_name
 from ..base.errors import ClusterError
+from ..base.object_names import FEDERATION_CONFIG, GATEWAY_NEXT_SECRET, SUPERLINK
 from ..base.secret_data import encode, entries, secret
 from ..hub.authority import trust_bundle
 from ..hub.sources.builtin import CA, DAMAGED
 from ..kube import refresh
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER, Cluster
-from ..manifests import federation as publication
-from ..manifests.gateway import NEXT_SECRET
-from ..manifests.superlink import NAME
 from ..marks import proof
 from ..pki import certificates, chain
 from . import ca_state as ca
@@ -82,12 +80,12 @@ class Hub:
 
     def is_deployed(self) -> bool:
         """Whether there is a federation, with a gateway that can serve two certificates."""
-        reported = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
+        reported = self.cluster.get("v1", "ConfigMap", FEDERATION_CONFIG, self.settings.namespace)
         return reported is not None and self.gateway.is_able()
 
     def publication(self) -> dict[str, Any]:
         """The ConfigMap for sites."""
-        found = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
+        found = self.cluster.get("v1", "ConfigMap", FEDERATION_CONFIG, self.settings.namespace)
         if found is None:
             raise RotationError(
                 f"there is no federation in namespace {self.settings.namespace} of {self.cluster.name}: deploy it first, or "
@@ -144,7 +142,7 @@ class Hub:
         """
         reported = self.publication()["data"]
         name = reported["server_name"]
-        own, extra = self.secret(self.gateway.secret()), self.secret(NEXT_SECRET)
+        own, extra = self.secret(self.gateway.secret()), self.secret(GATEWAY_NEXT_SECRET)
         shown = self.gateway.served([name, next_server_name(name)])
         # Under a name that it has no certificate for, the gateway serves the one for sites.
         tried = "" if shown[1] == shown[0] else shown[1]
@@ -286,7 +284,7 @@ class Hub:
             raise ca.StateError("there is no next CA: another control node completed the rotation; run again")
         _signer, names = self._signer()
         self._write_leaf(
-            NEXT_SECRET,
+            GATEWAY_NEXT_SECRET,
             gateway_certificates.issue(
                 state.authority.next, gateway_certificates.next_names(names), self.settings.lifetime
             ),
@@ -306,11 +304,11 @@ class Hub:
 
     def bring_files(self) -> None:
         """Have the kubelet update the files of the gateway's pod now; the gateway loads them."""
-        refresh.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, NAME))
+        refresh.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, SUPERLINK))
 
     def serve_next(self, now: datetime.datetime) -> None:
         """Have the gateway serve the certificate that is tried; a new file takes a reload."""
-        found = self.secret(NEXT_SECRET)
+        found = self.secret(GATEWAY_NEXT_SECRET)
         self.bring_files()
         self._wait_served(next_server_name(self.publication()["data"]["server_name"]), found["tls.crt"])
 
@@ -325,11 +323,11 @@ class Hub:
 
     def remove_next(self, now: datetime.datetime) -> None:
         """Delete the Secret of the certificate that was tried."""
-        live = self.cluster.get("v1", "Secret", NEXT_SECRET, self.settings.namespace)
+        live = self.cluster.get("v1", "Secret", GATEWAY_NEXT_SECRET, self.settings.namespace)
         if live is not None:
             uid = live["metadata"]["uid"]
-            self.cluster.delete("v1", "Secret", NEXT_SECRET, self.settings.namespace, uid=uid, propagation="Background")
-        gone = {"kind": "Secret", "namespace": self.settings.namespace, "name": NEXT_SECRET, "change": "deleted"}
+            self.cluster.delete("v1", "Secret", GATEWAY_NEXT_SECRET, self.settings.namespace, uid=uid, propagation="Background")
+        gone = {"kind": "Secret", "namespace": self.settings.namespace, "name": GATEWAY_NEXT_SECRET, "change": "deleted"}
         self.note(objects=of_objects([gone]))
         self.bring_files()
 

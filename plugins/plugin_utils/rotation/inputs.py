@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.object_names import GATEWAY_SECRET
 from ..hub.handover import trusted
 from ..hub.sources.interface import BUILTIN
-from ..manifests.gateway import SECRET
 from ..pki import certificates, chain
 from . import machine
 from .ca_state import IDLE, State
@@ -56,7 +56,7 @@ def handing_over(inputs: RotationInputs) -> str | None:
     """Why no certificate of ours can be served yet, since the gateway keeps the certificate of a previous source (C(hub.handover))."""
     if inputs.source != BUILTIN or ca_begun(inputs):
         return None
-    if inputs.secret != SECRET:
+    if inputs.secret != GATEWAY_SECRET:
         why = f"the gateway still serves Secret {inputs.secret}, of another source"
     elif signer(inputs) and trusted(inputs.leaf.get("tls.crt", ""), inputs.facts.published, inputs.now) and not has_own_leaf(inputs):
         why = f"the gateway still serves a certificate of a previous CA in Secret {inputs.secret}"

@@ -11,13 +11,17 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.foreign_data import cleaned
+from ..base.object_names import (
+    GATEWAY,
+    GATEWAY_NEXT_VOLUME,
+    HAPROXY_CONFIG_DIR,
+    HAPROXY_RUN_DIR,
+    SUPERLINK,
+    SUPERLINK_POD,
+)
 from ..base.ports import FLEET_PORT
 from ..flower import in_pod
-from ..flower.cli import CONTAINER
 from ..kube.client import Cluster
-from ..manifests.gateway import NAME, NEXT_VOLUME
-from ..manifests.superlink import POD
-from ..manifests.watch import CONFIG_DIR, RUN_DIR
 from ..programs import gateway_program
 
 CERTIFICATE = "/certs/tls.pem"  # as the configuration names it
@@ -49,7 +53,7 @@ class Gateway:
 
     def is_able(self) -> bool:
         """Whether it can serve a certificate of the next CA beside its own."""
-        return NEXT_VOLUME in self._read()
+        return GATEWAY_NEXT_VOLUME in self._read()
 
     def secret(self) -> str:
         """Name of the Secret whose certificate it serves."""
@@ -79,7 +83,7 @@ class Gateway:
         Args:
             pem: certificate and key. They go over the connection to the API server and the pod's memory, into no file.
         """
-        step = {"push": CERTIFICATE, "socket": f"{RUN_DIR}/admin.sock", "pem": pem}
+        step = {"push": CERTIFICATE, "socket": f"{HAPROXY_RUN_DIR}/admin.sock", "pem": pem}
         (answer,) = self._ask([step], 60)
         if "error" not in answer:
             return []
@@ -90,8 +94,8 @@ class Gateway:
 
     def refusal(self) -> str:
         """Why HAProxy does not take its files as they are now; empty where it does. It then serves what it loaded before, and does not start again."""
-        command = ["haproxy", "-c", "-f", f"{CONFIG_DIR}/haproxy.cfg"]
-        result = self.cluster.exec(self.namespace, POD, NAME, command, timeout=60)
+        command = ["haproxy", "-c", "-f", f"{HAPROXY_CONFIG_DIR}/haproxy.cfg"]
+        result = self.cluster.exec(self.namespace, SUPERLINK_POD, GATEWAY, command, timeout=60)
         if result.rc == 0:
             return ""
         said = cleaned((result.stderr + result.stdout).decode("utf-8", "replace"), _SHOWN)
@@ -102,7 +106,7 @@ class Gateway:
 
     def _ask(self, steps: list[dict[str, Any]], seconds: float) -> Sequence[Mapping[str, str]]:
         output = in_pod.run(
-            self.cluster, self.namespace, POD, CONTAINER, gateway_program, {"steps": steps}, seconds=seconds
+            self.cluster, self.namespace, SUPERLINK_POD, SUPERLINK, gateway_program, {"steps": steps}, seconds=seconds
         )
         return output.objects(len(steps))
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.object_names import PROXY_MARK, PROXY_SECRET
 from ..base.secret_data import entries, secret
 from ..base.values import text
-from ..manifests.tunnel import MARK, SECRET
 from ..marks.proof import belongs, holder, may_delete
 from ..spec.proxy_spec import PASSWORD, USERNAME
 from ..spec.site_spec import SiteSpec
@@ -51,19 +51,19 @@ def changes(
         return [], _obsolete(spec, live)
     if live is not None and not belongs(live, spec.federation):
         raise ClusterError(
-            f"Secret {spec.namespace}/{SECRET} exists already and {holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
+            f"Secret {spec.namespace}/{PROXY_SECRET} exists already and {holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
             "or delete or rename it."
         )
     held = entries(live)
-    if held.pop(MARK, "") and held == dict(values):
+    if held.pop(PROXY_MARK, "") and held == dict(values):
         return [], {}
-    data = {**values, MARK: secrets.token_hex(8)}
-    return [secret(spec.federation, spec.namespace, SECRET, data, application="supernode")], {}
+    data = {**values, PROXY_MARK: secrets.token_hex(8)}
+    return [secret(spec.federation, spec.namespace, PROXY_SECRET, data, application="supernode")], {}
 
 
 def _obsolete(spec: SiteSpec, live: Mapping[str, Any] | None) -> dict[str, str]:
     """The live Secret, unless it is someone else's, or the user names it: pods go on using it then."""
-    named = spec.has_proxy and spec.http_proxy.secret == SECRET
+    named = spec.has_proxy and spec.http_proxy.secret == PROXY_SECRET
     if live is None or named or not may_delete(live, spec.federation):
         return {}
-    return {SECRET: str(live["metadata"]["uid"])}
+    return {PROXY_SECRET: str(live["metadata"]["uid"])}

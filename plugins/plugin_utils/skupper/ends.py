@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..apply import applyset as sets
+from ..base.object_names import SUPERLINK
 from ..manifests import skupper
 from ..marks.parts import HUB, SITE
-from ..rights.table import SUPERLINK
 
 #: The sets whose records show the end, in the order in which they count.
 RECORDS = (skupper.applyset(skupper.LISTENER), skupper.applyset(skupper.LINK), SUPERLINK)

@@ -33,7 +33,7 @@ class PartSpec(Parsed):
         platform: C(base/platforms.py); C(auto) or empty while it is not known.
         left_open: fields that have the platform's values, since no variable set them.
         skupper: whether Skupper's routers run in the namespace, as with the C(connectivity) skupper.
-        dns: peers that every pod may use for DNS; see manifests/policies.py for the shape of peers.
+        dns: peers that every pod may use for DNS; see manifests/policy_rules.py for the shape of peers.
     """
 
     federation: Text = ""

@@ -90,6 +90,11 @@ class SiteSpec(FlowerSpec):
         """Whether ClientApps run in their own workload beside the SuperNodes."""
         return self.clientapp == WORKLOAD
 
+    @property
+    def needs_nodes(self) -> bool:
+        """Whether the cluster's nodes must be known: a DaemonSet pool has a key for each."""
+        return any(pool.is_daemon for pool in self.pools)
+
     def complete(self) -> SiteSpec:
         """See C(FlowerSpec)."""
         allocation = {pool.name: {"offset": 0, "partitions": max(1, pool.replicas)} for pool in self.pools}

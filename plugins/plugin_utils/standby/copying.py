@@ -14,10 +14,10 @@ from typing import Any
 
 from ..backup import database, making, restoring, volume_pod
 from ..backup.database import Volume
+from ..base.object_names import DATABASE_CLAIM, FEDERATION_CONFIG, SUPERLINK_POD
 from ..base.sizes import readable
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
-from ..manifests import federation, superlink
 from ..programs import database_program
 from ..spec.hub_spec import HubSpec
 from ..upgrade import releases
@@ -58,7 +58,7 @@ class End:
     @property
     def published(self) -> Object | None:
         """What it has published."""
-        return self.cluster.get("v1", "ConfigMap", federation.NAME, self.spec.namespace)
+        return self.cluster.get("v1", "ConfigMap", FEDERATION_CONFIG, self.spec.namespace)
 
 
 @dataclass
@@ -176,7 +176,7 @@ def room_fault(hub: str, measured: Mapping[str, Any]) -> str:
         return ""
     return (
         f"{hub}: a copy of its database needs {readable(needed)} on the SuperLink's volume, and {readable(measured['free'])} are free: enlarge the claim "
-        f"{superlink.CLAIM}, and set superlink_storage_size"
+        f"{DATABASE_CLAIM}, and set superlink_storage_size"
     )
 
 
@@ -188,4 +188,4 @@ def moment() -> str:
 def _volume(source: End, stopped: bool, seconds: float) -> AbstractContextManager[Volume]:
     if stopped:
         return volume_pod.Holder(source.cluster, source.spec, seconds)
-    return nullcontext(Volume(source.cluster, source.spec.namespace, superlink.POD))
+    return nullcontext(Volume(source.cluster, source.spec.namespace, SUPERLINK_POD))

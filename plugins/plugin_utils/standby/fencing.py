@@ -13,9 +13,9 @@ from typing import Any
 from ..apply import held
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
+from ..base.object_names import SUPERLINK
 from ..kube import pod_health
 from ..kube.client import Cluster
-from ..manifests import superlink
 from ..marks import parts, proof
 
 _KINDS = ("StatefulSet", "Deployment")
@@ -29,12 +29,12 @@ def workloads(hub: Cluster, namespace: str, federation: str) -> list[Object]:
     labels = f"{proof.MANAGED_BY}={MANAGER},{proof.INSTANCE}={federation}"
     found = [item for kind in _KINDS for item in hub.list("apps/v1", kind, namespace, labels=labels)]
     ours = [item for item in found if parts.part_of(item) == parts.HUB and proof.may_delete(item, federation)]
-    return sorted(ours, key=lambda item: item["metadata"]["name"] != superlink.NAME)
+    return sorted(ours, key=lambda item: item["metadata"]["name"] != SUPERLINK)
 
 
 def serves(hub: Cluster, namespace: str) -> bool:
     """Whether there is a SuperLink that is not stopped."""
-    item = hub.get("apps/v1", "StatefulSet", superlink.NAME, namespace)
+    item = hub.get("apps/v1", "StatefulSet", SUPERLINK, namespace)
     return item is not None and item["spec"].get("replicas", 1) > 0
 
 

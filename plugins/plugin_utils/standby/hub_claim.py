@@ -10,8 +10,8 @@ The records of both hubs (C(leadership)) have its uid, so that every copy, by wh
 
 from __future__ import annotations
 
+from ..base.object_names import DATABASE_CLAIM
 from ..kube.client import Cluster
-from ..manifests import superlink
 from .leadership import STANDBY, Term
 
 
@@ -27,7 +27,7 @@ def recorded(hub: str, *records: Term | None) -> str:
 
 def uid(cluster: Cluster, namespace: str) -> str:
     """The uid of the volume claim of a SuperLink; empty where there is none."""
-    live = cluster.get("v1", "PersistentVolumeClaim", superlink.CLAIM, namespace)
+    live = cluster.get("v1", "PersistentVolumeClaim", DATABASE_CLAIM, namespace)
     return str(live["metadata"]["uid"]) if live else ""
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ..backup import volume_pod
-from ..manifests import superlink
+from ..base.object_names import DATABASE_CLAIM, SUPERLINK
 from ..marks import proof
 from . import copying, fencing
 from .copying import End
@@ -26,7 +26,7 @@ def is_copy(source: End, target: End) -> bool:
     if identity := target.identity:
         return identity == source.identity
     # The volume comes before the ledger. No SuperLink was ever deployed where a copy was never complete.
-    if cluster.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace) is not None:
+    if cluster.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace) is not None:
         return False
-    claim = cluster.get("v1", "PersistentVolumeClaim", superlink.CLAIM, spec.namespace)
+    claim = cluster.get("v1", "PersistentVolumeClaim", DATABASE_CLAIM, spec.namespace)
     return proof.annotations_of(claim).get(volume_pod.RESTORED) == copying.origin(source)

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from ..backup.hub_objects import TERM
 from ..base.errors import ClusterError
+from ..base.object_names import STANDBY_CONFIG
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from . import leadership
@@ -23,10 +23,10 @@ def read(cluster: Cluster, namespace: str) -> Term | None:
     Raises:
         ClusterError: it cannot be read.
     """
-    item = cluster.get("v1", "ConfigMap", TERM, namespace)
+    item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
     if item is None:
         return None
-    return leadership.parse((item.get("data") or {}).get(_KEY, ""), f"{cluster.name}: ConfigMap {namespace}/{TERM}")
+    return leadership.parse((item.get("data") or {}).get(_KEY, ""), f"{cluster.name}: ConfigMap {namespace}/{STANDBY_CONFIG}")
 
 
 def store(cluster: Cluster, namespace: str, federation: str, term: Term) -> bool:
@@ -37,16 +37,16 @@ def store(cluster: Cluster, namespace: str, federation: str, term: Term) -> bool
     """
 
     def attempt() -> bool:
-        item = cluster.get("v1", "ConfigMap", TERM, namespace)
+        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
         data = {_KEY: term.text()}
         if item is None:
-            item = config_map(federation, namespace, TERM, data, application=TERM, component=_COMPONENT)
+            item = config_map(federation, namespace, STANDBY_CONFIG, data, application=STANDBY_CONFIG, component=_COMPONENT)
         elif item.get("data") == data:
             return False
         write(cluster, {**item, "data": data})
         return True
 
-    return retry_on_conflict(f"ConfigMap {namespace}/{TERM} on {cluster.name}", attempt)
+    return retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)
 
 
 def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None, term: Term) -> None:
@@ -61,15 +61,15 @@ def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None,
     """
 
     def attempt() -> None:
-        item = cluster.get("v1", "ConfigMap", TERM, namespace)
-        where = f"{cluster.name}: ConfigMap {namespace}/{TERM}"
+        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
+        where = f"{cluster.name}: ConfigMap {namespace}/{STANDBY_CONFIG}"
         found = leadership.parse((item.get("data") or {}).get(_KEY, ""), where) if item else None
         if found == term:
             return  # an attempt before, whose answer was lost
         if found != former:
             shown = f"{found.state} in term {found.number}" if found else "gone"
             raise ClusterError(f"{where} was changed while the hub was copied, and is {shown}: it is not replaced. Does a failover run?")
-        item = item or config_map(federation, namespace, TERM, {}, application=TERM, component=_COMPONENT)
+        item = item or config_map(federation, namespace, STANDBY_CONFIG, {}, application=STANDBY_CONFIG, component=_COMPONENT)
         write(cluster, {**item, "data": {_KEY: term.text()}})
 
-    retry_on_conflict(f"ConfigMap {namespace}/{TERM} on {cluster.name}", attempt)
+    retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)

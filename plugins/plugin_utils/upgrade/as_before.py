@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..manifests import superexec, superlink, supernode, tunnel
+from ..base.object_names import SUPEREXEC, SUPERLINK, SUPERNODE, TUNNEL
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from .what_runs import What
+
+if TYPE_CHECKING:
+    from .what_runs import What
 
 # Names of containers.
 SIDECAR, GATEWAY = "sidecar", "gateway"
@@ -26,14 +28,14 @@ def site_as_before(spec: SiteSpec, was: What) -> SiteSpec:
 
     def pool(new: PoolSpec) -> PoolSpec:
         old = images.get(new.name, {})
-        return replace(new, image=old.get(supernode.NAME, new.image), superexec_image=old.get(superexec.NAME, new.superexec_image))
+        return replace(new, image=old.get(SUPERNODE, new.image), superexec_image=old.get(SUPEREXEC, new.superexec_image))
 
     of_all = {container: image for old in images.values() for container, image in old.items()}  # all pools have the same helpers
     return replace(
         spec,
         version=was["version"],
         sidecar_image=of_all.get(SIDECAR, spec.sidecar_image),
-        tunnel_image=of_all.get(tunnel.NAME, spec.tunnel_image),
+        tunnel_image=of_all.get(TUNNEL, spec.tunnel_image),
         pools=[pool(one) for one in spec.pools],
     )
 
@@ -43,8 +45,8 @@ def hub_as_before(was: What) -> dict[str, Any]:
     images = {name: image for one in was["workloads"] for name, image in (one["images"] or {}).items()}
     variables = {
         "superlink_version": was["version"],
-        "superlink_image": images.get(superlink.NAME),
-        "superlink_serverapp_image": images.get(superexec.NAME),
+        "superlink_image": images.get(SUPERLINK),
+        "superlink_serverapp_image": images.get(SUPEREXEC),
         "superlink_gateway_image": images.get(GATEWAY),
     }
     return {name: value for name, value in variables.items() if value}

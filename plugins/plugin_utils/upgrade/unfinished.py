@@ -23,11 +23,12 @@ from typing import Any
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.object_names import UPGRADE_CONFIG
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, remove, retry_on_conflict, write
 from .what_runs import What, differs
 
-NAME = "flower-upgrade"
+NAME = UPGRADE_CONFIG
 WAITING, BEGUN, DONE, BACK = "waiting", "begun", "done", "rolled back"
 WAIVED = "waived"  # instead of a backup
 _KEY = "upgrade.json"

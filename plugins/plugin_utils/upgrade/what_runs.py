@@ -15,7 +15,7 @@ from typing import Any
 
 from ..base.images import images_of
 from ..base.labels import POOL_LABEL
-from ..manifests import superlink
+from ..base.object_names import SUPERLINK
 from . import releases
 
 What = dict[str, Any]
@@ -135,7 +135,7 @@ def started_fault(version: str, pods: Iterable[Mapping[str, Any]]) -> str:
 
 def _has_started(pod: Mapping[str, Any]) -> bool:
     listed = (pod.get("status") or {}).get("containerStatuses") or []
-    states = [one for one in listed if one["name"] == superlink.NAME]
+    states = [one for one in listed if one["name"] == SUPERLINK]
     return any(set(one.get("state") or {}) & {"running", "terminated"} or one.get("lastState") for one in states)
 
 

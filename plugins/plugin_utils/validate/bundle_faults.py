@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..base.choices import BUNDLE
 from ..base.values import boolean, text
 from ..spec.pool_spec import DAEMON_SET
 from .faults import Faults, Spec
-
-BUNDLE = "bundle"
 
 
 def bundle_faults(spec: Spec, faults: Faults) -> None:

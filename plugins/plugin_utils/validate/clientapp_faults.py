@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..base.choices import OCM, OCM_PACE, PACES
 from ..base.names import CLIENTAPPS, WORKLOAD
+from ..base.object_names import REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
 from ..base.values import boolean, text
 from ..manifests import clientapp
-from ..ocm import replica_set
 from ..spec.pool_spec import DAEMON_SET, pool_of
 from .faults import Faults, Spec
-from .ocm_faults import OCM, predicate_faults, rollout_faults
+from .ocm_faults import predicate_faults, rollout_faults
 
 MAX_LABEL = 63
 
@@ -66,7 +67,7 @@ def _pool_faults(spec: Spec, pool: Mapping[str, object], faults: Faults, at: str
 
 
 def _delivery_faults(spec: Spec, faults: Faults) -> None:
-    name = f"{spec.get('hub_namespace')}.{replica_set.PREFIX}{'0' * replica_set.DIGITS}"
+    name = f"{spec.get('hub_namespace')}.{REPLICA_SET_PREFIX}{'0' * REPLICA_SET_DIGITS}"
     if len(name) > MAX_LABEL:
         faults.add(
             "hub_namespace",
@@ -75,9 +76,9 @@ def _delivery_faults(spec: Spec, faults: Faults) -> None:
         )
     for number, one in enumerate(spec.get("clientapp_predicates") or []):
         predicate_faults(f"clientapp_predicates[{number}]", one, faults)
-    if not faults.choice("clientapp_pace", spec.get("clientapp_pace"), replica_set.PACES):
+    if not faults.choice("clientapp_pace", spec.get("clientapp_pace"), PACES):
         return
-    if spec["clientapp_pace"] == replica_set.OCM:
+    if spec["clientapp_pace"] == OCM_PACE:
         rollout_faults("clientapp_rollout", spec.get("clientapp_rollout"), faults)
     elif spec.get("clientapp_rollout"):
         faults.add(

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
+from ..base import dataset_mounts
 from ..base.values import boolean, text
 from ..manifests import datasets
 from ..spec.dataset_spec import (
@@ -28,7 +29,7 @@ from ..spec.pool_spec import pool_of
 from .faults import Faults, Shape, Spec, normal_path
 
 # The volume of a pod is named after it.
-MAX_NAME = 63 - len(datasets.PREFIX)
+MAX_NAME = 63 - len(dataset_mounts.PREFIX)
 
 _KEYS = tuple(one.name for one in fields(Dataset))
 _NEW_CLAIM_KEYS = ("size", "storage_class", "access_modes")
@@ -195,7 +196,7 @@ def _collisions(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str, re
     """Datasets that need what env, volumes or mounts of the pool use. What is the site's is reported once."""
     found = names(spec, pool)
     variables = {datasets.variable_of(name) for name in found} | ({datasets.LIST_VARIABLE} if found else set())
-    volumes = {datasets.PREFIX + name for name in found}
+    volumes = {dataset_mounts.PREFIX + name for name in found}
 
     def report(option: str, value: str, reason: str) -> None:
         own = pool.get(option) is not None
@@ -212,9 +213,9 @@ def _collisions(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str, re
             report(option, value, "is the name of a dataset's volume; use another name")
     for option, value in _used(spec, pool, "volume_mounts", "mountPath"):
         path = normal_path(value)
-        other = next((own for own in map(datasets.path_of, found) if _overlap(path, own)), "")
+        other = next((own for own in map(dataset_mounts.path_of, found) if _overlap(path, own)), "")
         if other:
-            report(option, value, f"overlaps {other}, where a dataset is mounted; use a path outside {datasets.ROOT}")
+            report(option, value, f"overlaps {other}, where a dataset is mounted; use a path outside {dataset_mounts.ROOT}")
 
 
 def _used(spec: Spec, pool: Mapping[str, Any], option: str, key: str) -> Iterator[tuple[str, str]]:

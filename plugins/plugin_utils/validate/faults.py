@@ -12,7 +12,7 @@ from __future__ import annotations
 import ipaddress
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 from ..apply.compare import quantity
@@ -295,7 +295,7 @@ class Faults:
             self.add(f"{variable}[{number}]", option or Shape(value[number]), reason)
 
     def volumes(
-        self, variable: str, volumes: Any, mounts_variable: str, mounts: Any, own_names: set[str], own_paths: set[str]
+        self, variable: str, volumes: Any, mounts_variable: str, mounts: Any, own_names: Set[str], own_paths: Set[str]
     ) -> None:
         """Volumes and mounts: names and paths that the role does not use, mounts of volumes that exist."""
         if not self.sequence(variable, volumes) or not self.sequence(mounts_variable, mounts):

@@ -12,13 +12,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..base.values import boolean, text
-from ..ocm import acm, acm_metrics
-from ..spec.addon_spec import INSTALLS, MANUAL, PLACEMENTS
+from ..base.choices import OCM
+from ..base.values import text
+from ..spec.addon_spec import INSTALLS, PLACEMENTS
 from ..spec.pool_spec import DAEMON_SET
 from .faults import POD_SECURITY_LEVELS, Faults, Spec
-
-OCM = "ocm"
 
 # A ManifestWork of the add-on is called addon-NAME-deploy-0, and a Namespace of the hub is called as its cluster.
 MAX_ADDON_NAME = 50
@@ -47,42 +45,6 @@ def ocm_addon_faults(spec: Spec) -> list[str]:
         rollout_faults("rollout", spec.get("rollout"), faults)
     elif spec.get("rollout"):
         faults.add("rollout", spec["rollout"], "has no meaning without a Placement: ocm_addon_install is Manual")
-    return faults.found
-
-
-def policy_faults(spec: Spec) -> list[str]:
-    """All faults of an add-on's spec from which a policy is to be made."""
-    found = ocm_addon_faults(spec)
-    faults = Faults(spec, "ocm_addon_")
-    faults.choice("policy_remediation", spec.get("policy_remediation"), acm.REMEDIATIONS)
-    names = ".".join([text(spec.get("namespace")), acm.policy_name(text(spec.get("federation")))])
-    if len(names) - 1 > acm.MAX_NAMES:
-        faults.sentence(
-            f"ocm_addon_federation: the policy would have the name {names}, and ACM accepts {acm.MAX_NAMES} characters without the dot: "
-            "shorten flower_federation or flower_namespace"
-        )
-    if spec.get("install") == MANUAL:
-        faults.add(
-            "install", spec["install"], "leaves the hub without a Placement, by which policies find their clusters"
-        )
-    return found + faults.found
-
-
-def metrics_policy_faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
-    """All faults of a hub's spec, and of the settings, from which the policy for metrics is to be made, beside those of the spec itself."""
-    faults = Faults(spec, "flower_acm_")
-    faults.choice("remediation", settings.get("remediation"), acm.REMEDIATIONS)
-    if not settings.get("labels"):
-        faults.add("hub_labels", settings.get("labels"), "selects no ManagedCluster: set the labels of the one that has the hub")
-    faults.labels("hub_labels", settings.get("labels"), own=True)
-    if not boolean((spec.get("metrics") or {}).get("monitor")):
-        faults.sentence("superlink_metrics: there is nothing for a policy: set enabled, monitor and, for the list of metrics, acm to true")
-    names = ".".join([text(spec.get("namespace")), acm_metrics.policy_name(text(spec.get("federation")))])
-    if len(names) - 1 > acm.MAX_NAMES:
-        faults.sentence(
-            f"flower_federation: the policy would have the name {names}, and ACM accepts {acm.MAX_NAMES} characters without the dot: shorten "
-            "flower_federation or flower_namespace"
-        )
     return faults.found
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults in the options of NetworkPolicies (see manifests/policies.py for its shape)."""
+"""Faults in the options of NetworkPolicies (see manifests/policy_rules.py for its shape)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.values import text
-from ..manifests.policies import parse_port
+from ..manifests.policy_rules import parse_port
 from .faults import Faults, Spec
 
 _KEYS = ("cidr", "except", "namespace", "pod_selector", "ports")

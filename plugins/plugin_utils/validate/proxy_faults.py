@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 
 from ..base.names import CONTROLLER
+from ..base.object_names import TUNNEL
 from ..base.values import boolean, text
-from ..manifests import tunnel
 from ..spec.part_spec import SKUPPER
 from ..spec.proxy_spec import PASSWORD, USERNAME
 from .faults import Faults, Shape, Spec
@@ -83,8 +83,8 @@ def _name_faults(spec: Spec, faults: Faults) -> None:
         for key in ("init_containers", "extra_containers"):
             listed = part.get(key) if isinstance(part, Mapping) else None
             for number, one in enumerate(listed if isinstance(listed, list) else []):
-                if isinstance(one, Mapping) and one.get("name") == tunnel.NAME:
-                    faults.add(f"{at}{key}[{number}].name", tunnel.NAME, "is the container that goes through the HTTP proxy; use another name")
+                if isinstance(one, Mapping) and one.get("name") == TUNNEL:
+                    faults.add(f"{at}{key}[{number}].name", TUNNEL, "is the container that goes through the HTTP proxy; use another name")
 
 
 def _credential_faults(spec: Spec, own: Spec, given: Spec, faults: Faults) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from ..base.addresses import is_ip
 from ..base.times import duration
 from ..base.values import boolean, text
+from ..skupper.skupper_releases import parse_version, version_fault
 from ..spec.network_spec import ListenerSpec, NetworkSiteSpec
 from .faults import Faults, Spec
 from .policy_faults import peer_faults, policy_faults
@@ -28,35 +29,11 @@ ACCESSES = (
 )  # fmt: skip
 APPROVALS = ("Automatic", "Manual")
 
-# The one oldest release whose controller does what is counted on here.
-OLDEST = (2, 2, 1)
-
-_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)\.([0-9]+)(?:[-+.].*)?")
 _CHANNEL = re.compile(r"stable-2(\.[0-9]+)?")
 _CHECKSUM = re.compile(r"sha256:[0-9a-f]{64}")
 _KEY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?")
 # Read by Skupper; the first two are named otherwise in the text of its CustomResourceDefinition, where they do nothing.
 _SETTINGS = {"routerLogging": "router-logging", "routerDataConnections": "router-data-connection-count"}
-
-
-def parse_version(value: Any) -> tuple[int, int, int] | None:
-    """The numbers of a release; None for what is none, such as a build from a branch."""
-    match = _VERSION.fullmatch(text(value))
-    return (int(match[1]), int(match[2]), int(match[3])) if match else None
-
-
-def version_fault(value: Any) -> str:
-    """Why a controller of this release is not usable; empty if it is, or if it is not known."""
-    found = parse_version(value)
-    if found is None or found >= OLDEST:
-        return ""
-    wanted = ".".join(map(str, OLDEST))
-    if found < (2, 0, 0):
-        return f"is Skupper {text(value)}, of another generation; Skupper {wanted} or later is needed"
-    return (
-        f"is Skupper {text(value)}: before {wanted} a Listener takes over a Service of the same name that someone else created, and "
-        f"an upgrade from 2.1 stops unfinished. Upgrade Skupper to {wanted} or later"
-    )
 
 
 def site_faults(spec: Spec) -> list[str]:

@@ -20,6 +20,7 @@ from ..spec.hub_spec import HubSpec, serverapp_of
 from . import program_options
 from .faults import MAX_DAYS, MAX_SECONDS, Faults, Spec, common_faults, patch_faults, placement_faults
 from .metrics_faults import metrics_faults
+from .own_volumes import SERVERAPP_PATHS, SERVERAPP_VOLUMES, SUPERLINK_PATHS, SUPERLINK_VOLUMES
 from .policy_faults import peer_faults, policy_faults
 from .tracking_faults import tracking_faults
 
@@ -27,17 +28,6 @@ from .tracking_faults import tracking_faults
 _CERT_MANAGER_RENEWS = datetime.timedelta(minutes=5)
 CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
-
-_SUPERLINK_VOLUMES = {
-    "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-next", "gw-clients", "rt-certs",
-    "superexec", "metrics-control",
-}  # fmt: skip
-_SUPERLINK_PATHS = {"/data", "/internal", "/flwr", "/flwr/config.toml", "/run/gw", "/superexec"}
-_SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}
-_SERVERAPP_PATHS = {"/internal-ca", "/superexec", "/tmp"}
-# Names and paths of the roles' own volumes in either pod.
-HUB_VOLUMES = frozenset(_SUPERLINK_VOLUMES | _SERVERAPP_VOLUMES)
-HUB_PATHS = frozenset(_SUPERLINK_PATHS | _SERVERAPP_PATHS)
 
 
 def superlink_faults(spec: Spec) -> list[str]:
@@ -67,8 +57,8 @@ def superlink_faults(spec: Spec) -> list[str]:
         spec.get("volumes"),
         "volume_mounts",
         spec.get("volume_mounts"),
-        _SUPERLINK_VOLUMES | (app_names if beside else set()),
-        _SUPERLINK_PATHS | (app_paths if beside else set()),
+        SUPERLINK_VOLUMES | (app_names if beside else set()),
+        SUPERLINK_PATHS | (app_paths if beside else set()),
     )
     _outputs_faults(spec, faults)
     tracking_faults(spec, faults)
@@ -102,8 +92,8 @@ def superlink_faults(spec: Spec) -> list[str]:
         own.get("volumes"),
         "serverapp_volume_mounts",
         own.get("volume_mounts"),
-        _SERVERAPP_VOLUMES | app_names,
-        _SERVERAPP_PATHS | app_paths | ({"/dev/shm"} if own.get("shm_size") else set()),
+        SERVERAPP_VOLUMES | app_names,
+        SERVERAPP_PATHS | app_paths | ({"/dev/shm"} if own.get("shm_size") else set()),
     )
     if own.get("shm_size"):
         faults.quantity("serverapp_shm_size", own["shm_size"])

@@ -13,7 +13,6 @@ from ...module_utils import node_config
 from ..base.addresses import SUBDOMAIN
 from ..base.platforms import settled
 from ..base.values import boolean, text
-from ..manifests import clientapp, tunnel
 from ..manifests import supernode as manifests
 from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, SPREADS, STATEFUL_SET, pool_of
 from ..spec.site_spec import SiteSpec
@@ -22,6 +21,7 @@ from .bundle_faults import bundle_faults
 from .clientapp_faults import clientapp_faults
 from .faults import ISOLATIONS, MAX_SECONDS, Faults, Spec, common_faults, patch_faults, placement_faults, shown
 from .ocm_faults import delivery_faults
+from .own_volumes import SITE_PATHS, SITE_VOLUMES
 from .policy_faults import peer_faults, policy_faults
 from .proxy_faults import proxy_faults
 
@@ -37,13 +37,6 @@ MAX_SUPERNODES = node_config.MAX_REPLICAS
 POOL_KEYS = (*OWN, *SHARED)
 _AT_ONCE = re.compile(r"[1-9][0-9]{0,3}|([1-9][0-9]?|100)%")
 _FIXED = "each SuperNode has a registered key and a number, so their count is fixed; set replicas"
-
-_VOLUMES = {
-    "trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm", clientapp.TRUST_VOLUME,
-    *tunnel.VOLUMES,
-}  # fmt: skip
-_PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
-SITE_VOLUMES, SITE_PATHS = frozenset(_VOLUMES), frozenset(_PATHS)
 
 
 def supernode_faults(spec: Spec) -> list[str]:
@@ -221,9 +214,9 @@ def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faul
     faults.arguments(f"{at}extra_args", keys.get("extra_args"), program_options.SUPERNODE)
     faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), program_options.CLIENTAPP)
     if keys.get("volumes") or keys.get("volume_mounts") or keys.get("shm_size"):
-        paths = _PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
+        paths = SITE_PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
         volumes, mounts = effective.get("volumes"), effective.get("volume_mounts")
-        faults.volumes(f"{at}volumes", volumes, f"{at}volume_mounts", mounts, _VOLUMES, paths)
+        faults.volumes(f"{at}volumes", volumes, f"{at}volume_mounts", mounts, SITE_VOLUMES, paths)
     if keys.get("shm_size"):
         faults.quantity(f"{at}shm_size", keys["shm_size"])
     faults.number(f"{at}termination_grace_period", keys.get("termination_grace_period"), 10, 3600)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs, submission
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
@@ -123,7 +123,7 @@ def test_a_federation_of_an_earlier_release_is_taken_over(federation, release, f
 
     # Outputs are new. They replace the hub's pods, which no run may notice: a run survives that of the SuperLink, not that of the ServerApp.
     cli = FlowerCLI(federation.hub, NAMESPACE)
-    run_id = str(runs.submit(cli, apps.load(APP), {"num-server-rounds": 20, "sleep": 6.0})["run-id"])
+    run_id = str(submission.submit(cli, apps.load(APP), {"num-server-rounds": 20, "sleep": 6.0})["run-id"])
     words = federation.play("site", rc=2, **AS_BEFORE).messages("hub", failed=True)
     assert f"which would fail run {run_id} of " in words and "superlink_outputs_enabled: false" in words
     same = {**AS_BEFORE, "superlink_outputs_enabled": False}

@@ -25,7 +25,7 @@ from kubernetes.config import new_client_from_config
 from kubernetes.stream import portforward
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs, submission
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
@@ -476,7 +476,7 @@ def test_a_scientist_submits_lists_reads_and_stops_runs(deployed):
     config = json.dumps({"flower_run_config": {"num-server-rounds": 1}, "flower_app": str(APP)})
     finish = deployed.start("run", "-e", config, hosts=hosts)  # submits, and reads the log at its end
     cli = FlowerCLI(deployed.connect("hub", "scientist", recorder.url), SPACE)
-    run_id = str(runs.submit(cli, apps.load(APP), {"num-server-rounds": 20, "sleep": 6.0})["run-id"])
+    run_id = str(submission.submit(cli, apps.load(APP), {"num-server-rounds": 20, "sleep": 6.0})["run-id"])
     (listed,) = cli.do([cli.command("list")])
     assert run_id in [str(run["run-id"]) for run in listed.data["runs"]]
     (stopped,) = cli.do([cli.command("stop", run_id)])

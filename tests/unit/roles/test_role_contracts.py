@@ -114,8 +114,8 @@ def test_pools_have_the_options_that_the_renderer_knows() -> None:
 
 
 def test_every_option_of_a_site_or_hub_is_read() -> None:
+    from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import APART
     from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import SETTINGS
-    from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import APART
     from ansible_collections.federated.flower.plugins.plugin_utils.spec import hub_spec, pods_spec, pool_spec, site_spec
 
     def names(*kinds: type) -> set[str]:

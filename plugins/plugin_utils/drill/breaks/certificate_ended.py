@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...base.errors import ClusterError
+from ...base.object_names import GATEWAY_SECRET
 from ...hub.sources.interface import BUILTIN
-from ...manifests.gateway import SECRET
 from ...pki import certificates
 from ...rotation import ca_state
 from ...rotation.hub_steps import Hub, Settings
@@ -40,7 +40,7 @@ class _Certificate(Break):
         place = f"{self.place}: the gateway's certificate"
         if self._hub.is_insecure():
             return [f"{self.place}: the federation has no TLS (flower_insecure), so there is no certificate that could end"]
-        if self._bench.spec.certificates_source != BUILTIN or self._hub.gateway.secret() != SECRET:
+        if self._bench.spec.certificates_source != BUILTIN or self._hub.gateway.secret() != GATEWAY_SECRET:
             return [f"{place} is not of the federation's own CA (superlink_certificates_source), so no other one can be issued for a drill"]
         _live, state = self._hub.ca()
         if state.phase != ca_state.IDLE:
@@ -75,7 +75,7 @@ class _Certificate(Break):
 
     def _repair_if_ours(self, facts: Mapping[str, Any]) -> list[str]:
         """Replace the certificate of the drill, unless another one is there already."""
-        held = self._hub.secret(SECRET).get("tls.crt", "")
+        held = self._hub.secret(GATEWAY_SECRET).get("tls.crt", "")
         if not facts.get("serial") or not held or certificates.describe(held)["serial"] != facts["serial"]:
             return []
         self._repair()
@@ -129,7 +129,7 @@ class ClockWrong(_Certificate):
 
     def undo(self, facts: Mapping[str, Any]) -> list[str]:
         """It is valid by itself; one that is not yet is replaced."""
-        held = self._hub.secret(SECRET).get("tls.crt", "")
+        held = self._hub.secret(GATEWAY_SECRET).get("tls.crt", "")
         now = datetime.datetime.now(datetime.timezone.utc)
         if held and datetime.datetime.fromisoformat(certificates.describe(held)["not_before"]) <= now:
             return []

@@ -22,7 +22,7 @@ from ...backup import archive_reader, database, hub_archive, making
 from ...backup.volume_pod import POD as HOLDER
 from ...backup.volume_pod import Holder
 from ...base.errors import ClusterError
-from ...manifests.superlink import CLAIM, NAME
+from ...base.object_names import DATABASE_CLAIM, SUPERLINK
 from ...marks import proof
 from ...programs import database_aside_program as database_program
 from ...standby import fencing
@@ -93,7 +93,7 @@ class DatabaseLost(Break):
     def undo(self, facts: Mapping[str, Any]) -> list[str]:
         """See above."""
         bench = self._bench
-        live = bench.hub.get("apps/v1", "StatefulSet", NAME, bench.namespace)
+        live = bench.hub.get("apps/v1", "StatefulSet", SUPERLINK, bench.namespace)
         stopped = live is None or live["spec"].get("replicas") == 0
         if facts.get("phase") == RESTORED:
             if live is None:
@@ -106,7 +106,7 @@ class DatabaseLost(Break):
                 bench.ask(database_program, {"action": "drop"})
             return ["the SuperLink runs with the database of the backup"] if stopped else []
         # Without a StatefulSet, site.yml is about to deploy a hub, perhaps a restored one with the mark of then.
-        if not stopped or (live is None and bench.hub.get("v1", "PersistentVolumeClaim", CLAIM, bench.namespace) is None):
+        if not stopped or (live is None and bench.hub.get("v1", "PersistentVolumeClaim", DATABASE_CLAIM, bench.namespace) is None):
             return []
         self._await_stopped()
         with Holder(bench.hub, bench.spec, bench.options.wait):
@@ -131,16 +131,16 @@ class DatabaseLost(Break):
 
     def _workload(self) -> dict[str, Any]:
         bench = self._bench
-        live = bench.hub.get("apps/v1", "StatefulSet", NAME, bench.namespace)
+        live = bench.hub.get("apps/v1", "StatefulSet", SUPERLINK, bench.namespace)
         if live is None or not proof.belongs(live, bench.federation):
             raise ClusterError(
-                f"{bench.hub.name}: StatefulSet {bench.namespace}/{NAME} is not there, or is not of this federation: run federated.flower.site"
+                f"{bench.hub.name}: StatefulSet {bench.namespace}/{SUPERLINK} is not there, or is not of this federation: run federated.flower.site"
             )
         return live
 
     def _scale(self, replicas: int) -> None:
         self._workload()
-        self._bench.hub.patch("apps/v1", "StatefulSet", NAME, self._bench.namespace, {"spec": {"replicas": replicas}})
+        self._bench.hub.patch("apps/v1", "StatefulSet", SUPERLINK, self._bench.namespace, {"spec": {"replicas": replicas}})
 
     def _stop(self) -> None:
         self._scale(0)

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...base.errors import ClusterError
+from ...base.object_names import SUPERLINK, SUPERLINK_POD
 from ...flower import in_pod
-from ...flower.cli import CONTAINER
-from ...manifests.superlink import POD
 from ...programs import disk_program
 from ..bench import LATE
 from ..drill_verdict import Measured
@@ -50,13 +49,13 @@ class DiskFull(Break):
                 sights.append(bench.look())
 
         output = in_pod.stream(
-            bench.hub, bench.namespace, POD, CONTAINER, disk_program, {"action": "hold", "seconds": seconds}, heard,
+            bench.hub, bench.namespace, SUPERLINK_POD, SUPERLINK, disk_program, {"action": "hold", "seconds": seconds}, heard,
             seconds=seconds + 60, silence=_SILENT,
         )  # fmt: skip
         begun = time.monotonic()
         if output.rc or "fault" in states or not {"full", "released"} <= set(states) or not sights:
             said = states.get("fault", {}).get("fault") or output.said
-            raise ClusterError(f"{bench.hub.name}: the SuperLink's limits could not be changed in pod {bench.namespace}/{POD}: {said}")
+            raise ClusterError(f"{bench.hub.name}: the SuperLink's limits could not be changed in pod {bench.namespace}/{SUPERLINK_POD}: {said}")
         bench.run.note(words=[f"drill: the SuperLink could not write for {seconds:.0f} s"])
         since = float(states["released"]["now"])
         served = sights[-1].back(nodes, float(states["full"]["now"]) + LATE)
@@ -69,7 +68,7 @@ class DiskFull(Break):
         pod = self._bench.superlink()
         if pod is None or pod["metadata"]["uid"] != facts.get("pod"):
             return []
-        if not any(one["name"] == CONTAINER and "running" in one.get("state", {}) for one in pod["status"].get("containerStatuses", [])):
+        if not any(one["name"] == SUPERLINK and "running" in one.get("state", {}) for one in pod["status"].get("containerStatuses", [])):
             return []
         answer = self._bench.ask(disk_program, {"action": "release"})
         return ["the SuperLink can write again"] if answer.get("count") else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from ...base.errors import ClusterError
-from ...manifests.superlink import POD
+from ...base.object_names import SUPERLINK_POD
 from ...marks import proof
 from ..drill_verdict import Measured
 from .base_break import Break
@@ -24,11 +24,11 @@ class SuperlinkKilled(Break):
         nodes = bench.expected()
         pod = bench.superlink()
         if pod is None or not proof.belongs(pod, bench.federation):
-            raise ClusterError(f"{bench.hub.name}: pod {bench.namespace}/{POD} is not there, or is not of this federation: it is not deleted")
+            raise ClusterError(f"{bench.hub.name}: pod {bench.namespace}/{SUPERLINK_POD} is not there, or is not of this federation: it is not deleted")
         uid = pod["metadata"]["uid"]
         begun = time.monotonic()
-        bench.hub.delete("v1", "Pod", POD, bench.namespace, uid=uid, propagation="Background")
-        bench.run.note(words=[f"drill: pod {POD} was deleted"])
+        bench.hub.delete("v1", "Pod", SUPERLINK_POD, bench.namespace, uid=uid, propagation="Background")
+        bench.run.note(words=[f"drill: pod {SUPERLINK_POD} was deleted"])
         since = bench.until_superlink(other_than=uid)
         again = time.monotonic() - begun
         seconds, missing = bench.until_back(nodes, since, begun)

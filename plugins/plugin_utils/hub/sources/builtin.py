@@ -9,14 +9,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 
-from ...manifests.gateway import SECRET
+from ...base.object_names import CA_SECRET, GATEWAY_SECRET
 from ...pki import certificates, chain
 from ..authority import Authority, trust_bundle
 from ..made import SecretPlan
 from ..wanted import Observed, Ref, Wanted, secret_ref
 from .interface import BUILTIN, Plan
 
-CA = "flower-ca"
+CA = CA_SECRET
 SUBJECT = "superlink"
 # The remedy where the CA's certificate cannot be read.
 DAMAGED = "restore it from a backup, or delete the Secret: federated.flower.site, run three times, then changes to a new CA"
@@ -32,7 +32,7 @@ class Builtin:
 
     def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The CA and the certificate."""
-        return [secret_ref(wanted.ca_namespace, CA), secret_ref(wanted.namespace, SECRET)]
+        return [secret_ref(wanted.ca_namespace, CA), secret_ref(wanted.namespace, GATEWAY_SECRET)]
 
     def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Create what is missing or invalid."""
@@ -40,7 +40,7 @@ class Builtin:
         place = f"Secret {wanted.ca_namespace}/{CA}"
         authority = Authority.read(seen.entries(wanted.ca_namespace, CA))
         if authority is None and seen[secret_ref(wanted.ca_namespace, CA)] is not None:
-            plan = Plan(SECRET, place, place, place)
+            plan = Plan(GATEWAY_SECRET, place, place, place)
             plan.faults.append(f"the CA in {place} has no tls.crt and tls.key that can be read; {DAMAGED}")
             return plan
         if authority is None:
@@ -50,7 +50,7 @@ class Builtin:
             made.write(wanted.ca_namespace, CA, authority.entries(), "it did not exist", "kubernetes.io/tls")
         of_no_use = _cannot_sign(authority.current)
         if of_no_use:
-            plan = Plan(SECRET, place, place, place)
+            plan = Plan(GATEWAY_SECRET, place, place, place)
             plan.faults.append(f"the CA in {place}: {of_no_use}")
             return plan
         return _issued(made, authority.current, authority.bundle, place, remembers=True)
@@ -90,7 +90,7 @@ class HandedIn:
 
     def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The certificate."""
-        return [secret_ref(wanted.namespace, SECRET)]
+        return [secret_ref(wanted.namespace, GATEWAY_SECRET)]
 
     def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Issue a certificate when there is none or it is no longer good."""
@@ -98,7 +98,7 @@ class HandedIn:
             ca = handed_in(self._certificate, self._key)
             self._require_root(ca)
         except chain.ChainError as error:
-            plan = Plan(SECRET, "superlink_ca_certificate", "superlink_ca_key", "superlink_ca_bundle")
+            plan = Plan(GATEWAY_SECRET, "superlink_ca_certificate", "superlink_ca_key", "superlink_ca_bundle")
             plan.faults.append(str(error))
             return plan
         where = "superlink_ca_bundle" if self._bundle else "superlink_ca_certificate"
@@ -139,11 +139,11 @@ def _issued(made: SecretPlan, ca: certificates.Issued, trust: str, trust_where: 
     wanted = made.wanted
     # Sites that get a new address later, or apply its bundle later, still verify the host of the former one.
     ours = ca.certificate + trust
-    leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before, ours)
+    leaf = made.leaf(GATEWAY_SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before, ours)
     return Plan(
-        secret=SECRET,
-        where=f"the certificate in Secret {wanted.namespace}/{SECRET}",
-        key_where=f"tls.key of Secret {wanted.namespace}/{SECRET}",
+        secret=GATEWAY_SECRET,
+        where=f"the certificate in Secret {wanted.namespace}/{GATEWAY_SECRET}",
+        key_where=f"tls.key of Secret {wanted.namespace}/{GATEWAY_SECRET}",
         trust_where=trust_where,
         secrets=made.secrets,
         reasons=made.reasons,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...manifests.gateway import SECRET
+from ...base.object_names import GATEWAY_SECRET
 from ...pki import certificates
 from ..authority import trust_bundle
 from ..made import SecretPlan
@@ -75,20 +75,20 @@ class ExistingValues:
 
     def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The Secret that was written before."""
-        return [secret_ref(wanted.namespace, SECRET)]
+        return [secret_ref(wanted.namespace, GATEWAY_SECRET)]
 
     def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Write the Secret when it differs from the variables. Their values are checked before (checks.py)."""
-        plan = Plan(SECRET, "superlink_certificate", "superlink_certificate_key", "superlink_ca_bundle")
+        plan = Plan(GATEWAY_SECRET, "superlink_certificate", "superlink_certificate_key", "superlink_ca_bundle")
         if not self._bundle:
             plan.faults.append(_no_trust("superlink_ca_bundle is empty"))
             return plan
         plan.certificate, plan.key, plan.trust = map(certificates.standard, (self._certificate, self._key, trust_bundle(self._bundle)))
         data = {"tls.crt": "".join(certificates.split(plan.certificate)), "tls.key": plan.key, "ca.crt": plan.trust}
-        there = seen.entries(wanted.namespace, SECRET)
+        there = seen.entries(wanted.namespace, GATEWAY_SECRET)
         if any(there.get(name) != value for name, value in data.items()) and all(map(str.isascii, data.values())):
             made = SecretPlan(wanted, seen)
-            made.write(wanted.namespace, SECRET, data, "it differed" if there else "it did not exist")
+            made.write(wanted.namespace, GATEWAY_SECRET, data, "it differed" if there else "it did not exist")
             plan.secrets, plan.reasons = made.secrets, made.reasons
         return plan
 

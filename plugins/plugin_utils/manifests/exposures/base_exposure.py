@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...base.addresses import is_address, is_ip, split_address
+from ...base.object_names import FEDERATION_CONFIG, SUPERLINK_SERVICE
 from ...base.values import Object, text
 from ...spec.hub_spec import HubSpec
-from .. import federation
 
-SERVICE = "superlink"
+SERVICE = SUPERLINK_SERVICE
 ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
 
 Live = Sequence[Mapping[str, Any]]
@@ -105,7 +105,7 @@ def chosen(hosts: Sequence[str], live: Live) -> str:
 
     Firewalls of sites may know that one only, and nodes, of which some load balancers give the addresses (K3s), come and go.
     """
-    published = text((named(live, "ConfigMap", federation.NAME).get("data") or {}).get("address"))
+    published = text((named(live, "ConfigMap", FEDERATION_CONFIG).get("data") or {}).get("address"))
     known = split_address(published)[0] if is_address(published) else ""
     return known if known in hosts else next(iter(hosts), "")
 

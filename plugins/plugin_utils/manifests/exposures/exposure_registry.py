@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from ...spec.hub_spec import HubSpec
 from .base_exposure import Exposure
 from .ingress import Ingress
 from .load_balancer import LoadBalancer
@@ -22,3 +23,8 @@ EXPOSURES: dict[str, Exposure] = {
         Route(),
     )
 }
+
+
+def exposure_of(spec: HubSpec) -> Exposure:
+    """The exposure of the spec."""
+    return EXPOSURES[spec.exposure]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import json
 from types import SimpleNamespace
 from typing import Any
@@ -152,3 +153,11 @@ def test_a_time_for_an_answer_that_is_none_is_refused(value: Any) -> None:
     action.params = {}
     with pytest.raises(ClusterError, match="flower_api_timeout: .* is not a number of seconds from 1 to 3600"):
         action.connect()
+
+
+def test_forks_do_not_collect_what_an_action_has_loaded() -> None:
+    loaded = [[number] for number in range(1000)]
+    frozen = gc.get_freeze_count()
+    type("Later", (Action,), {})
+    assert gc.get_freeze_count() >= frozen + len(loaded)
+    gc.unfreeze()

@@ -18,8 +18,8 @@ from ansible.template import Templar
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import trust_as_template
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import trusted
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
@@ -42,7 +42,7 @@ class Action(CertificateAction):
         for name, variables in sites.items():
             for variable, value in {"gateways": {"eu": "gw.eu:9092"}, **variables}.items():
                 inventory.get_host(name).set_variable(
-                    variable, trust_as_template(value) if isinstance(value, str) else value
+                    variable, trusted(value)
                 )
         self.inventory_host = "hub"
         self.task_vars = {"hostvars": HostVars(inventory, VariableManager(loader=loader, inventory=inventory), loader)}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import superlink
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 SETTINGS = {"wait": True, "wait_timeout": 30, "ca_namespace": "flower-ca", "sites": []}

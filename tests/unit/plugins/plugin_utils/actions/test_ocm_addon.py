@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import ocm_addon
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.placement_switch import Handover

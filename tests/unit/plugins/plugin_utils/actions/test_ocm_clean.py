@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import ocm_addon
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import ocm_cleanup
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -40,7 +40,7 @@ def clean(
     action: Any = object.__new__(ocm_addon.ActionModule)
     action._task = SimpleNamespace(check_mode=False, diff=False)
     action.connect, action.note = lambda: contextlib.nullcontext(hub or Hub()), note
-    action.way_of = lambda _site: SimpleNamespace(delivery=delivery)
+    action.access_of = lambda _site: SimpleNamespace(delivery=delivery)
     action.variables_of = lambda site: {"flower_delivery": delivery, "ocm_name": PLACES.get(site)}
     spec = {"name": "flower-supernode", "federation": "flower", "namespace": "flower"}
     result: dict[str, Any] = action.execute(action._checked(action.ARGS, {}, {"spec": spec, "state": "cleaned", **given}, ""), {})

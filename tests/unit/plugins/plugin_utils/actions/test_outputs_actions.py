@@ -22,7 +22,14 @@ from ansible_collections.federated.flower.plugins.action import (
     run_outputs_info,
     run_outputs_remove,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import handed, run_regions, run_sites, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    handed,
+    run_log,
+    run_regions,
+    run_sites,
+    runs,
+    submission,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import Hub
 
@@ -191,7 +198,7 @@ def app(tmp_path, monkeypatch):
         '[tool.flwr.app.config]\nresume-run = ""\ninputs = ""\nrounds = 3\n'
     )
     monkeypatch.setattr(
-        runs,
+        submission,
         "submit",
         lambda cli, app, config: cli.cluster.submitted.append(config) or {"run-id": 1, "fab-hash": "abc"},
     )
@@ -229,7 +236,7 @@ def test_a_run_without_outputs_is_a_warning(cluster, app, tmp_path):
 
 
 def test_nothing_is_submitted_below_the_floor(cluster, app, monkeypatch):
-    monkeypatch.setattr(runs, "submit", lambda *given: pytest.fail("submitted"))
+    monkeypatch.setattr(submission, "submit", lambda *given: pytest.fail("submitted"))
     with pytest.raises(FlowerError, match=r"nothing was submitted, .* nearly full: .*superlink_outputs_min_free"):
         act(run, cluster, app=str(app), outputs_min_free="1000Ti")
 
@@ -445,7 +452,7 @@ def followed(monkeypatch):
     """Function: what Flower would say of a run that is followed. It must be neither waited for nor stopped."""
     for module, name in ((run.ActionModule, "_wait"), (runs, "stop")):
         monkeypatch.setattr(module, name, lambda *_given, **_more: pytest.fail("it was touched"))
-    monkeypatch.setattr(runs, "read_log", lambda cli, one: ["round 1"])
+    monkeypatch.setattr(run_log, "read_log", lambda cli, one: ["round 1"])
 
     def say(status):
         monkeypatch.setattr(runs, "look", lambda cli, run_id: runs.Run(run_id, status, "", 3.0, "me/app"))

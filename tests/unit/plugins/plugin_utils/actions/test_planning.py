@@ -19,7 +19,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions import pl
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import watching
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import id_of
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_comparison, plan_document
+from ansible_collections.federated.flower.plugins.plugin_utils.plan import (
+    plan_comparison,
+    plan_document,
+    planned_object,
+)
 
 HEADER = {
     "collection": "0.1.0", "federation": "f", "namespace": "flower", "hub": "hub", "hosts": ["hub", "site-a"], "tags": "", "skip_tags": "",
@@ -40,7 +44,7 @@ def test_from_check_mode_to_the_end_of_the_run(tmp_path: Path) -> None:
     planning.Recorder(tmp_path, apart=True).foreseen(step("link"))
     planning.keep_facts(tmp_path, "site-a", {"words": ["keys: new keys for 0"]})
     content = plan_document.compose(HEADER, planning.found(tmp_path))
-    entries = {one["object"].partition("/")[2]: one for one in plan_document.objects(content)}
+    entries = {one["object"].partition("/")[2]: one for one in planned_object.objects(content)}
     assert {name: one["later"] for name, one in entries.items()} == {"known": False, "trust": True, "address": True, "link": False}
     assert entries["link"]["apart"] and content["clusters"]["site-a"]["steps"] == ["keys: new keys for 0"]
 
@@ -77,7 +81,7 @@ def test_what_was_kept_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         recorder.foreseen(step(f"trust-{number}", f"-----BEGIN CERTIFICATE-----\nM{number}\n-----END CERTIFICATE-----\n"))
     assert len(read) == 30, "each stand-in once, and not once for each object"
     content = plan_document.compose(HEADER, planning.found(tmp_path))
-    assert all(one["later"] for one in plan_document.objects(content))
+    assert all(one["later"] for one in planned_object.objects(content))
     planning.put_in_force(tmp_path, content)
     guard = planning.Guard(tmp_path, planning.in_force(tmp_path))
     read.clear()

@@ -12,7 +12,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import role_defaults
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_defaults
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import (
     Defaults,
     HostVariables,

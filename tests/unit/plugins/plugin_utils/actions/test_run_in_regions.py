@@ -26,6 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     run_regions,
     run_sites,
     runs,
+    submission,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unauthorized
@@ -110,7 +111,7 @@ def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[lis
     monkeypatch.setattr(handed, "hold", lambda *_given: None)
     monkeypatch.setattr(handed, "provide", lambda *_given, **_more: SimpleNamespace(result={}, facts=[], words=[]))
     monkeypatch.setattr(before_run, "require", compare)
-    monkeypatch.setattr(runs, "submit", lambda cli, app, config: {"run-id": 5})
+    monkeypatch.setattr(submission, "submit", lambda cli, app, config: {"run-id": 5})
     ends(monkeypatch, runs.Run("5", "finished:failed", "", 1.0, "me/app"))
     monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
     found = act(app=str(tmp_path), regions=["eu"], datasets=["ct"], regions_wait=60)

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_acceptance
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, records
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site, Way
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 NODES = {"1": {"status": "online"}, "2": {"status": "registered"}, "3": {"status": "offline"}}
@@ -78,7 +79,7 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Any:
         notes = SimpleNamespace(failed=lambda _site, _words: None, note=lambda *_a, **_k: None, say_details=pytest.fail)
         outcomes = Outcomes(notes, names, 1)
         spec: Any = SimpleNamespace(insecure=insecure, namespace="flower", federation="demo")
-        sites = {name: Site(name, spec, Way("direct" if name in direct else "bundle", "site", "direct")) for name in names}
+        sites = {name: Site(name, spec, SiteAccess("direct" if name in direct else "bundle", "site", "direct")) for name in names}
         params = {"round_trip": 500, "upload": 8, "idle": 0.0, "joining": False, **given}
         result = action.work(params, sites, outcomes)
         return {name: one.facts for name, one in outcomes.sites.items()}, result, ledger

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_preflight
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site, Way
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 RUN = SimpleNamespace(failed=lambda _site, _message: None)
@@ -28,7 +29,7 @@ def ledger_of_hub() -> Ledger:
 def known(monkeypatch: pytest.MonkeyPatch, hub: dict[str, Any], delivery: str = "direct", fault: str = "") -> tuple[dict[str, Any], Outcomes]:
     """What the checks know of the hub."""
     spec = SimpleNamespace(federation="demo")
-    sites = {name: Site(name, spec, Way(delivery, "controller", "direct"), hub="hub", hub_namespace="fl") for name in ("site-a", "site-b")}
+    sites = {name: Site(name, spec, SiteAccess(delivery, "controller", "direct"), hub="hub", hub_namespace="fl") for name in ("site-a", "site-b")}
     outcomes = Outcomes(RUN, sites, 1)
 
     def identity(ledger: Any) -> str:
@@ -52,7 +53,7 @@ def test_it_is_read_where_the_hub_was_not_checked(monkeypatch: pytest.MonkeyPatc
     [({"namespace": "fl"}, "fl", False), ({"namespace": "other"}, "fl", True), ({}, "fed-a", True), ({}, "fl", False)],
 )
 def test_a_site_that_looks_for_the_hub_elsewhere_is_refused(hub: dict[str, Any], there: str, wrong: bool) -> None:
-    site = Site("site-a", SimpleNamespace(), Way("direct", "controller", "direct"), hub="hub", hub_namespace="fl")
+    site = Site("site-a", SimpleNamespace(), SiteAccess("direct", "controller", "direct"), hub="hub", hub_namespace="fl")
     action: Any = object.__new__(supernode_preflight.ActionModule)
     action.inventory_host, action.task_vars = "site-a", {"hostvars": {"hub": {"flower_namespace": there}}}
     action._templar = SimpleNamespace(template=lambda value: value)
@@ -87,7 +88,7 @@ def test_a_site_that_asks_for_the_number_of_partitions_of_a_fleet_without_any_is
 
 def numbered(parsed_site: Callable[..., Any], name: str, number: str, replicas: int = 1) -> Site:
     spec = parsed_site(pools=[{"name": "cpu", "replicas": replicas, "node_config": {"n": number}}])
-    return Site(name, spec, Way("direct", "controller", "direct"), hub="hub")
+    return Site(name, spec, SiteAccess("direct", "controller", "direct"), hub="hub")
 
 
 def checked(sites: dict[str, Site], fixed: object) -> Outcomes:
@@ -115,7 +116,7 @@ def test_fewer_partitions_than_supernodes_that_count_are_refused(parsed_site: Ca
 def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.MonkeyPatch, claim: bool) -> None:
     """Also where the hub is in no play; one that does not answer now is asked again before the site is deployed."""
     spec = SimpleNamespace(federation="demo", namespace="ward")
-    sites = {name: Site(name, spec, Way("direct", "controller", "direct"), hub="hub", claim=claim) for name in ("site-a", "site-b")}
+    sites = {name: Site(name, spec, SiteAccess("direct", "controller", "direct"), hub="hub", claim=claim) for name in ("site-a", "site-b")}
     found = {"site-a": {"delivery": "direct", "namespace": "lab"}, "site-b": {"delivery": "direct", "namespace": "ward"}}
     action: Any = object.__new__(supernode_preflight.ActionModule)
     monkeypatch.setattr(Ledger, "read_sites", lambda _ledger: (found, {}))
@@ -146,7 +147,7 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
 def test_supernodes_are_never_newer_than_their_superlink(checked_hub: dict[str, Any], has: str | None, wants: str, refused: bool) -> None:
     """With a limit, the hub is not upgraded before them: what it has counts. An event deploys sites whose variables have changed that way."""
     published = None if has is None else {"data": {"version": has, "ca.crt": ""}}
-    sites = {"site-a": Site("site-a", SimpleNamespace(version=wants), Way("direct", "controller", "direct"), hub="hub", hub_namespace="fl")}
+    sites = {"site-a": Site("site-a", SimpleNamespace(version=wants), SiteAccess("direct", "controller", "direct"), hub="hub", hub_namespace="fl")}
     action: Any = object.__new__(supernode_preflight.ActionModule)
     hub = SimpleNamespace(cluster=SimpleNamespace(get=lambda *_place: published))
     outcomes = Outcomes(RUN, sites, 1)

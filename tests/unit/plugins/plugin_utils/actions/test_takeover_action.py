@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import takeover
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import record_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site, Way
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
@@ -74,7 +75,7 @@ def test_a_namespace_of_someone_else_is_refused_before_a_key_is_read(
     monkeypatch: pytest.MonkeyPatch, supernode_spec: Callable[..., dict[str, Any]], objects: list[dict[str, Any]], words: str
 ) -> None:
     given = supernode_spec(federation="demo", namespace="flower")
-    site = Site("site-a", SiteSpec.parse(given), Way("direct", "controller", "direct"), "hub", "hub", given=given)
+    site = Site("site-a", SiteSpec.parse(given), SiteAccess("direct", "controller", "direct"), "hub", "hub", given=given)
     action: Any = object.__new__(takeover.ActionModule)
     action._task = SimpleNamespace(check_mode=False)
     clusters = {"site-a": Place(*objects), "hub": Place()}

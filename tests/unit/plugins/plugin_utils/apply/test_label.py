@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_document, planned_object
-from ansible_collections.federated.flower.plugins.plugin_utils.plan.plan_comparison import Allowed
+from ansible_collections.federated.flower.plugins.plugin_utils.plan.plan_permission import Allowed
 
 API = "cluster.open-cluster-management.io/v1"
 A, B = "clientapp.federated.flower/a", "clientapp.federated.flower/b"
@@ -99,7 +99,7 @@ def test_a_plan_has_it_once_and_allows_both_steps_of_a_move(hub):
     with watching.watched(plan):
         move(hub, "3", check=True)
         assert hub.patches == [] and len(plan.entries) == 2
-        (entry,) = plan_document.objects(plan.content())
+        (entry,) = planned_object.objects(plan.content())
         assert "3" in entry["diff"] and entry["for"] == ["site-a"]
         move(hub, "3", check=False)
     assert hub.live["metadata"]["labels"] == {A: "1", B: "3"} and len(hub.patches) == 2

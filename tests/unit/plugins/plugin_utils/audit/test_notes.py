@@ -16,7 +16,7 @@ from ansible.playbook.task import Task
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 

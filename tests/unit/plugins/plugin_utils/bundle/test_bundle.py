@@ -22,6 +22,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.action.bundle_reply import ActionModule
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENT_KEY
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
@@ -34,7 +35,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import text as texts
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs, signatures
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import bundle as reach
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site, Way
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, maker, public, reply
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
@@ -139,7 +140,7 @@ class Scene:
 
     def way(self, *, check: bool = False) -> reach.Way:
         self.run.check = check
-        site = Site("site-a", self.spec(), Way("bundle", "site", "direct"), "hub", identity=self.identity)
+        site = Site("site-a", self.spec(), SiteAccess("bundle", "site", "direct"), "hub", identity=self.identity)
         way = reach.Way(self.run, site)
         way._keeper = Keeper("site-a", self.ledger, self.store, check=check)
         return way

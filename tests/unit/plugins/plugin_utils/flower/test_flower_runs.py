@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import tomllib
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, run_config, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, run_config, run_log, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, read_answer
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 
@@ -140,10 +140,10 @@ def test_parse_run() -> None:
 
 def test_logs_are_cleaned() -> None:
     text = "\x1b[92mINFO \x1b[0m:      Start\r\n  0%\r 50%\r100%\n\x1b]0;title\x07a\x00b\tc\x1b[?25l\n\nround 1: fine"
-    lines = runs.clean_log(text)
+    lines = run_log.clean_log(text)
     assert lines == ["INFO :      Start", "100%", "ab\tc", "", "round 1: fine"]
-    assert runs.highlights(lines) == ["100%", "ab\tc", "round 1: fine"]
-    assert runs.highlights(["WARNING : w", "ERROR : e", "DEBUG : d", "INFORMATION"]) == [
+    assert run_log.highlights(lines) == ["100%", "ab\tc", "round 1: fine"]
+    assert run_log.highlights(["WARNING : w", "ERROR : e", "DEBUG : d", "INFORMATION"]) == [
         "WARNING : w",
         "ERROR : e",
         "INFORMATION",
@@ -165,7 +165,7 @@ FAILS, CONNECTS = "WARNING :   Connection attempt failed, retrying in 0.71 secon
     ],
 )
 def test_attempts_to_connect_are_shown_if_none_succeeded(lines: list[str], shown: list[str]) -> None:
-    assert runs.highlights(lines) == shown
+    assert run_log.highlights(lines) == shown
 
 
 @pytest.mark.parametrize(
@@ -196,17 +196,18 @@ FAILED = [
 
 
 def test_errors_of_supernodes_are_told() -> None:
-    assert runs.highlights(FAILED) == [FAILED[0], FAILED[1], FAILED[3]]
-    count, reasons = runs.failed_replies([*FAILED, *FAILED, "INFO : aggregate_fit: received 0 results and 10 failures", FAILED[1].replace("17", "18")])
+    assert run_log.highlights(FAILED) == [FAILED[0], FAILED[1], FAILED[3]]
+    count, reasons = run_log.failed_replies([*FAILED, *FAILED, "INFO : aggregate_fit: received 0 results and 10 failures", FAILED[1].replace("17", "18")])
     assert (count, list(reasons)) == (12, ["17", "18"])
-    words = runs.describe_failed_replies(count, reasons, {"17": "site-b"})
+    words = run_log.describe_failed_replies(count, reasons, {"17": "site-b"})
     assert "errors: 12. " in words and "site-b (node 17): <class 'ValueError'>" in words and "; node 18: <class" in words
     many = {str(node): "x" * 1000 for node in range(9)}
-    assert runs.describe_failed_replies(9, many, {}).endswith("; and 4 more SuperNodes") and len(runs.describe_failed_replies(9, many, {})) < 1500
+    assert run_log.describe_failed_replies(9, many, {}).endswith("; and 4 more SuperNodes") and len(run_log.describe_failed_replies(9, many, {})) < 1500
     lost = "INFO :          \t> Received error in reply from node 1: Error: Node Unavailable — The destination node failed to report a heartbeat"
-    assert "The last error of each: the SuperLink for a lost one: Error: Node Unavailable" in runs.describe_failed_replies(*runs.failed_replies([lost]), {})
-    assert runs.failed_replies(FAILED[2:]) == (0, {})
-    assert runs.failed_replies(FAILED[1:2])[0] == 1
+    words = run_log.describe_failed_replies(*run_log.failed_replies([lost]), {})
+    assert "The last error of each: the SuperLink for a lost one: Error: Node Unavailable" in words
+    assert run_log.failed_replies(FAILED[2:]) == (0, {})
+    assert run_log.failed_replies(FAILED[1:2])[0] == 1
 
 
 def test_what_the_same_token_asks_for_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, runs, submission
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ExecBroken, Forbidden, Unreachable
 
@@ -53,18 +53,18 @@ def quickstart() -> app.App:
 @pytest.mark.parametrize("fault", [BROKEN, LOST])
 def test_the_same_request_is_sent_again(quickstart: app.App, fault: ClusterError) -> None:
     cli = Cli(fault, RUN)
-    assert runs.submit(cli, quickstart, {})["run-id"] == "7"
+    assert submission.submit(cli, quickstart, {})["run-id"] == "7"
     assert len(cli.tokens) == 2 and len(set(cli.tokens)) == 1
 
 
 @pytest.mark.parametrize("cli", [Cli(BROKEN), Cli(LOST), Cli(LOST, uids=("1", "2"))])
 def test_whether_there_is_a_run_is_unknown(quickstart: app.App, cli: Cli) -> None:
-    with pytest.raises(runs.UnknownSubmission, match="it is unknown whether a run started"):
-        runs.submit(cli, quickstart, {})
+    with pytest.raises(submission.UnknownSubmission, match="it is unknown whether a run started"):
+        submission.submit(cli, quickstart, {})
 
 
 def test_a_refusal_is_none_of_these(quickstart: app.App) -> None:
     cli = Cli(Forbidden("hub", "exec python", 403, {"message": "no"}))
     with pytest.raises(Forbidden):
-        runs.submit(cli, quickstart, {})
+        submission.submit(cli, quickstart, {})
     assert len(cli.tokens) == 1

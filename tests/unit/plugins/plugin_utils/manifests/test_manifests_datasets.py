@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base import dataset_mounts
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, template
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.dataset_spec import Dataset
@@ -124,8 +125,8 @@ def test_a_live_workload_says_which_datasets_it_has(supernode_spec: Any) -> None
         "volume_mounts": [{"name": "dataset-x", "mountPath": "/x"}],
     }
     objects = specs.supernode_objects(supernode_spec(**CASES["datasets"], **mine))
-    assert datasets.names_of(workload(objects, "supernode-cpu")) == sorted(one["name"] for one in OF_SITE)
-    assert datasets.names_of({}) == []
+    assert dataset_mounts.names_of(workload(objects, "supernode-cpu")) == sorted(one["name"] for one in OF_SITE)
+    assert dataset_mounts.names_of({}) == []
 
 
 def test_a_claim_is_rendered_once_for_all_pools(supernode_spec: Any) -> None:

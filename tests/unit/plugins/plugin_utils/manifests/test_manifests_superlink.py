@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
     runtime_listener,
     superlink,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import exposure_of
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
 
@@ -387,16 +388,16 @@ def test_a_load_balancer_that_lists_nodes_keeps_the_address_that_sites_know(pars
 
 def test_a_node_port_that_answers_at_one_node_only_is_doubted(parsed_hub):
     local = {"superlink_address": "", "exposure": "node_port", "external_traffic_policy": "Local"}
-    assert "superlink_host" in exposure.exposure_of(parsed_hub(**local)).doubt(parsed_hub(**local))
+    assert "superlink_host" in exposure_of(parsed_hub(**local)).doubt(parsed_hub(**local))
     for more in ({"host": "10.0.0.1"}, {"superlink_address": "hub.example:443"}, {"external_traffic_policy": ""}, {"exposure": "load_balancer"}):
         spec = parsed_hub(**{**local, **more})
-        assert exposure.exposure_of(spec).doubt(spec) == ""
+        assert exposure_of(spec).doubt(spec) == ""
 
 
 def test_the_host_of_a_route_is_known_before_it_is_admitted(parsed_hub):
     spec = parsed_hub(superlink_address="", exposure="route")
     assert exposure.likely_address(spec, UNADMITTED) == "superlink-flower.apps.example.com:9092"
-    assert exposure.sets_route_host(spec), "the Route to the next CA's certificate has a host in any case"
+    assert exposure_of(spec).sets_route_host(spec), "the Route to the next CA's certificate has a host in any case"
 
 
 def test_names_of_a_certificate(parsed_hub):

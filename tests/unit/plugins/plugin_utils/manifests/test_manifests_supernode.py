@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.tests.unit import specs
 
 GPU_POOL = {

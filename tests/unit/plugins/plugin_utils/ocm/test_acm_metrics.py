@@ -11,7 +11,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.labels impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 
 ON = {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True, "acm": True}
 SETTINGS = {"remediation": "inform", "labels": {"local-cluster": "true"}}

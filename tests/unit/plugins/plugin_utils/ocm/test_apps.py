@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import REPLICA_SET_DIGITS
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     checks,
     feature_gates,
@@ -21,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import ocm_addon_objects
 from ansible_collections.federated.flower.tests.unit import specs
 
 HOSTILE = "a \"b\" 'c' \\ {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 " + "MIIB" * 550
@@ -78,7 +79,7 @@ def test_a_version_is_its_content(apps):
         apps(clientapp_pace="ocm"),
     ]
     found = {replica_set.version(*each) for each in [one, *changed]}
-    assert len(found) == len(changed) + 1 and all(len(word) == replica_set.DIGITS for word in found)
+    assert len(found) == len(changed) + 1 and all(len(word) == REPLICA_SET_DIGITS for word in found)
 
 
 def test_where_the_hub_paces_a_new_image_is_no_new_version(apps):
@@ -168,7 +169,7 @@ def test_services_of_single_supernodes_are_the_sites_own(apps):
 
 def test_cluster_sets_are_bound_for_client_apps_whoever_brings_the_add_on(ocm_addon_spec):
     def kinds(**changes):
-        return [item["kind"] for item in render.ocm_addon_objects(ocm_addon_spec(install="Manual", **changes))]
+        return [item["kind"] for item in ocm_addon_objects(ocm_addon_spec(install="Manual", **changes))]
 
     assert "ManagedClusterSetBinding" in kinds(clientapps=True)
     assert "ManagedClusterSetBinding" not in kinds() and "Placement" not in kinds(clientapps=True)

@@ -12,9 +12,10 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_preflight
 from ansible_collections.federated.flower.plugins.inventory import ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import checks, clusters
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site, Way
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 BOTH = ["membership", "flower_region"]
@@ -99,7 +100,7 @@ def preflight(found: Any, **variables: dict[str, Any]) -> Outcomes:
             raise found
         return found, {"broken": "its record is not JSON"}
 
-    sites = {name: Site(name, SimpleNamespace(region="eu"), Way("ocm", "site", "direct"), hub="hub") for name in variables}
+    sites = {name: Site(name, SimpleNamespace(region="eu"), SiteAccess("ocm", "site", "direct"), hub="hub") for name in variables}
     outcomes = Outcomes(SimpleNamespace(failed=lambda _site, _message: None), sites, 1)
     action: Any = object.__new__(supernode_preflight.ActionModule)
     action.value_of = lambda host, name, default: variables[host].get(name, default)

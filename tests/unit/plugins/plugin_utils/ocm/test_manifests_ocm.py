@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     template,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import ocm_addon_objects
 from ansible_collections.federated.flower.tests.unit import specs
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
@@ -68,7 +68,7 @@ def of_kind(objects, kind):
 
 @pytest.mark.parametrize("name", ADDONS)
 def test_golden_addon(name, ocm_addon_spec, golden):
-    golden(f"ocm-addon-{name}", render.ocm_addon_objects(ocm_addon_spec(**ADDONS[name])))
+    golden(f"ocm-addon-{name}", ocm_addon_objects(ocm_addon_spec(**ADDONS[name])))
 
 
 def test_golden_site(parsed_ocm_site, golden):
@@ -89,7 +89,7 @@ def test_same_input_same_bytes(ocm_site_spec, ocm_addon_spec):
     assert json.dumps(everything(spec)) == json.dumps(everything(other))
     assert spec == other
     addon = ocm_addon_spec()
-    assert render.ocm_addon_objects(addon) == render.ocm_addon_objects(dict(reversed(addon.items())))
+    assert ocm_addon_objects(addon) == ocm_addon_objects(dict(reversed(addon.items())))
 
 
 def test_every_api_version_is_explicit_and_served_since_0_16(parsed_ocm_site, parsed_addon):

@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     schema,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import ocm_addon_objects
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import schemas_of
 
@@ -65,7 +65,7 @@ def of_a_site(spec: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", [OLD, NEW])
 @pytest.mark.parametrize("changes", [{}, RICH, {"install": "Manual"}, {"create_namespace": False}])
 def test_the_add_on_is_taken_whole(name, changes, ocm_addon_spec, schema_faults):
-    for item in render.ocm_addon_objects(ocm_addon_spec(**changes)):
+    for item in ocm_addon_objects(ocm_addon_spec(**changes)):
         assert schema_faults(name, item) == []
 
 
@@ -80,7 +80,7 @@ def test_what_a_site_gets_is_taken_whole(name, changes, parsed_ocm_site, schema_
 
 @pytest.mark.parametrize("name", [OLD, NEW])
 def test_a_field_that_would_be_dropped_is_found(name, ocm_addon_spec, schema_faults):
-    *_rest, management = render.ocm_addon_objects(ocm_addon_spec())
+    *_rest, management = ocm_addon_objects(ocm_addon_spec())
     management["spec"]["installStrategy"]["placements"][0]["rollOut"] = {}
     assert "rollOut" in schema_faults(name, management)[0]
 

@@ -12,12 +12,12 @@ import types
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting, trust
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import Way
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def fleet(parsed_ocm_site, status, monkeypatch):
         monkeypatch.setattr(restarting, "apply_objects", apply)
         monkeypatch.setattr(trust, "SETTLES", 0)
         run = types.SimpleNamespace(check=False, connect=lambda _host: hub, note=lambda *_given, **_facts: None)
-        return ocm.Way(run, Site("site-a", spec, Way("ocm", "site", "direct"), "hub", seconds=1)), hub
+        return ocm.Way(run, Site("site-a", spec, SiteAccess("ocm", "site", "direct"), "hub", seconds=1)), hub
 
     return make
 

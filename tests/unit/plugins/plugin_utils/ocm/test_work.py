@@ -9,6 +9,7 @@ import copy
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import OCM_PACE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
@@ -216,6 +217,6 @@ def test_no_private_half_and_no_secret_is_in_any_work(parsed_ocm_site, status):
 def test_another_image_is_no_other_version_where_the_hub_paces(parsed_ocm_site):
     digests = set()
     for image in ("r/app:1", "r/app:2"):
-        spec = parsed_ocm_site(superexec_image=image, clientapp="workload", clientapp_pace=replica_set.OCM)
+        spec = parsed_ocm_site(superexec_image=image, clientapp="workload", clientapp_pace=OCM_PACE)
         digests.add(replica_set.version(spec, supernode.clientapps(spec)))
     assert len(digests) == 1

@@ -13,7 +13,12 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import selector
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, proof, record
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents, removal, reserved, twins
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import (
+    contents,
+    duplicate_targets,
+    removal,
+    reserved,
+)
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
 
@@ -100,10 +105,10 @@ def test_the_old_name_of_a_renamed_site_is_freed_first() -> None:
 
 
 def test_two_hosts_of_one_place(tmp_path: Path) -> None:
-    assert twins.claim(tmp_path, ["uid-1", "uid-2"], "site-a") == ""
-    assert twins.claim(tmp_path, ["uid-1", "uid-2"], "site-a") == "", "a host is looked at twice"
-    assert twins.claim(tmp_path, ["uid-3"], "site-b") == ""
-    assert twins.claim(tmp_path, ["uid-2"], "site-c") == "site-a"
+    assert duplicate_targets.claim(tmp_path, ["uid-1", "uid-2"], "site-a") == ""
+    assert duplicate_targets.claim(tmp_path, ["uid-1", "uid-2"], "site-a") == "", "a host is looked at twice"
+    assert duplicate_targets.claim(tmp_path, ["uid-3"], "site-b") == ""
+    assert duplicate_targets.claim(tmp_path, ["uid-2"], "site-c") == "site-a"
     assert all(len(path.read_text()) == len("site-a") for path in tmp_path.iterdir()), "something is half written"
 
 

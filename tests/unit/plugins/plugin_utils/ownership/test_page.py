@@ -16,11 +16,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit import trai
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import CA_SECRETS, SUPERLINK, SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     image_pull,
     key_job,
-    policies,
+    policy_rules,
     skupper,
+    skupper_policies,
     superlink,
     supernode,
 )
@@ -29,12 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.marks import proo
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, acm_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import reserved
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import (
-    CONTROLLER,
-    SUPERLINK,
-    SUPERNODE,
-    TABLE,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import CONTROLLER, TABLE
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
 PAGE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_ownership.rst"
@@ -111,8 +108,8 @@ def test_the_hub(parsed_hub: Any) -> None:
 
 def test_the_ca_keys(parsed_hub: Any) -> None:
     spec = parsed_hub(namespace="flower-ca")
-    made = [*namespaces.objects(spec), *policies.default_deny(spec, policies.SUPERLINK)]
-    compare("Objects beside the CA keys", names(made) | {("Secret", name) for name in reserved.CA})
+    made = [*namespaces.objects(spec), *policy_rules.default_deny(spec, SUPERLINK)]
+    compare("Objects beside the CA keys", names(made) | {("Secret", name) for name in CA_SECRETS})
 
 
 def test_a_site(parsed_site: Any) -> None:
@@ -166,7 +163,7 @@ def test_kinds_of_other_projects() -> None:
 def test_the_guide_on_security_has_every_secret(parsed_site: Any, parsed_link: Any) -> None:
     page = (PAGE.parent / "guide_security.rst").read_text(encoding="utf-8")
     site = [name for spec in SITE for kind, name in names(reserved.objects(SUPERNODE, parsed_site(**spec))) if kind == "Secret"]
-    known = {*reserved.HUB["Secret"], *reserved.CA, *site, parsed_link().name} - {keys_secret(pool["name"]) for pool in POOLS}
+    known = {*reserved.HUB["Secret"], *CA_SECRETS, *site, parsed_link().name} - {keys_secret(pool["name"]) for pool in POOLS}
     assert {name for name in known if f"``{name}``" not in page} == set()
 
 
@@ -175,11 +172,11 @@ def test_a_skupper_network(parsed_network_site: Any, parsed_link: Any, parsed_li
     link, listener = parsed_link(), parsed_listener()
     made = [
         *skupper.site_objects(site),
-        *policies.skupper_site_objects(site),
+        *skupper_policies.skupper_site_objects(site),
         skupper.link_secret(link, {}),
-        *policies.skupper_link_objects(link, [{"host": "hub.example.com", "port": "55671"}]),
-        *policies.skupper_listener_objects(listener),
-        *policies.skupper_connector_objects(listener),
+        *skupper_policies.skupper_link_objects(link, [{"host": "hub.example.com", "port": "55671"}]),
+        *skupper_policies.skupper_listener_objects(listener),
+        *skupper_policies.skupper_connector_objects(listener),
     ]
     compare("Objects of a Skupper network", names(item for item in made if item["apiVersion"] != skupper.API) | {("Lease", skupper.ROUTER_LEASE)})
 

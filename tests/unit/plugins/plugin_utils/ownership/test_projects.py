@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import projects
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 
 DESIRED = {
     "apiVersion": "v1",
@@ -148,6 +148,6 @@ def test_a_project_of_another_federation_is_named() -> None:
 )
 def test_what_delivers_the_objects_of_a_site_makes_its_namespace(monkeypatch: pytest.MonkeyPatch, delivery: str, names: list[str]) -> None:
     action = object.__new__(openshift_project.ActionModule)
-    monkeypatch.setattr(action, "way_of", lambda: way_of({"flower_delivery": delivery}))
+    monkeypatch.setattr(action, "access_of", lambda: access_of({"flower_delivery": delivery}))
     assert action._names({"names": ["flower", "flower-ca"], "site_names": ["site", "flower"]}) == names
     assert action._names({"names": [], "site_names": ["site"]}) == (["site"] if delivery == "direct" else [])

@@ -21,6 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.plan import (
     planned_object,
     pod_changes,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.plan.plan_permission import Allowed
 
 HEADER = {
     "collection": "0.1.0", "federation": "oncology", "namespace": "flower", "hub": "hub", "hosts": ["hub", "site-a", "site-b"],
@@ -101,7 +102,7 @@ def test_no_secret_is_in_a_plan_and_that_it_changes_is() -> None:
         return {**config("login", "u3", **data), "kind": "Secret"}
 
     found = plan(step(secret(user="anVzdA==", password="bmV3ZXI="), secret(user="anVzdA==", password="b2xkZXI="), "hub"))
-    (entry,) = plan_document.objects(found)
+    (entry,) = planned_object.objects(found)
     text = plan_document.write(found, ORIGIN)
     assert not any(value in text for value in ("anVzdA==", "bmV3ZXI=", "b2xkZXI="))
     assert "+  password: (another secret)" in entry["diff"] and "-  password: (secret)" in entry["diff"]
@@ -120,12 +121,12 @@ def test_what_cannot_be_known_in_advance_is_the_same_in_every_plan() -> None:
         return plan(step(bundle, None), step(template, None), step(addon, None), CREATED, stand_ins=marks)
 
     assert foreseen(1) == foreseen(2)
-    entries = {one["object"]: one for one in plan_document.objects(foreseen(1))}
+    entries = {one["object"]: one for one in planned_object.objects(foreseen(1))}
     assert [name for name, one in entries.items() if one["later"]] == [
         "AddOnTemplate flower/deployment-*", "ConfigMap flower/trust", "ManagedClusterAddOn flower/addon",
     ]  # fmt: skip
     assert "(made when the plan is applied)" in entries["ConfigMap flower/trust"]["diff"]
-    allowed = plan_comparison.Allowed(foreseen(1))
+    allowed = Allowed(foreseen(1))
     for real in (config("trust", **{"ca.crt": "real"}), {**config("deployment-0123456789ab"), "kind": "AddOnTemplate"}):
         assert allowed.fault(step(real, None), []) == ""
     assert "not in the plan" in allowed.fault(step({**config("strange-0123456789ab"), "kind": "AddOnTemplate"}, None), [])
@@ -133,9 +134,9 @@ def test_what_cannot_be_known_in_advance_is_the_same_in_every_plan() -> None:
 
 def test_an_object_may_depend_on_something_unknown_without_containing_it() -> None:
     mark = planned_object.mark_of("site-a", id_of(config("policy")))
-    (entry,) = plan_document.objects(plan(step(config("policy"), None), stand_ins=(mark,)))
+    (entry,) = planned_object.objects(plan(step(config("policy"), None), stand_ins=(mark,)))
     assert entry["later"] and not entry["becomes"]
-    (entry,) = plan_document.objects(plan(step(config("policy"), None, "site-b"), stand_ins=(mark,)))
+    (entry,) = planned_object.objects(plan(step(config("policy"), None, "site-b"), stand_ins=(mark,)))
     assert not entry["later"]
 
 
@@ -153,13 +154,13 @@ def test_each_kind_of_stand_in_is_found_and_not_shown() -> None:
 def test_a_certificate_that_takes_the_place_of_another_is_not_shown() -> None:
     live, new = config(uid="u1", **{"ca.crt": PEM + "\n"}), PEM.replace("stand", "other").replace("0000", "0001")
     found = plan(step(config(**{"ca.crt": new + "\n"}), live), stand_ins=(new,))
-    (entry,) = plan_document.objects(found)
+    (entry,) = planned_object.objects(found)
     assert entry["later"] and "other" not in entry["diff"] and "(made when the plan is applied)" in entry["diff"]
 
 
 def test_only_what_is_planned_is_written() -> None:
     content = plan(CHANGED, CREATED)
-    allowed = plan_comparison.Allowed(content)
+    allowed = Allowed(content)
     assert allowed.fault(CHANGED, []) == allowed.fault(CREATED, []) == ""
     live = config(uid="u1", mode="old")
     faults = {
@@ -183,7 +184,7 @@ def test_only_what_is_planned_is_written() -> None:
 
 def test_what_is_written_is_line_for_line_what_was_planned() -> None:
     content = plan(CHANGED, CREATED, step(None, config("old", "u5"), "hub"))
-    allowed = plan_comparison.Allowed(content)
+    allowed = Allowed(content)
     steps = [CREATED, CHANGED, step(None, config("old", "u5"), "hub")]
     done = [allowed.written(one) for one in steps]
     planned, applied = plan_comparison.outcome(content, [one for one in done if one])

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import ip_families, rehearsal
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
+from ansible_collections.federated.flower.tests.unit.specs import drafted
 
 
 class Trying:

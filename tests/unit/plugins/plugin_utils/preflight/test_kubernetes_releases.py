@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import kubernetes_releases
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.ocm import Way
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
+from ansible_collections.federated.flower.tests.unit.specs import drafted
 
 SIDECAR: dict[str, Any] = {}
 PLAIN = {"sidecar": False, "mtls": False}

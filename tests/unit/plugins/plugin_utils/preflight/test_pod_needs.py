@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import pod_needs
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
+from ansible_collections.federated.flower.tests.unit.specs import drafted
 
 KINDS = {"priorityclasses": "PriorityClass", "runtimeclasses": "RuntimeClass", "secrets": "Secret", "pods": "Pod"}
 # As Kubernetes 1.34 wrote them.

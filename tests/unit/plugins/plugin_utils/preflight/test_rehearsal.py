@@ -10,7 +10,7 @@ import copy
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import rehearsal
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
+from ansible_collections.federated.flower.tests.unit.specs import drafted
 
 
 def workloads(spec):

@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub_re
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import bundle, ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
@@ -49,7 +49,7 @@ def levels(spec: SiteSpec) -> dict[str, str]:
 
 def site_of(make: Callable[..., SiteSpec], delivery: str, **given: Any) -> Site:
     spec = make(**{"namespace": "flower", "hub_namespace": "flower", "pod_security": "auto", **given})
-    return Site("site-a", spec, way_of({"flower_delivery": delivery, "flower_key_source": "site"}), "hub", hub_namespace="flower")
+    return Site("site-a", spec, access_of({"flower_delivery": delivery, "flower_key_source": "site"}), "hub", hub_namespace="flower")
 
 
 def behind(site: Site, hub: Hub) -> ocm.Way:

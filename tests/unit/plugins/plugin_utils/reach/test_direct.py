@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, nodes_work
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct, direct_checks, pools
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import KeysMade, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.apply.test_members import live
 
 
@@ -36,7 +36,7 @@ class Secrets:
 
 @pytest.mark.parametrize(("uid", "gone"), [("1", ["supernode-http-proxy"]), ("2", [])])
 def test_only_the_secret_that_was_seen_is_deleted(monkeypatch, parsed_site, uid, gone):
-    site = Site("site-a", parsed_site(), way_of({}))
+    site = Site("site-a", parsed_site(), access_of({}))
     noted: list[dict[str, str]] = []
     run = SimpleNamespace(check=False, rendering=False, note=lambda _site, objects: noted.extend(objects))
     way = direct.Way(run, site)
@@ -83,7 +83,7 @@ def node(name: str, *, ready: bool) -> dict[str, Any]:
 
 def way_to(cluster: Cluster, spec: Any) -> direct.Way:
     run = SimpleNamespace(check=False, rendering=False, show_diff=False, note=lambda _site, **_facts: None)
-    way = direct.Way(run, Site("site-a", spec, way_of({})))
+    way = direct.Way(run, Site("site-a", spec, access_of({})))
     way._cluster = cluster
     return way
 
@@ -134,7 +134,7 @@ def test_a_node_that_is_down_does_not_fail_its_site(parsed_site, down, failed):
     [(2, False, False, True), (2, True, False, False), (2, False, True, False), (0, False, False, False)],
 )
 def test_clientapps_wait_for_the_switch_of_their_supernodes(monkeypatch, parsed_site, replicas, switched, rendering, refused):
-    site = Site("site-a", parsed_site(clientapp="workload", pools=[{"name": "cpu", "replicas": replicas}]), way_of({}))
+    site = Site("site-a", parsed_site(clientapp="workload", pools=[{"name": "cpu", "replicas": replicas}]), access_of({}))
     way = direct.Way(SimpleNamespace(check=False, rendering=rendering), site)
     way._cluster = Live()
     way._cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}} if switched else {}
@@ -169,7 +169,7 @@ def test_what_clientapps_cannot_start_with_is_told_before_one_is_replaced(monkey
 
 
 def test_nodes_that_are_away_pull_no_images(monkeypatch, parsed_site):
-    site = Site("site-a", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}]), way_of({}))
+    site = Site("site-a", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}]), access_of({}))
     way = direct.Way(SimpleNamespace(check=True), site)
     way._cluster = Live(node("n1", ready=True), node("n2", ready=False))
     body = {"containers": [{"image": "r/supernode:2"}]}

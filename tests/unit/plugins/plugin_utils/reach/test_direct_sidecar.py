@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct, direct_sidecar
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 
 CHANGED = {"kind": "ConfigMap", "name": "supernode-sidecar", "change": "changed"}
 REFUSED = {"error": "the sidecar got no answer from the hub (503)"}
@@ -47,7 +47,7 @@ class Moved:
 
 def way_of_site(parsed_site: Any, cluster: Moved, *objects: dict[str, str], check: bool = False) -> direct.Way:
     run: Any = SimpleNamespace(check=check, rendering=False)
-    way = direct.Way(run, Site("site-a", parsed_site(superlink_address="hub.example.com:443"), way_of({}), seconds=0))
+    way = direct.Way(run, Site("site-a", parsed_site(superlink_address="hub.example.com:443"), access_of({}), seconds=0))
     way._cluster = cluster  # type: ignore[assignment]
     way._apply = lambda *_given, **_more: Done(objects=list(objects))  # type: ignore[method-assign]
     way.apply([], lambda: None)

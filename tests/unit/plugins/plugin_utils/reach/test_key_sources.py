@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import keys_secret
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Conflict
@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypai
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import key_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.key_sources import AtController
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
@@ -141,7 +141,7 @@ class Elsewhere(Cluster):
 def test_keys_of_another_hub_are_not_touched(parsed_site, monkeypatch, identity, claim, written) -> None:
     applied: list[Any] = []
     monkeypatch.setattr(key_sources, "apply_objects", lambda _cluster, objects, **_more: applied.append(objects) or Result(changed=True))
-    site = Site("site-a", parsed_site(federation="demo", namespace="lab"), way_of({}), claim=claim, identity=identity)
+    site = Site("site-a", parsed_site(federation="demo", namespace="lab"), access_of({}), claim=claim, identity=identity)
     source = AtController(SimpleNamespace(check=False), site, Elsewhere())
     with nullcontext() if written else pytest.raises(ClusterError, match="site-a: namespace lab contains .* of another hub"):
         source.make(keys.Wanted([keys.Pool("cpu", ["0"], 0)]))

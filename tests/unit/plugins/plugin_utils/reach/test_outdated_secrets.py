@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import SITE
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_restart, key_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import KeysMade, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, public
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
@@ -70,7 +70,7 @@ def cluster(monkeypatch) -> Cluster:
 
 @pytest.fixture
 def make(parsed_site, cluster):
-    site = Site("site-a", parsed_site(federation=FEDERATION, namespace="flower"), way_of({}))
+    site = Site("site-a", parsed_site(federation=FEDERATION, namespace="flower"), access_of({}))
 
     def made(source: type = key_sources.AtController, *, check: bool = False) -> KeysMade:
         cluster.read.clear()
@@ -155,7 +155,7 @@ APP = running("clientapp-cpu-0", "clientapp", ("superexec", ["--root-certificate
 def test_each_process_that_shares_a_secret_is_asked(monkeypatch, parsed_site, files, asked):
     seen: dict[str, list[str]] = {}
     held = {keys.SUPEREXEC: {"secret": "s"}, keys.LOCAL_TLS: {"ca.crt": "c"}}
-    site = Site("site-a", parsed_site(federation=FEDERATION, namespace="shared"), way_of({}))
+    site = Site("site-a", parsed_site(federation=FEDERATION, namespace="shared"), access_of({}))
 
     def is_old(_cluster: Any, _pod: Any, container: str, wanted: Mapping[str, str]) -> bool:
         seen[container] = list(wanted)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden

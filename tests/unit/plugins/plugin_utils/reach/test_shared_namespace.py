@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.reach import (
     direct_trust,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 OWN, APP, THEIRS = pod("supernode-cpu-0"), pod("clientapp-cpu-0", "clientapp"), pod("helm-0", ours=False)
@@ -26,7 +26,7 @@ OWN, APP, THEIRS = pod("supernode-cpu-0"), pod("clientapp-cpu-0", "clientapp"), 
 
 @pytest.fixture
 def site(parsed_site) -> Site:
-    return Site("site-a", parsed_site(federation=FEDERATION, namespace="shared"), way_of({}))
+    return Site("site-a", parsed_site(federation=FEDERATION, namespace="shared"), access_of({}))
 
 
 def test_which_pods_are_looked_at_for_outdated_files(monkeypatch, site):

@@ -14,12 +14,12 @@ from ansible_collections.federated.flower.plugins.action import supernode_rights
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac import subjects
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import dataset_needs, rendered
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.fixed_rights import rights_of_work
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import (
     controller_rights,
     grants,
-    rights_of_work,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
     CLUSTER,
@@ -35,7 +35,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.table impo
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 
 SETTINGS = {
@@ -406,7 +406,7 @@ def test_an_account_without_rights_is_not_created(supernode_spec):
 def test_a_site_that_is_not_reached_directly_needs_no_rights(supernode_spec, delivery, own_access):
     action = object.__new__(supernode_rights.ActionModule)
     outcomes = Outcomes(SimpleNamespace(), ["site-a"], 1)
-    site = SimpleNamespace(way=way_of({"flower_delivery": delivery}), given=supernode_spec())
+    site = SimpleNamespace(access=access_of({"flower_delivery": delivery}), given=supernode_spec())
     action.work({"settings": SETTINGS, "beside": []}, {"site-a": site}, outcomes)
     facts = outcomes["site-a"].facts
     assert facts["own_access"] is own_access and bool(facts["rights"]) is own_access

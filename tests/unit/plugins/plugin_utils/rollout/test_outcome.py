@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, Result
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.parent import Abandoned
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done

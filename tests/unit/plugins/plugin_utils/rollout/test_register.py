@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import KeysMade, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import register
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registered, Registry
@@ -56,7 +56,7 @@ def test_keys_of_the_former_name_are_dead_for_the_one_that_claims_them(registry:
 def test_which_sites_claim(parsed_site: Any) -> None:
     asked: list[Any] = []
     hub: Any = SimpleNamespace(register=lambda *given, places: asked.append((given[-1], places)) or Registered())
-    sites = {name: Site(name, parsed_site(), way_of({}), claim=name == "clinic-b") for name in ("clinic-b", "site-a")}
+    sites = {name: Site(name, parsed_site(), access_of({}), claim=name == "clinic-b") for name in ("clinic-b", "site-a")}
     rollout = Rollout(RUN, hub, "hub", sites, {}, Outcomes(RUN, sites, 1), Options())
     rollout._register({name: KeysMade() for name in sites})
     assert asked == [(["clinic-b"], {name: ("direct", sites[name].namespace) for name in sites})]
@@ -82,7 +82,7 @@ def test_a_superlink_that_lost_its_database_is_noticed(
     monkeypatch.setattr(registry, "_certify", lambda *_given: {})
     found = registry.register({"site-b": KeysMade(keys=KEYS[:1])}, {}, {})
     assert found.lost == lost
-    site = Site("site-b", parsed_site(), way_of({}))
+    site = Site("site-b", parsed_site(), access_of({}))
     hub: Any = SimpleNamespace(register=lambda *_given, **_more: found)
     rollout = Rollout(run, hub, "hub", {"site-b": site}, {}, Outcomes(run, ["site-b"], 1), Options())
     rollout._register({"site-b": KeysMade()})

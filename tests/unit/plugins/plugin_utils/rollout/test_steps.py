@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import node_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.dataset_index import Files
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, KeysMade, Site, Way
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, KeysMade, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registered
@@ -147,7 +148,7 @@ def deploying(ledger: Ledger, spec: Any, way: Any = None) -> Rollout:
     """The rollout of one site."""
     run: Any = Noting()
     hub: Any = SimpleNamespace(ledger=ledger, hub=None, namespace="flower", federation="demo")
-    sites = {"a": Site("a", spec, Way("bundle", "site", "direct"))}
+    sites = {"a": Site("a", spec, SiteAccess("bundle", "site", "direct"))}
     return Rollout(run, hub, "hub", sites, {"a": way}, Outcomes(run, ["a"], 1), Options())
 
 
@@ -269,7 +270,7 @@ def test_clientapps_are_not_changed_for_supernodes_that_a_site_does_not_have(
 ) -> None:
     spec = parsed_site(pools=[{"name": "cpu", "replicas": 2}], clientapp="workload" if apart else "pod")
     one = deploying(WithPools(**has), spec)
-    one.sites["a"].way = Way(delivery, "site", "direct")
+    one.sites["a"].access = SiteAccess(delivery, "site", "direct")
     one._refuse_other_pools()
     assert words in one.outcomes["a"].msg and one.outcomes["a"].failed == bool(words)
 

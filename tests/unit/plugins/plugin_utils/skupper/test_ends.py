@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible import constants
 
 from ansible_collections.federated.flower.plugins.action import (
     skupper_link,
@@ -19,7 +20,6 @@ from ansible_collections.federated.flower.plugins.action import (
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import twins
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import ends, sites
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
@@ -161,11 +161,7 @@ def looked(
     cluster: Cluster, folder: Path, monkeypatch: pytest.MonkeyPatch, site: Any, listener: Any, **more: Any
 ) -> Any:
     host = site["cluster"]
-
-    def claim(_self: Any, name: str, places: Any) -> str:
-        return twins.claim(folder, places, name)
-
-    monkeypatch.setattr(skupper_site.ActionModule, "claim", claim)
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(folder))
     monkeypatch.setattr(skupper_site.ActionModule, "check_site", lambda self, spec: self.check_parts(spec, {**listener, "cluster": host}, more.get("link", {})))
     return act(skupper_site, cluster, host, spec=site, state="checked")
 

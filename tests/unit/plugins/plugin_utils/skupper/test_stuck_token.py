@@ -30,9 +30,6 @@ class Account:
     def read(self, _cluster: Any, kind: str, _name: str, _namespace: str) -> Any:
         return self.objects.get(kind)
 
-    def listed(self, _cluster: Any, kind: str, _namespace: str) -> list[Any]:
-        return [given.site()] if kind == "Site" else []
-
     def wait(self, _seconds: float, look: Any) -> Any:
         return look()
 
@@ -42,7 +39,12 @@ class Account:
 
 def redeem(token: dict[str, Any]) -> Account:
     account: Any = Account(token)
-    cluster: Any = SimpleNamespace(name="site-a", skew=0, get=lambda _version, kind, *_which: {} if kind == "Namespace" else None)
+    cluster: Any = SimpleNamespace(
+        name="site-a",
+        skew=0,
+        get=lambda _version, kind, *_which: {} if kind == "Namespace" else None,
+        list=lambda _version, kind, _namespace: [given.site()] if kind == "Site" else [],
+    )
     spec = LinkSpec.parse({"cluster": "site-a", "mode": "token", "name": "flower-hub"})
     with pytest.raises(ClusterError, match="was not redeemed after 1 s: .*connection timed out.*The token was deleted"):
         Join(account, cluster, cluster, spec, 1, datetime.timedelta(0)).redeem()

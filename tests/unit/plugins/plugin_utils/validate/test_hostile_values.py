@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import variable_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import variable_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
     MAX_POOL_NAME,
@@ -501,13 +502,13 @@ def test_names_of_sites(name, supernode_spec):
 
 def test_all_faults_at_once(superlink_spec):
     assert len(superlink_faults(superlink_spec(version="1", port=0, storage_size="x", namespace="X"))) == 4
-    with pytest.raises(render.SpecError) as caught:
+    with pytest.raises(SpecError) as caught:
         render.superlink_objects(superlink_spec(version="1", port=0))
     assert len(caught.value.faults) == 2
 
 
 def test_rendering_needs_address_ca_and_allocation(supernode_spec):
-    with pytest.raises(render.SpecError) as caught:
+    with pytest.raises(SpecError) as caught:
         specs.supernode_objects(
             supernode_spec(superlink_address="", ca_bundle="", client_certificate="", allocation={})
         )

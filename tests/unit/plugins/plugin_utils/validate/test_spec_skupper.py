@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.skupper_releases import version_fault
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import supernode_faults as supernode
 
@@ -100,16 +101,16 @@ def test_site(changes, said, site_spec):
 
 @pytest.mark.parametrize("version", ["2.2.1", "v2.2.4", "2.3.0", "3.0.0", "2.2.1-rh-3", "main-1234567", "", None])
 def test_releases_that_will_do(version):
-    assert rules.version_fault(version) == ""
+    assert version_fault(version) == ""
 
 
 @pytest.mark.parametrize("version", ["2.1.4", "2.2.0", "2.1.4-rh-1", "2.0.0"])
 def test_releases_that_are_too_old(version):
-    assert f"is Skupper {version}: before 2.2.1" in rules.version_fault(version)
+    assert f"is Skupper {version}: before 2.2.1" in version_fault(version)
 
 
 def test_a_release_of_the_first_generation():
-    assert "of another generation" in rules.version_fault("1.8.3")
+    assert "of another generation" in version_fault("1.8.3")
 
 
 def test_networks_of_the_hub_mean_nothing_behind_a_router(supernode_spec):

@@ -11,24 +11,29 @@ import inspect
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import faults as unknown
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Reach, Statuses, Way
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import connected_by, delivered_by, way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Reach, Statuses
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import (
+    access_of,
+    connected_by,
+    delivered_by,
+)
 
 
 @pytest.mark.parametrize(
     ("variables", "way"),
     [
-        ({}, Way("direct", "controller", "direct")),
-        ({"flower_key_source": "site"}, Way("direct", "site", "direct")),
-        ({"flower_delivery": "ocm"}, Way("ocm", "site", "direct")),
-        ({"flower_connectivity": "skupper", "flower_delivery": ""}, Way("direct", "controller", "skupper")),
+        ({}, SiteAccess("direct", "controller", "direct")),
+        ({"flower_key_source": "site"}, SiteAccess("direct", "site", "direct")),
+        ({"flower_delivery": "ocm"}, SiteAccess("ocm", "site", "direct")),
+        ({"flower_connectivity": "skupper", "flower_delivery": ""}, SiteAccess("direct", "controller", "skupper")),
     ],
 )
-def test_defaults(variables: dict[str, str], way: Way) -> None:
-    assert way_of(variables) == way
+def test_defaults(variables: dict[str, str], way: SiteAccess) -> None:
+    assert access_of(variables) == way
 
 
 @pytest.mark.parametrize(
@@ -57,7 +62,7 @@ def test_defaults(variables: dict[str, str], way: Way) -> None:
 )
 def test_wrong_words(variables: dict[str, object], words: str) -> None:
     with pytest.raises(ClusterError, match=words):
-        way_of(variables)
+        access_of(variables)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,7 @@ def test_wrong_words(variables: dict[str, object], words: str) -> None:
     ],
 )
 def test_a_former_variable_that_agrees_is_harmless(variables: dict[str, object]) -> None:
-    assert way_of(variables) == way_of({key: value for key, value in variables.items() if key.startswith("flower_")})
+    assert access_of(variables) == access_of({key: value for key, value in variables.items() if key.startswith("flower_")})
     assert unknown("site-a", variables) == []
 
 

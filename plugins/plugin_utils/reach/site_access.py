@@ -10,10 +10,10 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..base.choices import DIRECT, SiteAccess
 from ..base.errors import ClusterError
 from ..preflight.variables import FORMER
-from .registry import DELIVERIES, DIRECT
-from .site import Way
+from .registry import DELIVERIES
 
 DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "flower_connectivity"
 # What says how a site is reached.
@@ -22,8 +22,8 @@ SKUPPER = "skupper"
 CONNECTIVITIES = ("direct", SKUPPER)
 
 
-def way_of(variables: Mapping[str, Any]) -> Way:
-    """The way to a site.
+def access_of(variables: Mapping[str, Any]) -> SiteAccess:
+    """How a site is reached.
 
     Args:
         variables: of the inventory host, templated.
@@ -34,8 +34,8 @@ def way_of(variables: Mapping[str, Any]) -> Way:
     delivery = _choice(variables, DELIVERY, DELIVERIES, DIRECT)
     sources = DELIVERIES[delivery].key_sources
     key_source = _choice(variables, KEY_SOURCE, sources, sources[0], f"where {DELIVERY} is {delivery}")
-    way = Way(delivery, key_source, _choice(variables, CONNECTIVITY, CONNECTIVITIES, CONNECTIVITIES[0]))
-    found = {DELIVERY: way.delivery, KEY_SOURCE: way.key_source, CONNECTIVITY: way.connectivity}
+    access = SiteAccess(delivery, key_source, _choice(variables, CONNECTIVITY, CONNECTIVITIES, CONNECTIVITIES[0]))
+    found = {DELIVERY: access.delivery, KEY_SOURCE: access.key_source, CONNECTIVITY: access.connectivity}
     faults = [
         f"{former}: {str(variables[former])!r} contradicts {now}: {found[now]!r}, which playbooks read: set {now} to "
         f"{str(variables[former])!r} for this host in the inventory, or leave out {former}"
@@ -44,7 +44,7 @@ def way_of(variables: Mapping[str, Any]) -> Way:
     ]
     if faults:
         raise ClusterError("; ".join(faults))
-    return way
+    return access
 
 
 def delivered_by(delivery: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
@@ -53,18 +53,18 @@ def delivered_by(delivery: str, hostvars: Mapping[str, Mapping[str, Any]], hosts
     A host whose variables are wrong is not among them: the checks of the sites report the fault. Where playbooks are only listed, or
     checked for their syntax, there are no variables of hosts.
     """
-    return [host for host, way in _ways(hostvars, hosts) if way.delivery == delivery]
+    return [host for host, access in _accesses(hostvars, hosts) if access.delivery == delivery]
 
 
 def connected_by(connectivity: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
     """Those of some hosts whose SuperNodes reach the SuperLink in one way; see C(delivered_by)."""
-    return [host for host, way in _ways(hostvars, hosts) if way.connectivity == connectivity]
+    return [host for host, access in _accesses(hostvars, hosts) if access.connectivity == connectivity]
 
 
-def _ways(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> Iterator[tuple[str, Way]]:
+def _accesses(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> Iterator[tuple[str, SiteAccess]]:
     for host in hosts:
         with contextlib.suppress(ClusterError):
-            yield str(host), way_of(hostvars.get(host) or {})
+            yield str(host), access_of(hostvars.get(host) or {})
 
 
 def _choice(variables: Mapping[str, Any], name: str, known: Iterable[str], default: str, where: str = "") -> str:

@@ -14,12 +14,34 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..base.errors import ClusterError
+from ..kube.api_errors import Forbidden
+from ..kube.client import Cluster
 
 _PREFIX = "federated.flower.place-"
+_SYSTEM = "kube-system"
+
+
+def places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] | None]) -> list[str]:
+    """What identifies a namespace, unique in all clusters.
+
+    Args:
+        cluster: a connection.
+        namespace: its name.
+        known: live objects that identify it; without any, the cluster's own Namespace and the name do.
+    """
+    uids = [one["metadata"]["uid"] for one in known if one is not None]
+    if uids:
+        return uids
+    try:
+        system = cluster.get("v1", "Namespace", _SYSTEM)
+    except Forbidden:
+        system = None
+    return [f"{system['metadata']['uid'] if system else cluster.server}/{namespace}"]
 
 
 def claim(folder: Path, places: Iterable[str], host: str) -> str:
