@@ -26,8 +26,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.bundle import dra
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     clientapp,
     key_job,
-    policies,
     skupper,
+    skupper_policies,
     superlink,
     supernode,
 )
@@ -163,9 +163,9 @@ class Example:
         is_hub = host == self.hub
         site = NetworkSiteSpec.parse({**self.options("skupper_site", host), "hub": is_hub})
         listener = ListenerSpec.parse(self.options("skupper_listener", host))
-        found = [*skupper.site_objects(site), *policies.skupper_site_objects(site)]
+        found = [*skupper.site_objects(site), *skupper_policies.skupper_site_objects(site)]
         if is_hub:
-            return [*found, *skupper.connector_objects(listener), *policies.skupper_connector_objects(listener)]
+            return [*found, *skupper.connector_objects(listener), *skupper_policies.skupper_connector_objects(listener)]
         link = LinkSpec.parse(self.options("skupper_link", host))
         found += [
             skupper.certificate(link, "skupper-site-ca"),
@@ -173,8 +173,8 @@ class Example:
             skupper.access_token(link, GRANT),
             skupper.link_secret(link, TLS),
         ]
-        found += [*skupper.links(link, ENDPOINTS, {}), *policies.skupper_link_objects(link, ENDPOINTS)]
-        return [*found, *skupper.listener_objects(listener), *policies.skupper_listener_objects(listener)]
+        found += [*skupper.links(link, ENDPOINTS, {}), *skupper_policies.skupper_link_objects(link, ENDPOINTS)]
+        return [*found, *skupper.listener_objects(listener), *skupper_policies.skupper_listener_objects(listener)]
 
 
 def _listed(plugin: Path, scratch: Path) -> Path:

@@ -27,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     restore_mark,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle import draft as drafts
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark as drill_mark
@@ -104,7 +105,7 @@ def _config_maps() -> dict[str, Object]:
         restore_mark.marked(hub, SPACE, FEDERATION, "flower-backup-study.tar"),
     ):
         pass
-    mark = hub.objects[restore_mark.NAME]["data"]
+    mark = hub.objects[RESTORE_CONFIG]["data"]
     mark |= {
         key: text.replace(restore_mark.read(hub, SPACE).started, NOW) for key, text in mark.items()
     }  # when the test was run

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..base.foreign_data import CONTROL
+from ..programs.follow_program import HEADER
 from .cli import CONNECTION, FlowerCLI
-from .follow_program import HEADER
 from .runs import Run
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
