@@ -18,10 +18,12 @@ APPLY = 10_000
 #: Actions that still stand on more.
 ABOVE = {
     "drill": 32_500,
-    "preflight": 25_500,
+    "ocm_addon": 24_000,
+    "superlink": 32_000,
     "superlink_failover": 26_500,
     "superlink_restore": 25_000,
     "superlink_standby": 26_000,
+    "supernode": 28_000,
     "takeover": 22_500,
 }
 
