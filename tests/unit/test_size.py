@@ -20,7 +20,6 @@ ABOVE = {
     "drill": 32_500,
     "ocm_addon": 24_000,
     "superlink": 32_000,
-    "superlink_failover": 26_500,
     "superlink_restore": 25_000,
     "superlink_standby": 26_000,
     "supernode": 28_000,
