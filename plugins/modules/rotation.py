@@ -56,7 +56,7 @@ options:
     default: []
   reports:
     description:
-      - Results of M(federated.flower.trust_proof). For O(step=settle), results of M(federated.flower.supernode_restart).
+      - Results of sites of M(federated.flower.supernode), trusted. For O(step=settle), those of restarted sites.
     type: list
     elements: dict
     default: []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: superlink_standby
-short_description: Copy a hub to its standby
+short_description: Copy a hub to its standby, and have the standby serve instead of it
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -21,25 +21,37 @@ description:
   - A host that has a hub of its own, or that serves in a newer term, is refused. So is a hub that has another volume claim than at the last copy.
   - With O(state=followed) it copies again and again. It takes the lease of the standby for each copy, so that a failover need not wait longer than
     for one.
-  - This module is a step of the playbook C(federated.flower.standby). Its options may change in any release.
+  - The steps of a failover are V(planned) and V(promoted) for the standby, and V(fenced) for the hub. Each of them can be repeated.
+  - This module is a step of the playbooks C(federated.flower.standby) and C(federated.flower.failover). Its options may change in any release.
 options:
   accept_volumes:
     description:
       - Whether a hub may have another volume claim with its database than the one that was noted with the last copy, or when it began to serve.
         Without it, such a hub is not copied, since its volume may be empty.
       - Ignored with O(state=followed), which may find another volume later.
+  hub:
+    description:
+      - Inventory name of the other one of the two hosts. The hub, except for V(fenced).
+    type: str
+    required: true
   hub_described:
     description:
-      - The variable C(superlink_described) of the hub.
+      - The variable C(superlink_described) of that host. Not needed with O(hub_lost), or to fence.
     type: dict
-    required: true
+    default: {}
   state:
     description:
       - V(checked) looks whether this host can be the standby, and changes nothing.
       - V(present) copies once. V(followed) copies every O(interval) for O(seconds), or until this host serves.
       - V(absent) checks that this host can be removed, and has the hub forget it. A copy that was never completed can be removed as well.
+      - V(planned) looks at both hubs and refuses what cannot be done, also a last copy that would be refused when the hub is stopped; without O(confirmed)
+        also what can.
+      - V(fenced) judges active runs once more, writes that another host serves in the new term, and stops the pods of SuperLink, gateway and ServerApp.
+        A hub that a GitOps controller would start again is stopped, and is an error.
+      - V(promoted) copies the stopped hub once more if it can be reached, and writes that this host serves in the new term. The playbook
+        C(federated.flower.site) then starts its SuperLink.
     type: str
-    choices: [checked, present, followed, absent]
+    choices: [absent, checked, fenced, followed, planned, present, promoted]
     default: present
   seconds:
     description:
@@ -56,9 +68,27 @@ options:
       - Whether O(state=absent) allows to remove a host that has a volume claim for outputs of runs, which may be on no other host.
     type: bool
     default: false
+  plan:
+    description:
+      - What O(state=planned) returned as RV(plan). V(fenced) and V(promoted) require it.
+    type: dict
+  confirmed:
+    description:
+      - With V(planned), whether the failover is really meant.
+    type: bool
+    default: false
+  hub_lost:
+    description:
+      - With V(planned), whether the hub is taken for lost and not asked.
+    type: bool
+    default: false
+  abandon_runs:
+    description:
+      - Whether a hub that has active runs, or whose runs cannot be listed although its SuperLink is ready, is stopped in a failover. These runs fail.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - federated.flower.hub.copied
-  - federated.flower.hub.name
   - federated.flower.certificates.ca
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -66,13 +96,11 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - Looks at both hubs and reports that a copy would be made.
+      - Looks at both hubs and reports that a copy would be made. V(planned) shows the plan; V(fenced) and V(promoted) are skipped by the playbook.
   idempotent:
     support: partial
     details:
       - Reports a change when something was written. SuperNodes that are online change the database every few seconds.
-seealso:
-  - module: federated.flower.superlink_failover
 """
 
 EXAMPLES = r"""
@@ -92,11 +120,21 @@ EXAMPLES = r"""
     hub_described: "{{ hostvars['hub'].superlink_described }}"
     state: followed
     seconds: 3600
+
+- name: Plan the failover
+  federated.flower.superlink_standby:
+    spec: "{{ superlink_described.spec }}"
+    ca_namespace: flower-ca
+    hub: hub
+    hub_described: "{{ hostvars['hub'].superlink_described }}"
+    state: planned
+    confirmed: true
+  register: planned
 """
 
 RETURN = r"""
 msg:
-  description: What was copied.
+  description: What was done, or would be.
   returned: always
   type: str
 term:
@@ -105,7 +143,7 @@ term:
   type: int
 copied:
   description: When the last copy was started, in UTC. What the hub did later is not in it.
-  returned: success, when a copy was made
+  returned: success, when a copy was made or, if O(state=promoted), is used
   type: str
 copies:
   description: How many copies were made.
@@ -132,4 +170,15 @@ removable:
   description: Whether there is a standby to remove.
   returned: success, if O(state=absent)
   type: bool
+plan:
+  description: >-
+    What is to be done. C(number), the term; C(fence), C(copy) and C(promote), whether these steps are needed; C(copied), the time of the last copy;
+    C(lost), why the hub is not asked; C(begun), seconds since 1970.
+  returned: success, if O(state=planned)
+  type: dict
+lines:
+  description: The plan for people.
+  returned: success, if O(state=planned)
+  type: list
+  elements: str
 """

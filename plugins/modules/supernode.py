@@ -7,27 +7,62 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode
-short_description: Deploy the SuperNodes of sites, or remove them
+short_description: Check, deploy, restart and remove the SuperNodes of sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Gives the sites their partitions, makes the keys and secrets that are missing, registers the keys at the SuperLink, applies the
-    SuperNodes, waits until they are ready and online, and deletes keys that left. What concerns the hub is done once for all sites.
+    How a site is reached, and where its keys are made, is what C(flower_delivery) and C(flower_key_source) of its host say. What concerns the hub is
+    done once for all sites.
   - >-
-    How a site is reached, and where its keys are made, is what C(flower_delivery) and C(flower_key_source) of its host say.
+    V(present) gives the sites their partitions, makes the keys and secrets that are missing, registers the keys at the SuperLink, applies the
+    SuperNodes, waits until they are ready and online, and deletes keys that left.
+  - >-
+    V(absent) removes what was deployed, with its secrets. Volumes are deleted in sites whose variable C(flower_delete_volumes) is true.
+  - >-
+    V(checked) changes nothing. It checks the variables of each site. If they are good, it connects to its cluster, names missing rights, asks the API
+    server by a server-side dry run whether it accepts the objects (if a workload is new or changes), refuses a cluster with IPv6 only, warns if a pool
+    requests a GPU that no node has, and compares clocks. Of a site that is reached through Open Cluster Management nothing is asked but its hub; what
+    keeps objects from it is named, and how it is resolved.
+  - >-
+    V(described) gives the Roles, bindings and ServiceAccounts that are needed in the clusters of sites as objects. No cluster is asked. A site without
+    direct access to its API server needs none.
+  - >-
+    V(pulled) compares the images of each pool with those that its variables want. For each node with a pod of a pool whose images change, a Job pulls the
+    new ones. It has the account, pull secrets, tolerations and security contexts of that pool, and requests next to nothing and no GPU. The Jobs are
+    deleted at the end, and those of a run that was interrupted by the next run, or by the cluster when their time is over. No pod of the site is
+    changed. A site of which a node does not get an image fails. Sites whose nodes cannot be asked, since they are reached through Open Cluster Management
+    or get bundles, are skipped, and the result says so. The variable C(flower_upgrade_pull) of a host, V(true) by default, is whether this is done for
+    it, C(flower_upgrade_pull_timeout) for how many seconds at most, V(900) by default.
+  - >-
+    V(restarted) replaces the pods that started before the current files existed, since a SuperNode reads its CA bundle, its key and its shared secret
+    once. It goes site by site and pool by pool; before each pool every SuperNode of all other sites must be online and no run may be active. At a site
+    that is reached through Open Cluster Management, pods cannot be asked. There all of them are replaced, one after the other, when a key or shared secret
+    is another one than at their last restart. What prevents a site from continuing does not fail it; C(trouble) has the reason.
+  - >-
+    V(healed) finds the SuperNodes whose pods are ready, but which are offline at the SuperLink, deletes their pods one after the other at each site, and
+    waits until each is online again. Sites are served at the same time. After half an hour no further pod is deleted; the next run goes on. Nothing is
+    restarted if the SuperLink does not run or has just started, or if the SuperNodes of all of several sites are offline. That the SuperLink does not run
+    is in RV(fault), and no error, so that a playbook can repair it. A SuperNode that does not come back is restarted again after 5, 15 and 60 minutes, and
+    then reported only. If no SuperNode of a site is online, the same is true of the site. The site's record on the hub remembers it. At a site that is
+    reached through Open Cluster Management, pods cannot be restarted from here; its SuperNodes are reported.
+  - >-
+    V(trusted) puts the CA bundle into the ConfigMap of each site, if they differ, and asks every SuperNode which certificates of the gateway it takes; its
+    sidecar makes a new connection with what it has loaded. A SuperNode without a sidecar cannot be asked, so the handshake is made beside it with its
+    trust file, and the age of its process shows whether it has read that file. A site that is down, or whose SuperNodes refuse, does not fail unless
+    O(required) is true; C(trouble) has the reason.
   - >-
     Private keys are in no result, diff or message.
   - >-
-    This module is a step of the roles C(federated.flower.supernode) and C(federated.flower.clientapp). Its options may change in any release.
+    This module is a step of the roles C(federated.flower.supernode), C(federated.flower.clientapp) and C(federated.flower.cert_rotation). Its options may
+    change in any release.
 options:
   state:
     description:
-      - V(absent) removes what was deployed, with its secrets. Volumes are deleted in sites whose variable
-        C(flower_delete_volumes) is true.
+      - What is done.
     type: str
-    choices: [present, absent]
+    choices: [absent, checked, described, healed, present, pulled, restarted, trusted]
     default: present
   part:
     description:
@@ -46,7 +81,7 @@ options:
     default: []
   wait:
     description:
-      - Seconds to wait for the end of active runs before pods are restarted, with O(renew).
+      - Seconds to wait for the end of active runs before pods are restarted, with O(renew) or when restarted.
     type: int
     default: 3600
   force:
@@ -66,16 +101,116 @@ options:
         the login; otherwise as long as for anything else, since a registry may come back. For sites that are reached directly.
     type: int
     default: 0
+  wait_timeout:
+    description:
+      - Seconds to wait for pods that V(restarted) or V(healed) replaces and until their SuperNodes are online, or until the SuperNodes accept what V(trusted)
+        asks for. These states require it.
+    type: int
+  hub_checked:
+    description:
+      - >-
+        With V(checked), what M(federated.flower.superlink) returned for the hub; empty if it was not checked. The identity of the hub is then read from its
+        ledger.
+    type: dict
+    default: {}
+  ocm_checked:
+    description:
+      - With V(checked), what M(federated.flower.ocm_addon) returned for the hub; empty if it was not checked.
+    type: dict
+    default: {}
+  rights:
+    description:
+      - With V(described), who the holders of the rights are, as the playbook C(federated.flower.rbac) assembles it.
+    type: dict
+    default: {}
+  beside:
+    description:
+      - With V(described), the rights of the hub in the same cluster. Objects of the same kind, namespace and name are left out.
+    type: list
+    elements: dict
+    default: []
+  files:
+    description:
+      - Which files count. V(restarted) requires it.
+    type: list
+    elements: str
+    choices: [trust, key, superexec, loopback]
+  mark:
+    description:
+      - With V(restarted), RV(federated.flower.rotation#module:mark). The site's shared secret is replaced first, unless it carries it.
+    type: str
+    default: ""
+  restart:
+    description:
+      - Whether V(healed) restarts them; otherwise it shows what would be restarted.
+    type: bool
+    default: false
+  all:
+    description:
+      - Whether V(healed) restarts all of a site at once.
+    type: bool
+    default: false
+  after:
+    description:
+      - Seconds for which a pod must have been ready, its SuperNode offline and the SuperLink running before V(healed) restarts it.
+    type: int
+    default: 180
+  fleet:
+    description:
+      - With V(trusted), RV(federated.flower.rotation#module:fleet); a site that it excuses is not asked.
+    type: dict
+    default: {}
+  server_name:
+    description:
+      - Name under which the gateway serves sites. V(trusted) requires it.
+    type: str
+  wanted:
+    description:
+      - C(now) and C(next) with the serials that should be shown; an empty serial for any. V(trusted) requires it.
+    type: dict
+  bundle:
+    description:
+      - With V(trusted), the CA bundle, PEM. Empty to leave it as it is. A trust that a site's variables give is not changed.
+    type: str
+    default: ""
+  because:
+    description:
+      - With V(trusted), RV(sites) of a restart before. Faults of both are reported together.
+    type: dict
+    default: {}
+  first:
+    description:
+      - With V(trusted), whether this is the first check of the sites; it fails when rights are missing that the rest of a rotation takes.
+    type: bool
+    default: false
+  alone:
+    description:
+      - With O(first), whether a site fails alone, since the rotation needs nothing of the sites.
+    type: bool
+    default: false
+  required:
+    description:
+      - With V(trusted), whether a site fails that is down, or whose SuperNodes refuse.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
 attributes:
+  check_mode:
+    details: V(pulled) says which images would be pulled on which nodes, and checks the rights that are needed.
   diff_mode:
     support: full
 """
 
 EXAMPLES = r"""
 ---
+- name: Check the sites
+  federated.flower.supernode:
+    state: checked
+  run_once: true
+  register: checked
+
 - name: Deploy the SuperNodes
   federated.flower.supernode:
   run_once: true
@@ -88,13 +223,76 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: How many sites there were, and which of them failed.
+  description:
+    - How many sites there were, and which of them failed.
+    - When healed, how many SuperNodes were healed, are to be restarted, wait, and are given up.
   returned: always
   type: str
 sites:
-  description: >-
-    For each site C(changed), C(failed) and C(msg), and where there are any C(objects) (what became of each), C(diff), C(warnings) and
-    C(requests).
+  description:
+    - >-
+      For each site C(changed), C(failed) and C(msg), and where there are any C(objects) (what became of each), C(diff), C(warnings) and
+      C(requests).
+    - When checked, also C(flower), what its variables deploy, and C(version), C(skew) and C(rehearsed) of its API server.
+    - When described, also C(rights), the objects, and C(own_access), whether there is direct access to its API server.
+    - >-
+      When pulled, also C(images) and C(nodes), which are empty if there was nothing to pull, and C(skipped), why nothing can be pulled there.
+    - >-
+      When restarted, also C(site), C(restarted) (names of the pods that were replaced), C(renewed) (whether the shared secret carries the mark and all
+      SuperNodes run with it) and C(trouble).
+    - >-
+      When trusted, also C(site), C(trust) (what it trusts now, PEM; none when it could not be asked), C(pods) (for each running SuperNode C(pod), C(pool),
+      C(name), C(seen), which is C(now) and C(next) with C(serial) or C(error), C(stale) and C(error)), C(accepts) (serials that every expected SuperNode
+      accepts), C(stale) (whether a SuperNode still runs with the trust of its start, so that only a restart helps) and C(trouble) (the fault; empty if
+      there is none).
   returned: success
   type: dict
+lines:
+  description: Sentences for people, for each site when pulled, of the SuperNodes when healed.
+  returned: when pulled or healed
+  type: list
+  elements: str
+healed:
+  description:
+    - SuperNodes that are online after a restart, each with C(site), C(pool), C(name), C(node_id), C(pod), C(why) and C(seconds).
+    - C(seconds) is the time within which it was back. All sites are looked at together, so a site that answers late adds to that of others.
+  returned: when healed
+  type: list
+  elements: dict
+due:
+  description: SuperNodes that would be restarted, with O(restart).
+  returned: when healed
+  type: list
+  elements: dict
+waiting:
+  description: SuperNodes that are left alone for now.
+  returned: when healed
+  type: list
+  elements: dict
+given_up:
+  description: SuperNodes that no further restart is tried for.
+  returned: when healed
+  type: list
+  elements: dict
+unreadable:
+  description: Why sites could not be read, by site.
+  returned: when healed
+  type: dict
+fault:
+  description: What is wrong at the hub, so that nothing more is restarted; empty if nothing is.
+  returned: when healed
+  type: str
+pause:
+  description: Why nothing is restarted yet; empty if that is not so.
+  returned: when healed
+  type: str
+held:
+  description: Hosts that are not repaired, since an upgrade is not complete and they were rolled back in it, or their turn has not come.
+  returned: when healed
+  type: list
+  elements: str
+upgrade:
+  description: How far that upgrade is; empty where there is none.
+  returned: when healed
+  type: str
 """

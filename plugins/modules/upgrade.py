@@ -44,7 +44,7 @@ options:
     default: {}
   sites_checked:
     description:
-      - Sites in the result of M(federated.flower.supernode_preflight).
+      - RV(federated.flower.supernode#module:sites) of checked sites.
     type: dict
     default: {}
   sites:

@@ -190,7 +190,7 @@ def test_a_delivery(tree: Tree) -> None:
 
     results = tree.play(
         [
-            step("supernode_preflight"),
+            step("supernode", state="checked"),
             step("supernode", part="clientapp"),
             step("supernode_info"),
             # A task for all sites leaves out those for which the condition of its role or block is false.

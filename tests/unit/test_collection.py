@@ -89,7 +89,7 @@ PARTS = {
 def test_playbooks_that_change_something_record_it(playbook: str) -> None:
     """Whatever is not known for reading only may change something. Runs and the console are not part of the deployment."""
     runs = {"run", "run_outputs_info", "run_stop", "runs_info"}
-    states = {"audit_info", "superlink_backup", "superlink_info", "supernode_info", "preflight", "supernode_preflight", "leaving_statement"}
+    states = {"audit_info", "superlink_backup", "superlink_info", "supernode_info", "leaving_statement"}
     states |= {"supernode_acceptance"}  # what it keeps on the hub is its own record
     states |= {"plan"}  # a file on the control node
     states |= {"node_info", "openshift_token"}  # a login is not part of the fleet

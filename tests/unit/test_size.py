@@ -15,13 +15,13 @@ from ansible_collections.federated.flower.tests.unit.read import ROOT
 # Lines of all files that an action reaches by imports.
 BOUND = 20_000
 APPLY = 10_000
-#: Actions that still stand on more. C(superlink) is the whole role of the hub: its checks, its certificates, its objects and the rights for it.
+#: Actions that still stand on more. C(superlink) and C(supernode) are all steps of hub and sites: checks, keys, objects, rights.
 ABOVE = {
     "drill": 30_000,
     "superlink": 32_000,
-    "superlink_failover": 24_500,
     "superlink_restore": 22_500,
-    "superlink_standby": 23_500,
+    "superlink_standby": 24_500,
+    "supernode": 28_000,
     "takeover": 22_000,
 }
 

@@ -14,9 +14,13 @@ from typing import Any
 from ansible import constants
 
 from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK
 from ..kube.client import Cluster
 from ..lease import block
+from ..manifests import superlink
+from ..marks import record
 from ..ownership import ca_namespace
+from ..ownership.look import look
 from ..spec.hub_spec import HubSpec
 from ..standby import copying, fencing, hub_claim, term_record
 from ..standby.copying import End
@@ -88,6 +92,12 @@ class StandbyAction(ClusterAction):
             known = hub_claim.recorded(source.host, there, own)
             wrong = list(filter(None, [hub_claim.fault(source.host, target.host, known, live, there)]))
         return wrong, live
+
+    @staticmethod
+    def refuse_foreign(standby: End) -> None:
+        """Refuse a standby whose namespace has objects of someone else in place of those of its SuperLink."""
+        spec = standby.spec
+        look(standby.cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), standby.ca_namespace, owner=record.notes(spec.federation))
 
     def assure(self, standby: End) -> None:
         """That this run still has the lease of a standby. What a copy writes would harm one that serves meanwhile."""

@@ -21,7 +21,7 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
     """Lines of the table.
 
     Args:
-        before: results of M(federated.flower.trust_proof) from before the rotation.
+        before: results of sites of M(federated.flower.supernode), C(state=trusted), from before the rotation.
         rounds: those from during and after it, the oldest first.
 
     Returns:

@@ -48,7 +48,7 @@ def heard(rolled: Mapping[str, Mapping[str, Any]], reports: Iterable[Mapping[str
 
     Args:
         rolled: see C(members).
-        reports: results of the action C(trust_proof); sites that have not reported yet have none.
+        reports: results of M(federated.flower.supernode), C(state=trusted); sites that have not reported yet have none.
     """
     said = {report["site"]: report for report in reports if report.get("site")}
     sites = {}

@@ -116,7 +116,7 @@ def judge(
 
     Args:
         expected: the keys that are required, with C(pool) and C(name).
-        pods: C(pool), C(name), C(pod), C(stale), C(error) and C(seen), as the action C(trust_proof) reports them.
+        pods: C(pool), C(name), C(pod), C(stale), C(error) and C(seen), as M(federated.flower.supernode) reports them with C(state=trusted).
         serials: C(now) and C(next) -> serial.
 
     Returns:

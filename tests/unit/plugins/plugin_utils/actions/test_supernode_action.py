@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The action supernode: with what of the hub the sites are deployed."""
+"""The action supernode: what each state does, and with what of the hub the sites are deployed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import site_healing
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 FOUND = {"address": "flower.example.com:443", "ca_bundle": "CA", "server_name": "flower.example.com", "changed": True}
 KNOWN = {key: FOUND[key] for key in ("address", "ca_bundle", "server_name")}
@@ -25,3 +28,74 @@ def test_check_mode_knows_what_the_hub_would_publish(check: bool, rendering: boo
     variables = {} if registered is None else {"__superlink_deployed": registered}
     asked: Any = SimpleNamespace(check=check, rendering=rendering, value_of=lambda host, name, default: {"hub": variables}[host].get(name, default))
     assert supernode.ActionModule._foreseen(asked, "hub") == foreseen
+
+
+STATES = {
+    "present": "_deploy", "absent": "_remove", "checked": "check_sites", "described": "_describe", "healed": "heal_sites", "pulled": "pull_images",
+    "restarted": "restart_sites", "trusted": "prove_trust",
+}  # fmt: skip
+REQUIRED: dict[str, dict[str, Any]] = {
+    "healed": {"wait_timeout": 1},
+    "restarted": {"files": ["trust"], "wait_timeout": 1},
+    "trusted": {"server_name": "a", "wanted": {}, "wait_timeout": 1},
+}
+
+
+def params(state: str, **given: Any) -> dict[str, Any]:
+    action = supernode.ActionModule
+    found: dict[str, Any] = action._checked(action.ARGS, action.SPEC, {"state": state, **given}, "")
+    return found
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_each_state_does_its_part_alone(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    action: Any = object.__new__(supernode.ActionModule)
+    done = []
+    for method in STATES.values():
+        monkeypatch.setattr(action, method, lambda *_given, method=method: done.append(method) or {}, raising=False)
+    action.work(params(state, **REQUIRED.get(state, {})), {}, Outcomes(SimpleNamespace(), [], 1))
+    assert done == [STATES[state]]
+
+
+@pytest.mark.parametrize(("state", "left_out"), [(state, option) for state, options in REQUIRED.items() for option in options])
+def test_a_state_has_options_that_it_requires(state: str, left_out: str) -> None:
+    with pytest.raises(ClusterError, match=left_out):
+        params(state, **{name: value for name, value in REQUIRED[state].items() if name != left_out})
+
+
+def test_supernodes_are_healed_at_the_hub_of_the_inventory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own variables say where the SuperLink is, whichever host the task runs for."""
+    action: Any = object.__new__(supernode.ActionModule)
+    action.inventory_host, action._task = "site-a", SimpleNamespace(check_mode=False)
+    action._templar = SimpleNamespace(template=lambda value: value)
+    hub_variables = {"superlink_namespace": "fl", "superlink_federation": "demo"}
+    action.task_vars = {"groups": {"flower_hub": ["hub"]}, "hostvars": {"hub": hub_variables}, "superlink_namespace": "of-the-site"}
+
+    class Hub:
+        name = ""
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_error: object) -> None:
+            return None
+
+        def get(self, *_place: str) -> None:
+            return None
+
+    class Healer:
+        restarted = 0
+
+        def __init__(self, _run: Any, hub: Any, *place: Any) -> None:
+            asked.append((hub.name, *place))
+
+        def heal(self, *_sites: Any) -> dict[str, Any]:
+            return {"healed": [], "due": [], "waiting": [], "given_up": [], "unreadable": {}, "fault": "", "pause": ""}
+
+    asked: list[Any] = []
+    monkeypatch.setattr(action, "connect", lambda host: Hub() if host == "hub" else None, raising=False)
+    monkeypatch.setattr(site_healing, "Healer", Healer)
+    found = action.work(params("healed", wait_timeout=7, restart=True), {}, Outcomes(SimpleNamespace(), [], 1))
+    ((host, namespace, federation, options),) = asked
+    assert (host, namespace, federation) == ("hub", "fl", "demo") and (options.seconds, options.restart, options.after) == (7, True, 180)
+    assert found["msg"] == "0 healed, 0 to restart, 0 waiting, 0 given up" and not found["changed"] and found["held"] == []

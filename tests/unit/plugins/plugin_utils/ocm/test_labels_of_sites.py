@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import supernode_preflight
+from ansible_collections.federated.flower.plugins.action import supernode
 from ansible_collections.federated.flower.plugins.inventory import ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -102,7 +102,7 @@ def preflight(found: Any, **variables: dict[str, Any]) -> Outcomes:
 
     sites = {name: Site(name, SimpleNamespace(region="eu"), SiteAccess("ocm", "site", "direct"), hub="hub") for name in variables}
     outcomes = Outcomes(SimpleNamespace(failed=lambda _site, _message: None), sites, 1)
-    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action: Any = object.__new__(supernode.ActionModule)
     action.value_of = lambda host, name, default: variables[host].get(name, default)
     action._refuse_labels(sites, outcomes, lambda: SimpleNamespace(read_sites=read_sites))
     return outcomes

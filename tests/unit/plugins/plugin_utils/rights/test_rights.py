@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import supernode_rights
+from ansible_collections.federated.flower.plugins.action.supernode import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac import subjects
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
@@ -404,10 +404,10 @@ def test_an_account_without_rights_is_not_created(supernode_spec):
 
 @pytest.mark.parametrize(("delivery", "own_access"), [("direct", True), ("ocm", False), ("bundle", False)])
 def test_a_site_that_is_not_reached_directly_needs_no_rights(supernode_spec, delivery, own_access):
-    action = object.__new__(supernode_rights.ActionModule)
+    action = object.__new__(ActionModule)
     outcomes = Outcomes(SimpleNamespace(), ["site-a"], 1)
     site = SimpleNamespace(access=access_of({"flower_delivery": delivery}), given=supernode_spec())
-    action.work({"settings": SETTINGS, "beside": []}, {"site-a": site}, outcomes)
+    action.work({"state": "described", "rights": SETTINGS, "beside": []}, {"site-a": site}, outcomes)
     facts = outcomes["site-a"].facts
     assert facts["own_access"] is own_access and bool(facts["rights"]) is own_access
 

@@ -13,7 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import superlink_failover, superlink_standby
+from ansible_collections.federated.flower.plugins.action import superlink_standby
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import standby_copy
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import held
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import hub_objects, restoring, volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.database import Volume
@@ -49,7 +50,7 @@ class Pair:
 
     def plan(self, **given):
         """Plan a failover."""
-        return self.act(superlink_failover, state="planned", confirmed=True, **given)
+        return self.act(superlink_standby, state="planned", confirmed=True, **given)
 
     def lose_volume(self):
         """The hub's volume is deleted, and created again."""
@@ -116,7 +117,7 @@ def test_the_first_copy_notes_the_volume_and_so_does_a_failover(pair, copied, mo
     monkeypatch.setattr(volume_pod, "remove", lambda *_arguments: None)
     plan = pair.plan()["plan"]
     pair.hub.put_term(Term(FENCED, plan["number"], "spare"))
-    pair.act(superlink_failover, state="promoted", plan=plan)
+    pair.act(superlink_standby, state="promoted", plan=plan)
     assert pair.spare.term() == Term(ACTIVE, 2, "spare", "hub", hub_claim="spare-data-superlink-0")
 
 
@@ -167,7 +168,7 @@ def test_one_that_comes_back_is_stopped_again(pair, monkeypatch, notes):
     pair.spare.put_term(Term(ACTIVE, 2, "spare", "hub"))
     plan = pair.plan()["plan"]
     assert plan["fence"] and not (plan["copy"] or plan["promote"])
-    fence = partial(act, superlink_failover, "hub", pair.clusters, pair.specs, hub="spare", state="fenced", plan=plan)
+    fence = partial(act, superlink_standby, "hub", pair.clusters, pair.specs, hub="spare", state="fenced", plan=plan)
     if notes:
         assert fence()["changed"]
     else:
@@ -182,7 +183,7 @@ def test_runs_that_begin_while_the_lease_is_waited_for_forbid_it_as_well(pair, m
     plan = pair.plan()["plan"]
     monkeypatch.setattr(runs, "read_all", lambda _cli: [{"run-id": 7, "status": "running"}])
     monkeypatch.setattr(fencing, "workloads", lambda *_place: [])
-    fence = partial(act, superlink_failover, "hub", pair.clusters, pair.specs, hub="spare", state="fenced", plan=plan)
+    fence = partial(act, superlink_standby, "hub", pair.clusters, pair.specs, hub="spare", state="fenced", plan=plan)
     with pytest.raises(ClusterError, match=r"active runs .7.*Nothing was changed"):
         fence()
     assert pair.hub.term() == SERVES
@@ -233,8 +234,15 @@ def test_what_fails_when_the_hub_is_stopped_names_the_way_back(pair, copied):
     pair.hub.put_term(Term(FENCED, plan["number"], "spare"))
     pair.lose_volume()
     with pytest.raises(ClusterError, match="hub is fenced, and no hub serves.* delete the ConfigMap flower-standby") as refused:
-        pair.act(superlink_failover, state="promoted", plan=plan)
+        pair.act(superlink_standby, state="promoted", plan=plan)
     assert "another volume" in refused.value.message and not copied and pair.spare.term() == COPY
+
+
+@pytest.mark.parametrize("state", ["fenced", "promoted"])
+def test_no_step_of_a_failover_is_done_without_its_plan(pair, state):
+    with pytest.raises(ClusterError, match="state is .* missing: plan"):
+        pair.act(superlink_standby, state=state)
+    assert pair.hub.term() == SERVES and pair.spare.term() == COPY
 
 
 # ---- active runs -------------------------------------------------------------------------------------------------------
@@ -317,12 +325,12 @@ def test_one_that_may_have_the_only_outputs_is_removed_only_on_demand(pair):
 def follow(pair, copied, monkeypatch):
     """Follow the hub for a minute; C(during) is called before each copy."""
     now = [0.0]
-    monkeypatch.setattr(superlink_standby.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(superlink_standby.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    monkeypatch.setattr(superlink_standby, "run_facts", lambda _vars: {"pid": os.getppid()})
-    monkeypatch.setattr(superlink_standby, "Lease", lambda *_arguments: SimpleNamespace(take=lambda *_more: "taken"))
-    monkeypatch.setattr(superlink_standby.lease_object, "identity", lambda *_arguments: "me")
-    monkeypatch.setattr(superlink_standby.block, "held", lambda *_arguments: nullcontext())
+    monkeypatch.setattr(standby_copy.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(standby_copy.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr(standby_copy, "run_facts", lambda _vars: {"pid": os.getppid()})
+    monkeypatch.setattr(standby_copy, "Lease", lambda *_arguments: SimpleNamespace(take=lambda *_more: "taken"))
+    monkeypatch.setattr(standby_copy.lease_object, "identity", lambda *_arguments: "me")
+    monkeypatch.setattr(standby_copy.block, "held", lambda *_arguments: nullcontext())
 
     def run(during=lambda count: None, **given):
         found = superlink_standby.ActionModule._copy_again

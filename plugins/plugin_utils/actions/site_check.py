@@ -2,43 +2,47 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.supernode_preflight): check sites before anything is changed."""
+"""Check sites before anything is changed: their variables, the numbers of the fleet, their clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cache
-from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import checks
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import own_trust
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN, with_origins
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ..base.errors import ClusterError
+from ..base.values import boolean, integer
+from ..ledger.store import Ledger
+from ..manifests import supernode
+from ..ocm import checks
+from ..preflight import own_trust
+from ..preflight.variables import OWN, with_origins
+from ..reach.registry import DELIVERIES
+from ..reach.site import Facts, Site
+from ..rollout import numbers
+from ..rollout.outcome import Outcomes, resting
+from ..upgrade import what_runs
+from ..validate.supernode_faults import supernode_faults
+from .fleet_action import FleetAction
+from .inventory_checks import inventory_faults
 
 
-class ActionModule(FleetAction):
-    """See the module's documentation."""
+class SiteCheck(FleetAction):
+    """An action that checks sites before anything is changed."""
 
-    ARGS = {**OPTIONS, "hub": {"type": "dict", "default": {}}, "ocm": {"type": "dict", "default": {}}}
+    def check_sites(self, checked_hub: Facts, checked_ocm: Facts, sites: dict[str, Site], outcomes: Outcomes) -> None:
+        """Check the variables of each site; if they are valid, check its cluster.
 
-    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """Check the variables of each site; if they are valid, check its cluster."""
+        Args:
+            checked_hub: what the check of the hub returned; empty if it was not checked. The identity of the hub is then read from its ledger.
+            checked_ocm: what the check of the hub of Open Cluster Management returned; empty if it was not checked.
+            sites: by name.
+            outcomes: C(facts) of each site get C(flower), what its variables deploy, and C(version), C(skew) and C(rehearsed) of its cluster.
+        """
         for name, site in sites.items():
             try:
                 faults = inventory_faults(self, name, self.variables_of(name), self.value_of(name, OWN, []), is_site=True)
-                faults = faults or supernode_faults(site.given) or self._hub_faults(site, params["hub"])
+                faults = faults or supernode_faults(site.given) or self._hub_faults(site, checked_hub)
             except ClusterError as error:
                 faults = [error.message]
             if faults:
@@ -51,24 +55,23 @@ class ActionModule(FleetAction):
                 return Ledger(connected.enter_context(self.connect(first.hub)), first.hub_namespace, first.federation)
 
             self._check_numbers(sites, outcomes, ledger)
-            hub = {**self._with_identity(params["hub"], sites, outcomes, ledger), "ocm": params["ocm"]}
+            hub = {**self._with_identity(checked_hub, sites, outcomes, ledger), "ocm": checked_ocm}
             self._refuse_moved(sites, outcomes, ledger)
-            self._refuse_newer(params["hub"], sites, outcomes, ledger)
+            self._refuse_newer(checked_hub, sites, outcomes, ledger)
             self._refuse_labels(sites, outcomes, ledger)
         ways = self.reach(sites)
 
-        def look(name: str) -> None:
+        def check(name: str) -> None:
             ways[name].settle()
-            looked = ways[name].preflight(hub)
+            found = ways[name].preflight(hub)
             outcome = outcomes[name]
-            outcome.msg = looked.msg
-            refused = own_trust.fault(sites[name].spec, (params["hub"].get("certificate") or {}).get("pem", ""))
-            outcome.warnings += [f"{name}: {word}" for word in [*looked.warnings, refused] if word]
+            outcome.msg = found.msg
+            refused = own_trust.fault(sites[name].spec, (checked_hub.get("certificate") or {}).get("pem", ""))
+            outcome.warnings += [f"{name}: {word}" for word in [*found.warnings, refused] if word]
             flower = what_runs.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
-            outcome.facts = {"flower": flower, "version": looked.version, "skew": looked.skew, "rehearsed": looked.rehearsed}
+            outcome.facts = {"flower": flower, "version": found.version, "skew": found.skew, "rehearsed": found.rehearsed}
 
-        outcomes.each(resting(ways, look))
-        return {}
+        outcomes.each(resting(ways, check))
 
     def _hub_faults(self, site: Site, hub: Facts) -> list[str]:
         """A site whose variables do not fit the hub, which may not be in a play of this run, as with C(--limit)."""

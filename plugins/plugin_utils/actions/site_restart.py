@@ -2,41 +2,27 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.supernode_restart): restart SuperNodes that run with outdated files."""
+"""Restart SuperNodes that run with outdated files."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
-    DATA_FAULTS,
-    RESTART_FILES,
-    Site,
-    unexpected,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
+from ..base.errors import ClusterError
+from ..reach.site import DATA_FAULTS, Site, unexpected
+from ..rollout import steps
+from ..rollout.outcome import Outcomes
+from ..rollout.register import Registry
+from .fleet_action import FleetAction
 
 
-class ActionModule(FleetAction):
-    """See the module's documentation."""
+class SiteRestart(FleetAction):
+    """An action that restarts the SuperNodes of sites."""
 
-    ARGS = {
-        **OPTIONS,
-        "files": {"type": "list", "elements": "str", "choices": list(RESTART_FILES), "required": True},
-        "mark": {"type": "str", "default": ""},
-        "force": {"type": "bool", "default": False},
-        "wait": {"type": "int", "default": 3600},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
-
-    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+    def restart_sites(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> None:
         """Site by site, pool by pool, and each only while every SuperNode is online and no run is active."""
         if not sites:
-            return {}
+            return
         for site in sites.values():
             site.seconds = params["wait_timeout"]
         first = next(iter(sites.values()))
@@ -49,12 +35,9 @@ class ActionModule(FleetAction):
                 outcomes.go_on()
                 outcomes[name].facts = self._restart(rollout, name, params)
                 outcomes[name].changed = outcomes[name].facts.pop("changed")
-                done = (
-                    f"{len(outcomes[name].facts['restarted'])} SuperNodes {'to restart' if self.check else 'restarted'}"
-                )
+                done = f"{len(outcomes[name].facts['restarted'])} SuperNodes {'to restart' if self.check else 'restarted'}"
                 outcomes[name].msg = outcomes[name].facts["trouble"] or done
                 ways[name].rest()
-        return {}
 
     @staticmethod
     def _restart(rollout: steps.Rollout, name: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -2,33 +2,35 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.supernode_pull): have nodes pull new images before SuperNodes are replaced."""
+"""Have nodes pull new images before SuperNodes are replaced."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
-from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Pulled, Reach, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ..base.errors import ClusterError
+from ..base.hosts import named
+from ..base.values import boolean, integer
+from ..manifests import supernode
+from ..reach.site import Pulled, Reach, Site
+from ..rollout.outcome import Outcomes, resting
+from ..validate.supernode_faults import supernode_faults
+from .fleet_action import FleetAction
 
 # Each site says for itself whether, and for how long.
 WISH, SECONDS = "flower_upgrade_pull", "flower_upgrade_pull_timeout"
 _SECONDS = 900
 
 
-class ActionModule(FleetAction):
-    """See the module's documentation."""
+class ImagePull(FleetAction):
+    """An action that has the nodes of sites pull images."""
 
-    ARGS = OPTIONS
+    def pull_images(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """All sites at once; a site of which a node does not get an image fails.
 
-    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """All sites at once; what a node does not get ends its site only."""
+        Returns:
+            C(lines), a sentence for each site.
+        """
         ways = self.reach(sites)
         seconds: dict[str, int] = {}
         for name, site in sites.items():

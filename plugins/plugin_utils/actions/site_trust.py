@@ -2,41 +2,23 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.trust_proof): deploy the CA bundle to sites, and test which certificates their SuperNodes accept."""
+"""Deploy the CA bundle to sites, and test which certificates their SuperNodes accept."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
-    DATA_FAULTS,
-    Proof,
-    Site,
-    unexpected,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
+from ..base.errors import ClusterError
+from ..reach.site import DATA_FAULTS, Proof, Site, unexpected
+from ..rights import ask
+from ..rollout.outcome import Outcomes, resting
+from .fleet_action import FleetAction
 
 
-class ActionModule(FleetAction):
-    """See the module's documentation."""
+class SiteTrust(FleetAction):
+    """An action that tests which certificates the SuperNodes of sites accept."""
 
-    ARGS = {
-        **OPTIONS,
-        "fleet": {"type": "dict", "default": {}},
-        "server_name": {"type": "str", "required": True},
-        "wanted": {"type": "dict", "required": True},
-        "bundle": {"type": "str", "default": ""},
-        "because": {"type": "dict", "default": {}},
-        "first": {"type": "bool", "default": False},
-        "alone": {"type": "bool", "default": False},
-        "required": {"type": "bool", "default": False},
-        "wait_timeout": {"type": "int", "default": 120},
-    }
-
-    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+    def prove_trust(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> None:
         """A site that is down or refuses is a valid result: the caller decides what it means."""
         ways = self.reach(sites)
 
@@ -64,7 +46,6 @@ class ActionModule(FleetAction):
         for name, outcome in outcomes.sites.items():
             if outcome.failed:
                 outcome.facts = {**_unasked(name), "trouble": outcome.msg, **outcome.facts}
-        return {}
 
     @staticmethod
     def _prove(way: Any, params: dict[str, Any], entry: dict[str, Any], result: dict[str, Any]) -> None:

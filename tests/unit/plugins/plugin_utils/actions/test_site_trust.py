@@ -12,7 +12,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
-from ansible_collections.federated.flower.plugins.action import trust_proof
+from ansible_collections.federated.flower.plugins.action import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.ask import MissingRights
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
@@ -53,7 +53,7 @@ class Way:
 
 def prove(monkeypatch: pytest.MonkeyPatch, trouble: str = "site-b: the API server is unreachable", **given: Any) -> tuple[Outcomes, dict[str, str]]:
     """Ask two sites, of which one is down."""
-    action = object.__new__(trust_proof.ActionModule)
+    action = object.__new__(supernode.ActionModule)
     ways = {"site-a": Way(""), "site-b": Way(trouble)}
     monkeypatch.setattr(action, "reach", lambda sites: ways, raising=False)
     run = Recorded()
@@ -62,7 +62,7 @@ def prove(monkeypatch: pytest.MonkeyPatch, trouble: str = "site-b: the API serve
         "fleet": {}, "server_name": "superlink.demo", "wanted": {"now": "aa"}, "bundle": "", "because": {}, "first": False,
         "alone": False, "required": False, "wait_timeout": 1, **given,
     }  # fmt: skip
-    action.work(params, dict.fromkeys(ways), outcomes)
+    action.prove_trust(params, dict.fromkeys(ways), outcomes)
     return outcomes, run.failures
 
 
@@ -98,6 +98,6 @@ def test_a_site_without_rights_keeps_no_other_from_the_certificate_of_the_gatewa
     given = {"__cert_rotation_results": [], "__cert_rotation_before": {"sites": outcomes.as_dict()}}
     for parts, alone in ((["leaf"], True), (["leaf", "ca"], False), (["sites"], False)):
         templar = Templar(loader=DataLoader(), variables={**given, "__cert_rotation_look": {"parts": parts}})
-        assert templar.template(trusted(ask["federated.flower.trust_proof"]["alone"])) is alone
+        assert templar.template(trusted(ask["federated.flower.supernode"]["alone"])) is alone
     kept = templar.template(trusted(leave_out["ansible.builtin.set_fact"]["__cert_rotation_results"]))
     assert sites_failed(kept) == ["site-b"] and list(kept[0]) == ["site-b"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.action import supernode_preflight
+from ansible_collections.federated.flower.plugins.action import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -38,7 +38,7 @@ def known(monkeypatch: pytest.MonkeyPatch, hub: dict[str, Any], delivery: str = 
         return f"{ledger.namespace}/{ledger.federation}"
 
     monkeypatch.setattr(Ledger, "identity", identity)
-    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action: Any = object.__new__(supernode.ActionModule)
     return action._with_identity(hub, sites, outcomes, ledger_of_hub), outcomes
 
 
@@ -54,7 +54,7 @@ def test_it_is_read_where_the_hub_was_not_checked(monkeypatch: pytest.MonkeyPatc
 )
 def test_a_site_that_looks_for_the_hub_elsewhere_is_refused(hub: dict[str, Any], there: str, wrong: bool) -> None:
     site = Site("site-a", SimpleNamespace(), SiteAccess("direct", "controller", "direct"), hub="hub", hub_namespace="fl")
-    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action: Any = object.__new__(supernode.ActionModule)
     action.inventory_host, action.task_vars = "site-a", {"hostvars": {"hub": {"flower_namespace": there}}}
     action._templar = SimpleNamespace(template=lambda value: value)
     found = action._hub_faults(site, hub)
@@ -93,7 +93,7 @@ def numbered(parsed_site: Callable[..., Any], name: str, number: str, replicas: 
 
 def checked(sites: dict[str, Site], fixed: object) -> Outcomes:
     outcomes = Outcomes(RUN, sites, 1)
-    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action: Any = object.__new__(supernode.ActionModule)
     action.variables_of = lambda _name: {"supernode_partitions": fixed}
     action._check_numbers(sites, outcomes, ledger_of_hub)
     return outcomes
@@ -118,7 +118,7 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
     spec = SimpleNamespace(federation="demo", namespace="ward")
     sites = {name: Site(name, spec, SiteAccess("direct", "controller", "direct"), hub="hub", claim=claim) for name in ("site-a", "site-b")}
     found = {"site-a": {"delivery": "direct", "namespace": "lab"}, "site-b": {"delivery": "direct", "namespace": "ward"}}
-    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action: Any = object.__new__(supernode.ActionModule)
     monkeypatch.setattr(Ledger, "read_sites", lambda _ledger: (found, {}))
     outcomes = Outcomes(RUN, sites, 1)
     action._refuse_moved(sites, outcomes, ledger_of_hub)
@@ -148,7 +148,7 @@ def test_supernodes_are_never_newer_than_their_superlink(checked_hub: dict[str, 
     """With a limit, the hub is not upgraded before them: what it has counts. An event deploys sites whose variables have changed that way."""
     published = None if has is None else {"data": {"version": has, "ca.crt": ""}}
     sites = {"site-a": Site("site-a", SimpleNamespace(version=wants), SiteAccess("direct", "controller", "direct"), hub="hub", hub_namespace="fl")}
-    action: Any = object.__new__(supernode_preflight.ActionModule)
+    action: Any = object.__new__(supernode.ActionModule)
     hub = SimpleNamespace(cluster=SimpleNamespace(get=lambda *_place: published))
     outcomes = Outcomes(RUN, sites, 1)
     action._refuse_newer(checked_hub, sites, outcomes, lambda: hub)

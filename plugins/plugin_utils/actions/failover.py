@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.superlink_failover): have the standby serve instead of the hub, step by step."""
+"""Have the standby serve instead of the hub, step by step."""
 
 from __future__ import annotations
 
@@ -10,23 +10,18 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.database import Volume
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
+from ..backup import volume_pod
+from ..backup.database import Volume
+from ..base.errors import ClusterError
+from ..base.object_names import (
     DATABASE_CLAIM,
     STANDBY_CONFIG,
-    SUPERLINK,
     SUPERLINK_POD,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, superlink_state
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unavailable, Unreachable
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
+from ..flower import runs
+from ..flower.cli import FlowerCLI, superlink_state
+from ..kube.api_errors import Unavailable, Unreachable
+from ..standby import (
     active_runs,
     copying,
     fencing,
@@ -34,9 +29,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
     leadership,
     term_record,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.active_runs import Verdict
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.leadership import ACTIVE, Failover, Term
+from ..standby.active_runs import Verdict
+from ..standby.copying import End
+from ..standby.leadership import ACTIVE, Failover, Term
+from .standby_action import StandbyAction
 
 _SECONDS = 8  # for the answer of a hub that may be lost
 _WAY_BACK = (
@@ -45,34 +41,13 @@ _WAY_BACK = (
 )
 
 
-class ActionModule(StandbyAction):
-    """See the module's documentation."""
-
-    ARGS = {
-        **DESCRIBED,
-        "hub": {"type": "str", "required": True},
-        "hub_described": {"type": "dict", "default": {}},
-        "state": {"type": "str", "choices": ["planned", "fenced", "promoted"], "required": True},
-        "plan": {"type": "dict", "default": {}},
-        "confirmed": {"type": "bool", "default": False},
-        "hub_lost": {"type": "bool", "default": False},
-        "abandon_runs": {"type": "bool", "default": False},
-    }
-    SPEC = {"required_if": [("state", "fenced", ["plan"]), ("state", "promoted", ["plan"])]}
-
-    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """C(planned) and C(promoted) run for the standby, C(fenced) for the hub."""
-        with self.connect() as cluster:
-            end = self.own(params, cluster)
-            if params["state"] == "planned":
-                return self._plan(params, end)
-            if params["state"] == "fenced":
-                return self._fence(params, end)
-            return self._promote(params, end)
+class FailoverSteps(StandbyAction):
+    """An action with the steps of a failover."""
 
     # ---- planned -----------------------------------------------------------------------------------------------------
 
-    def _plan(self, params: dict[str, Any], target: End) -> dict[str, Any]:
+    def plan_failover(self, params: dict[str, Any], target: End) -> dict[str, Any]:
+        """What a failover would do; refused unless it is confirmed."""
         begun = time.time()
         there = term_record.read(target.cluster, target.spec.namespace)
         own, reached, runs_on, lost = self._ask_hub(params)
@@ -131,10 +106,10 @@ class ActionModule(StandbyAction):
         elif plan.promote:
             wrong += self._claim_faults(target, there)
         if plan.promote and not wrong:
-            self._look(target)
+            self.refuse_foreign(target)
         return wrong
 
-    def _fence(self, params: dict[str, Any], end: End) -> dict[str, Any]:
+    def fence_hub(self, params: dict[str, Any], end: End) -> dict[str, Any]:
         """Stop the hub. What may have changed since the plan, while the lease was waited for, is judged once more before."""
         spec = end.spec
         if params["plan"]["copy"]:
@@ -168,11 +143,6 @@ class ActionModule(StandbyAction):
         return active_runs.verdict(source.host, found, abandon=abandon)
 
     @staticmethod
-    def _look(target: End) -> None:
-        spec = target.spec
-        look(target.cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), target.ca_namespace, owner=record.notes(spec.federation))
-
-    @staticmethod
     def _claim_faults(target: End, there: Term | None) -> list[str]:
         """Whether the volume with the copy is still there: a SuperLink would start with an empty one."""
         if there is not None and there.claim and hub_claim.uid(target.cluster, target.spec.namespace) == there.claim:
@@ -202,7 +172,8 @@ class ActionModule(StandbyAction):
 
     # ---- promoted ----------------------------------------------------------------------------------------------------
 
-    def _promote(self, params: dict[str, Any], target: End) -> dict[str, Any]:
+    def promote(self, params: dict[str, Any], target: End) -> dict[str, Any]:
+        """Copy the stopped hub once more if it is reached, and write that the standby serves."""
         plan, spec = params["plan"], target.spec
         try:
             there = term_record.read(target.cluster, spec.namespace)
@@ -221,7 +192,7 @@ class ActionModule(StandbyAction):
 
     def _prepare(self, params: dict[str, Any], target: End, there: Term | None) -> tuple[str, str]:
         """Bring what the standby will serve with to its cluster: words on that, and the time of the copy."""
-        self._look(target)
+        self.refuse_foreign(target)
         words, copied = f"with the copy of {there.copied if there else ''}", there.copied if there else ""
         wrong: list[str] = []
         if params["plan"]["copy"]:
