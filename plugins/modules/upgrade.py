@@ -22,7 +22,7 @@ options:
     description:
       - V(plan) compares what runs with what is wanted; V(begin) keeps what runs and waits for the end of runs; V(hub_begin) waits for those that
         were submitted since, and keeps that the hub is changed from now on; V(hub) waits for the hub, and V(hub_back) for a hub that was rolled
-        back; V(wave) takes the sites out of a wave that M(federated.flower.supernode_pull) reports as failed, and waits for the end of runs;
+        back; V(wave) takes the sites out of a wave that M(federated.flower.supernode) reports as failed, and waits for the end of runs;
         V(gate) judges a wave; V(settle) keeps what became of it; V(finish) ends the upgrade.
     type: str
     required: true
@@ -95,7 +95,7 @@ options:
     default: {}
   pulled:
     description:
-      - C(sites) of M(federated.flower.supernode_pull), of the wave.
+      - C(sites) of M(federated.flower.supernode), of the wave.
     type: dict
     default: {}
   deployed:
