@@ -14,13 +14,13 @@ import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.foreign_data import Lines
-from ..base.program_text import program_text
 from ..kube.client import Cluster
 
 #: Printed when a program has succeeded. Occasionally a node whose CPU is busy reports the end of a command and drops what
@@ -202,7 +202,7 @@ def stream(
 
 def stdin_of(program: ModuleType, request: Mapping[str, Any]) -> bytes:
     """What C(LOADER) reads: a program and its request."""
-    text = program_text(f"{program.__name__.rpartition('.')[2]}.py")
+    text = Path(str(program.__file__)).read_text(encoding="utf-8")
     return "\n".join((json.dumps(text), json.dumps(request), "")).encode()
 
 
