@@ -10,9 +10,9 @@ import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.image_pull import ImagePull
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_check import SiteCheck
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_healing import SiteHealing
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_pull import ImagePull
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_restart import SiteRestart
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_trust import SiteTrust
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError

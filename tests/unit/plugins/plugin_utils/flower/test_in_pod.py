@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 
 
 class Node:
@@ -38,14 +37,16 @@ class Node:
 
 
 @pytest.fixture
-def program(monkeypatch):
+def program(tmp_path):
     """A program that answers twice and then ends as the request wants."""
     text = (
         "import json, sys\nrequest = json.loads(sys.stdin.readline())\nprint(1)\nprint(2)\n"
         "if request['rc']:\n    sys.exit(request['rc'])\n"
     )
-    monkeypatch.setattr(in_pod, "program_text", {"pod_program.py": text}.get)
-    return pod_program
+    made = ModuleType("program")
+    made.__file__ = str(tmp_path / "program.py")
+    (tmp_path / "program.py").write_text(text)
+    return made
 
 
 def run(node, program, rc=0):

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, inputs_files, inputs_send
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_files, inputs_send
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import TooFull
@@ -192,7 +192,8 @@ def test_a_volume_that_becomes_full_loses_the_part(root, folder, monkeypatch, tm
         "written = os.pwrite(file, data, offset)",
         "written = os.pwrite(file, data, offset) if offset < 1 << 19 else os.write(os.open('/dev/full', 1), data)",
     )
-    monkeypatch.setattr(in_pod, "program_text", lambda name: source)
+    (tmp_path / "full.py").write_text(source)
+    monkeypatch.setattr(outputs_program, "__file__", str(tmp_path / "full.py"))
     with pytest.raises(TooFull, match="became full while the inputs"):
         sending(root, folder).send()
     assert list((root / "inputs").iterdir()) == []
