@@ -87,7 +87,7 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ),
     ]
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while True:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -105,7 +105,7 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def run(federation: Any, place: Path) -> tuple[str, str]:
     """Run an app to its end; its id, and how it ended."""
     run_id = str(flwr(federation, "run", str(place), "hub")["run-id"])
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 1200
     while not (status := flwr(federation, "list", "--run-id", run_id, "hub")["runs"][0]["status"]).startswith("finished"):
         assert time.monotonic() < deadline, (status, federation.log.read_text(encoding="utf-8", errors="replace")[-8000:])
         time.sleep(0.5)

@@ -232,7 +232,7 @@ def test_nothing_changed_by_accident(section: str) -> None:
     frozen = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) if FILE.exists() else {}
     if os.environ.get("UPDATE_FREEZE"):
         assert "PYTEST_XDIST_WORKER" not in os.environ, "each section writes the file: without -n, please"
-        for root in {ROOT, Path(os.environ.get("FLOWER_CHECKOUT") or ROOT)}:  # the gates run on a copy
+        for root in (ROOT, Path(os.environ.get("FLOWER_CHECKOUT") or ROOT)):  # the gates run on a copy
             text = HEAD + yaml.safe_dump({**frozen, section: found}, width=1000)
             (root / FILE.relative_to(ROOT)).write_text(text, encoding="utf-8")
         return

@@ -78,7 +78,7 @@ def parse(text: str) -> Entry | None:
     except ValueError:
         return None
     shape = {"seq": int, "prev": str, "hash": str}
-    if not isinstance(entry, dict) or any(type(entry.get(name)) is not kind for name, kind in shape.items()):
+    if not isinstance(entry, dict) or any(not isinstance(entry.get(name), kind) or isinstance(entry[name], bool) for name, kind in shape.items()):
         return None
     return entry
 
@@ -183,6 +183,6 @@ def _read_head(text: str) -> Head | None:
         found = foreign_data.read_json(text)
     except ValueError:
         return None
-    if not isinstance(found, dict) or set(found) != {"entries", "hash"} or type(found["entries"]) is not int:
+    if not isinstance(found, dict) or set(found) != {"entries", "hash"} or not isinstance(found["entries"], int) or isinstance(found["entries"], bool):
         return None
     return Head(found["entries"], str(found["hash"]))

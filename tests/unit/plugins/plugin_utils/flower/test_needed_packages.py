@@ -96,7 +96,7 @@ def hub(*pods: dict[str, Any], **given: Any) -> Cluster:
     return Cluster(*(pods or (SERVER, pod("serverapp-0", "superexec", "outputs"))), **{"packages": GOOD, "index": INDEX, **given})
 
 
-def require(cluster: Any, online: tuple[str, ...], wanted: Any = WANTED, **sites: Any) -> tuple[list[str], str]:
+def require(cluster: Any, online: tuple[str, ...], wanted: Any = (*WANTED,), **sites: Any) -> tuple[list[str], str]:
     """What fits, and what is said; sites are clusters, or why they cannot be reached."""
     nodes = {one: {"status": "online"} for one in online} | {"9": {"status": "offline"}}
     cli: Any = SimpleNamespace(cluster=cluster, namespace="flower", nodes=lambda: nodes, wait_for_superlink=lambda seconds: cluster.pods[0])
