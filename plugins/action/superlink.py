@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_certificates import APPLYSET, HubCertificates
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_check import HubCheck
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed, Result, merged
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
@@ -55,9 +55,8 @@ class ActionModule(HubCheck, HubCertificates):
         self._done: list[Result] = []
         try:
             return self._apply_part(params["state"])
-        except ClusterError as error:
-            failed = error.result.objects if isinstance(error, ApplyFailed) else []  # the base class records these
-            self.note(objects=notes.of_objects(one for one in merged(self._done)["objects"] if one not in failed))
+        except ClusterError:
+            self.note(objects=notes.of_objects(merged(self._done)["objects"]))
             raise
 
     def _apply_part(self, state: str) -> dict[str, Any]:
@@ -83,13 +82,15 @@ class ActionModule(HubCheck, HubCertificates):
                 objects = ocm_metrics_policy_objects(spec, params["policy"])
         except SpecError as error:
             raise ClusterError(str(error)) from error
-        described_hub = {"spec": spec, "ca_namespace": settings["ca_namespace"], "seconds": settings["wait_timeout"]}
-        return {"changed": False, "objects": objects, **({} if objects else described_hub)}
+        if params["rights"] is not None or params["policy"] is not None:
+            return {"changed": False, "objects": objects}  # without the specification, in which environments may be secret
+        return {"changed": False, "objects": [], "spec": spec, "ca_namespace": settings["ca_namespace"], "seconds": settings["wait_timeout"]}
 
     def _deploy(self, spec: HubSpec, settings: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
         """Namespace and Services, which give the address; certificates, which need it; the rest, which needs both."""
         front = self._apply(spec, settings, superlink.front_objects(spec), prune=False, wait=True)
         issued = self.issue_missing(spec, settings)
+        self._done.append(Result(objects=issued["objects"]))
         spec = replace(
             spec,
             superlink_address=issued["address"] or spec.superlink_address,
@@ -99,7 +100,7 @@ class ActionModule(HubCheck, HubCertificates):
             made_storage_size=issued["storage_size"],
         )
         rest = self._apply(spec, settings, superlink.objects(spec), prune=None, wait=settings["wait"])
-        self._refresh(spec)
+        self._refresh(spec, rest)
         applied = merged([front, rest])
         return {
             **issued,
@@ -126,8 +127,8 @@ class ActionModule(HubCheck, HubCertificates):
             )
         return self._done[-1]
 
-    def _refresh(self, spec: HubSpec) -> None:
+    def _refresh(self, spec: HubSpec, applied: Result) -> None:
         """Have pods read the files of changed ConfigMaps and Secrets at once."""
-        if not self.check and refresh.are_files_changed(merged(self._done)["objects"]):
+        if not self.check and refresh.are_files_changed(applied.objects):
             with self.connect() as hub:
                 refresh.touch_pods(hub, spec.namespace, proof.pods_query(spec.federation, superlink.NAME))

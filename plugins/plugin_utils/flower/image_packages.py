@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned
 from ..base.labels import POOL_LABEL
 from ..base.names import CLIENTAPP
 from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP, SUPEREXEC, SUPERLINK, SUPERNODE
@@ -96,17 +97,17 @@ def _ask(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str]) -> Im
     else:
         raise ClusterError("none of its pods runs")
     body = _container(pod, name)
-    args = body.get("args") or []
+    args, image = body.get("args") or [], cleaned(str(body["image"]))
     # A SuperLink passes its setting on to the ServerApps that it starts itself; a SuperExec and a SuperNode install nothing by default.
     if _INSTALLS_NOT not in args if name == SUPERLINK else _INSTALLS in args:
-        return Image(str(body["image"]), None)
+        return Image(image, None)
     meta = pod["metadata"]
     if not in_pod.may_run(cluster, meta["namespace"], meta["name"]):
         raise ClusterError(f"the right to exec in pod {meta['name']} is missing")
     output = in_pod.run(cluster, meta["namespace"], meta["name"], name, package_program, {}, seconds=_SECONDS)
     if output.rc:
         raise ClusterError(f"the Python of pod {meta['name']} cannot list its packages: {output.said}")
-    return Image(str(body["image"]), PackageList.read(output.object()))
+    return Image(image, PackageList.read(output.object()))
 
 
 def _container(pod: Pod, name: str) -> Mapping[str, Any]:

@@ -100,7 +100,7 @@ def require(
             unknown.setdefault("its packages require each other without end", []).append(place)
             continue
         places.append(place)
-        lines += [f"{place}, image {image.name}: {one}" for one in found]
+        lines += [f"{place}, image {image.name}: {cleaned(str(one))}" for one in found]
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
         raise FlowerError(

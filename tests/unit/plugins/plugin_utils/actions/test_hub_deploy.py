@@ -88,3 +88,19 @@ def test_what_was_applied_before_an_error_is_recorded(applied: Any) -> None:
     with pytest.raises(ClusterError, match="nobody signs"):
         action.execute(of("present"), {})
     assert any("Service" in str(one) for one in action.noted)
+
+
+def test_secrets_are_recorded_where_the_rest_cannot_be_applied(applied: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "namespace": "flower", "name": "superlink-tls", "change": "created"}
+    monkeypatch.setitem(ISSUED, "objects", [secret])
+    action, apply = Action(), superlink.apply_objects
+
+    def fail(hub: Any, objects: Any, **options: Any) -> Result:
+        if len(applied) == 1:
+            raise ClusterError("no room")
+        return apply(hub, objects, **options)
+
+    monkeypatch.setattr(superlink, "apply_objects", fail)
+    with pytest.raises(ClusterError, match="no room"):
+        action.execute(of("present"), {})
+    assert any("superlink-tls" in str(one) for one in action.noted)
