@@ -21,6 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, security, sites, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults
 
@@ -58,6 +59,8 @@ class ActionModule(ControllerAction, CheckAction):
             try:
                 if spec.install != "none":
                     self.install(cluster, spec, params)
+                    # An API server serves new kinds a moment after it has established their definitions.
+                    self.wait(seconds, lambda: State(self.is_served(cluster)))
                 return self._present(cluster, spec.on(cluster_platform.known(cluster, spec.platform)), params)
             except ClusterError:
                 self.note(objects=notes.of_objects(self.done["objects"]))

@@ -114,8 +114,6 @@ def install(hub: Cluster) -> list[str]:
             hub.create(definition)
             made.append(name)
         wait(lambda name=name: _established(hub.get(*CRD, name) or {}))
-    for version in (api.CLUSTERS, api.SETS, api.PLACEMENTS):
-        hub.forget_kinds(version)
     return made
 
 

@@ -294,7 +294,6 @@ class _Apply:
                 if crd is not None:
                     namespaced = crd.desired["spec"].get("scope", "Namespaced") == "Namespaced"
                     item.foreseen = True
-                    self.cluster.forget_kinds(obj["apiVersion"])
                 elif state == "absent":
                     item.change = "unchanged"  # where the kind is unknown, there is no such object
                     continue
@@ -572,7 +571,6 @@ class _Apply:
                 return False
 
         def served() -> bool:
-            self.cluster.forget_kinds(api_version)
             try:
                 self.cluster.resource(api_version, kind)
             except NotServed:

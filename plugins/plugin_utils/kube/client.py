@@ -385,7 +385,7 @@ class Cluster:
         known = kinds.builtin(api_version, kind)
         if known is not None:
             return Resource(api_version, kind, known[0], known[1])
-        if api_version not in self._kinds:
+        if kind not in self._kinds.get(api_version, {}):  # asked again each time: its definition may be created meanwhile
             self._kinds[api_version] = self._discover(api_version)
         try:
             return self._kinds[api_version][kind]
@@ -394,18 +394,13 @@ class Cluster:
 
     def resources(self, api_version: str) -> Iterable[Resource]:
         """All kinds of a group and version that the API server has."""
-        if api_version not in self._kinds:
-            self._kinds[api_version] = self._discover(api_version)
+        self._kinds[api_version] = self._discover(api_version)
         return self._kinds[api_version].values()
 
     def not_served(self, api_version: str, kind: str) -> NotServed:
         """The error for a kind that the API server does not have."""
         message = f"the API server does not serve {kind} ({api_version}); is its CustomResourceDefinition installed?"
         return NotServed(self.name, f"discover {api_version}", 404, {"reason": "NotFound", "message": message})
-
-    def forget_kinds(self, api_version: str) -> None:
-        """Ask the API server again for the kinds of this group and version (after a CRD was created)."""
-        self._kinds.pop(api_version, None)
 
     def _discover(self, api_version: str) -> dict[str, Resource]:
         path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"

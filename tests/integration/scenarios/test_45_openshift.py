@@ -180,7 +180,6 @@ def openshift(federation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def served(federation: Any) -> bool:
     """Whether the API server serves Routes."""
-    federation.hub.forget_kinds(ROUTE)
     return any(one.kind == "Route" for one in federation.hub.resources(ROUTE))
 
 
