@@ -72,7 +72,7 @@ class Server:
         """Code and answer of a GET, or of a POST with a body."""
         login = base64.b64encode(f"{user}:{self.password}".encode()).decode()
         headers = {"Authorization": f"Basic {login}", "Content-Type": "application/json"}
-        connection = http.client.HTTPConnection(self.address, PORT, timeout=30)
+        connection = http.client.HTTPConnection(self.address, PORT, timeout=300)
         try:
             connection.request("POST" if body else "GET", f"/api/2.0/{path}", json.dumps(body) if body else None, headers)
             answer = connection.getresponse()
@@ -183,6 +183,8 @@ def study(federation: Federation, server: Server, tmp_path_factory: pytest.TempP
             "username": USER,
             "password": f"{{{{ lookup('ansible.builtin.file', '{secret}') }}}}",
         },
+        # On a busy machine MLflow needs more than the 10 s after which the example goes on without it.
+        "superlink_serverapp_env": [{"name": "MLFLOW_HTTP_REQUEST_TIMEOUT", "value": "300"}],
     }
     for site, pool in zip(SITES, (CPU, GPU)):
         hosts[site] |= {
