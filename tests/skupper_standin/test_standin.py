@@ -65,7 +65,7 @@ def fleet(*words: str) -> str:
     return run.stdout
 
 
-def until(step: Callable[[], T | None], seconds: float = 30.0, what: str = "") -> T:
+def until(step: Callable[[], T | None], seconds: float = 300.0, what: str = "") -> T:
     """Repeat until it returns something true."""
     end = time.monotonic() + seconds
     while True:
@@ -113,7 +113,7 @@ class Place:
         conditions = found.get("status", {}).get("conditions", [])
         return next((one for one in conditions if one["type"] == condition), {})
 
-    def true(self, kind: str, name: str, condition: str = "Ready", seconds: float = 30.0) -> Object:
+    def true(self, kind: str, name: str, condition: str = "Ready", seconds: float = 300.0) -> Object:
         """Wait for a condition; returns the object."""
         until(
             lambda: self.condition(kind, name, condition).get("status") == "True",
