@@ -6,22 +6,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.convert import (
     federation_resource,
     helm_values,
-    inventory_text,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory_text import with_texts
+
+
+def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Variables out of a Federation, and their texts."""
+    return list(map(with_texts, federation_resource.from_federation(resource)))
+
+
+def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables out of the values of a SuperLink, and their texts."""
+    return with_texts(helm_values.from_helm_superlink_values(values))
+
+
+def from_helm_supernode_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables out of the values of SuperNodes, and their texts."""
+    return with_texts(helm_values.from_helm_supernode_values(values))
 
 
 class FilterModule(Filters):
     """Filters of playbooks/convert.yml."""
 
     FUNCTIONS = {
-        "converted_report": spec_filter(inventory_text.converted_report),
-        "converted_text": spec_filter(inventory_text.converted_text),
-        "from_federation": spec_filter(federation_resource.from_federation),
-        "from_helm_superlink_values": spec_filter(helm_values.from_helm_superlink_values),
-        "from_helm_supernode_values": spec_filter(helm_values.from_helm_supernode_values),
+        "from_federation": spec_filter(from_federation),
+        "from_helm_superlink_values": spec_filter(from_helm_superlink_values),
+        "from_helm_supernode_values": spec_filter(from_helm_supernode_values),
     }

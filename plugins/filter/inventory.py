@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filters that check an inventory, and those for keywords of plays. The work is done by plugin_utils/preflight."""
+"""Filters that check an inventory, and those for keywords of plays. The work is done by plugin_utils/preflight and plugin_utils/reach."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory, play_keywords
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import sites_with
 
 
 def batch_faults(serial: Any, max_failed: Any) -> list[str]:
@@ -25,6 +26,7 @@ class FilterModule(Filters):
         "batch_faults": batch_faults,
         "fleet_faults": inventory.group_faults,
         "fleet_variable": play_keywords.fleet_variable,
+        "sites_with": sites_with,
         "sites_where": play_keywords.sites_where,
         "standby_faults": inventory.standby_faults,
     }

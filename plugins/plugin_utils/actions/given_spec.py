@@ -12,7 +12,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..preflight import hub_place, variables
-from ..reach.site_access import SKUPPER, connected_by
+from ..reach.site_access import SKUPPER, sites_with
 from ..spec.hub_spec import HubSpec
 from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
@@ -47,7 +47,9 @@ def described(action: ClusterAction) -> dict[str, Any]:
     """
     spec = role_spec(action, SUPERLINK, {*SETTINGS} - {"tracking_credentials"})
     found: Mapping[str, Any] = action.variable("superlink_checked", {})
-    in_network = found["skupper"] if "skupper" in found else connected_by(SKUPPER, action.task_vars.get("hostvars") or {}, site_hosts(action))
+    in_network = found["skupper"] if "skupper" in found else sites_with(
+        action.task_vars.get("hostvars") or {}, site_hosts(action), connectivity=SKUPPER
+    )
     return spec | {
         "superlink_address": spec.pop("address"),
         "platform": found.get("platform") or spec["platform"],

@@ -27,7 +27,7 @@ from ..ledger.store import Ledger
 from ..manifests import exposure, skupper
 from ..manifests.exposures.exposure_registry import exposure_of
 from ..preflight import denial_checks
-from ..reach.site_access import SKUPPER, VARIABLES, connected_by
+from ..reach.site_access import SKUPPER, VARIABLES, sites_with
 from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
 
@@ -150,7 +150,7 @@ class CertificateAction(ClusterAction):
                 f"{named(site, error.message)}. What the hub needs depends on how this site is reached, so nothing is deployed until "
                 "this variable of the host is corrected in the inventory."
             ) from error
-        return bool(connected_by(SKUPPER, {site: way}, [site]))
+        return bool(sites_with({site: way}, [site], connectivity=SKUPPER))
 
     @staticmethod
     def _told_names(hub: Cluster, spec: HubSpec) -> list[str]:

@@ -41,6 +41,11 @@ def _one_line(name: str) -> str:
     return "".join(one if one.isprintable() else " " for one in name)
 
 
+def with_texts(converted: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of a conversion with what is written of it: C(text), the file of variables, and C(summary), the report for people."""
+    return {**converted, "text": converted_text(converted), "summary": converted_report(converted)}
+
+
 def converted_text(converted: Mapping[str, Any]) -> str:
     """A file of variables out of the result of a conversion, each under a comment with the parameters that it comes from."""
     parts = [f"---\n{HEADER}\n# It is written again by the next conversion: put your own variables into another file of this folder.\n"]

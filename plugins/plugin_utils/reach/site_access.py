@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.choices import DIRECT, SiteAccess
@@ -47,24 +47,28 @@ def access_of(variables: Mapping[str, Any]) -> SiteAccess:
     return access
 
 
-def delivered_by(delivery: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
-    """Those of some hosts whose objects are delivered in one way.
+def sites_with(
+    hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str], *, delivery: str = "", connectivity: str = "", clientapp: str = ""
+) -> list[str]:
+    """Those of some hosts that are reached as given; an option that is empty does not count.
 
-    A host whose variables are wrong is not among them: the checks of the sites report the fault. Where playbooks are only listed, or
-    checked for their syntax, there are no variables of hosts.
+    A host whose variables are wrong is not among them: the checks of the sites report the fault.
+
+    Args:
+        hostvars: the variables of all hosts; empty where playbooks are only listed, or checked for their syntax.
+        hosts: inventory names.
+        delivery: as C(flower_delivery).
+        connectivity: as C(flower_connectivity).
+        clientapp: as C(flower_clientapp).
     """
-    return [host for host, access in _accesses(hostvars, hosts) if access.delivery == delivery]
-
-
-def connected_by(connectivity: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
-    """Those of some hosts whose SuperNodes reach the SuperLink in one way; see C(delivered_by)."""
-    return [host for host, access in _accesses(hostvars, hosts) if access.connectivity == connectivity]
-
-
-def _accesses(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> Iterator[tuple[str, SiteAccess]]:
-    for host in hosts:
+    found = []
+    for host in map(str, hosts):
+        variables = hostvars.get(host) or {}
         with contextlib.suppress(ClusterError):
-            yield str(host), access_of(hostvars.get(host) or {})
+            access = access_of(variables)
+            chosen = ((delivery, access.delivery), (connectivity, access.connectivity), (clientapp, str(variables.get("flower_clientapp"))))
+            found += [host] if all(wanted in ("", given) for wanted, given in chosen) else []
+    return found
 
 
 def _choice(variables: Mapping[str, Any], name: str, known: Iterable[str], default: str, where: str = "") -> str:

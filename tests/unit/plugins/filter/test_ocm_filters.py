@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.federated.flower.plugins.filter.ocm import FilterModule
+from ansible_collections.federated.flower.plugins.filter.inventory import FilterModule
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 
 FILTERS = FilterModule().filters()
@@ -22,14 +22,14 @@ HOSTVARS = {
 
 
 def test_sites_say_so_themselves():
-    assert FILTERS["ocm_sites"](HOSTVARS, ["c", "a", "d", "e", "unknown"]) == ["c", "a"]
-    assert FILTERS["ocm_sites"]({}, ["a"]) == []
+    assert FILTERS["sites_with"](HOSTVARS, ["c", "a", "d", "e", "unknown"], delivery="ocm") == ["c", "a"]
+    assert FILTERS["sites_with"]({}, ["a"], delivery="ocm") == []
 
 
 def test_sites_with_client_apps_of_their_own_say_so_too():
     hosts = {**HOSTVARS, "a": {**HOSTVARS["a"], "flower_clientapp": "workload"}, "d": {"flower_clientapp": "workload"}}
-    assert FILTERS["clientapp_sites"](hosts, list(hosts)) == ["a"]
-    assert FILTERS["clientapp_sites"]({}, ["a"]) == []
+    assert FILTERS["sites_with"](hosts, list(hosts), delivery="ocm", clientapp="workload") == ["a"]
+    assert FILTERS["sites_with"]({}, ["a"], clientapp="workload") == []
 
 
 def test_a_wrong_spec_is_an_error_of_the_filter():

@@ -16,11 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import faults as unknown
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Reach, Statuses
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import (
-    access_of,
-    connected_by,
-    delivered_by,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of, sites_with
 
 
 @pytest.mark.parametrize(
@@ -84,9 +80,9 @@ def test_playbooks_ask_the_same_question() -> None:
         "b": {"supernode_delivery": "ocm"},
         "c": {"flower_connectivity": "skupper"},
     }
-    assert delivered_by("ocm", hostvars, ["a", "b", "c", "unknown"]) == ["a"]
-    assert delivered_by("direct", hostvars, ["a", "b", "c"]) == ["c"]
-    assert connected_by("skupper", hostvars, ["a", "b", "c"]) == ["c"]
+    assert sites_with(hostvars, ["a", "b", "c", "unknown"], delivery="ocm") == ["a"]
+    assert sites_with(hostvars, ["a", "b", "c"], delivery="direct") == ["c"]
+    assert sites_with(hostvars, ["a", "b", "c"], connectivity="skupper") == ["c"]
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)

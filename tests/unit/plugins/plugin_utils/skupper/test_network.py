@@ -9,7 +9,6 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.filter.skupper import skupper_sites
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet import fleet_report, fleet_table
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
@@ -159,8 +158,3 @@ def test_a_fleet_without_skupper_says_nothing_of_it():
     )  # fmt: skip
     assert made["network"] == {} and "skupper" not in fleet_table(made)
 
-
-def test_sites_of_an_inventory():
-    hosts = {"a": {"flower_connectivity": "skupper"}, "b": {"flower_connectivity": "direct"}, "c": {}}
-    assert skupper_sites(hosts, ["a", "b", "c", "unknown"]) == ["a"]
-    assert skupper_sites({}, ["a"]) == []
