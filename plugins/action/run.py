@@ -26,6 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     run_sites,
     runs,
     submission,
+    submission_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
@@ -106,8 +107,8 @@ class ActionModule(ClusterAction):
             self._draw_border(cli, "nothing was submitted")
             # Those that are denied have to be offline before others are asked for datasets and packages.
             self._wait_for_others(cli)
-            needs = submission.Needs(app, params["datasets"] or [], declared, self._site_pods, params["outputs_min_free"] or "")
-            result |= submission.check(cli, needs, self.say)
+            needs = submission_checks.Needs(app, params["datasets"] or [], declared, self._site_pods, params["outputs_min_free"] or "")
+            result |= submission_checks.check(cli, needs, self.say)
             self._hand_over(cli, given, result)
             result |= self._wait_for_others(cli)  # at the last moment
             handed.hold(cli, given)

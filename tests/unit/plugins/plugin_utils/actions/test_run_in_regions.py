@@ -26,6 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     run_sites,
     runs,
     submission,
+    submission_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unauthorized
@@ -109,7 +110,7 @@ def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[lis
     monkeypatch.setattr(handed, "read", lambda *_given: given)
     monkeypatch.setattr(handed, "hold", lambda *_given: None)
     monkeypatch.setattr(handed, "provide", lambda *_given, **_more: SimpleNamespace(result={}, facts=[], words=[]))
-    monkeypatch.setattr(submission, "check", compare)
+    monkeypatch.setattr(submission_checks, "check", compare)
     monkeypatch.setattr(submission, "submit", lambda cli, app, config: {"run-id": 5})
     ends(monkeypatch, runs.Run("5", "finished:failed", "", 1.0, "me/app"))
     monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
