@@ -259,7 +259,7 @@ def test_deep_frames() -> None:
     [
         *FORGED.values(), '{"at": 1}', '{"at": "x", "left_out": 0, "lines": []}', '{"at": 1e999, "left_out": 0, "lines": []}',
         '{"at": 0, "left_out": 0, "lines": 5}',
-        *('{"at": 0, "left_out": 0, "lines": [], "run": %s}' % run for run in (
+        *(f'{{"at": 0, "left_out": 0, "lines": [], "run": {run}}}' for run in (
             5, "{}", '{"out": {"success": true, "runs": [5]}}', '{"out": {"success": true, "runs": {"a": 1}}}',
             '{"rc": 0, "out": {"success": true, "runs": [{"run-id": "5", "status": "running"}]}}, "nodes": 5',
             '{"rc": 0, "out": {"success": true, "runs": [{"run-id": "5", "status": "running"}]}}, "runs": [5]',

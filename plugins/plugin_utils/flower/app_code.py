@@ -10,15 +10,14 @@ The control node's Python may be older than that of the images, and knows less o
 from __future__ import annotations
 
 import ast
+import contextlib
 import platform
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
-try:
+with contextlib.suppress(ImportError):  # ansible-core needs it; only the documentation is read without it
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
-except ImportError:  # ansible-core needs it; only the documentation is read without it
-    pass
 
 
 def check(files: Mapping[str, bytes], project: Mapping[str, Any]) -> tuple[list[str], list[str]]:

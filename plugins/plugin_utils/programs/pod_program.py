@@ -295,6 +295,8 @@ def main() -> None:
                 # without a choice, Python 3.12 and 3.13 warn; before 3.11.4 there is none
                 careful: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(os.path.join(folder, "app"), **careful)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # logs of apps have any character
         sys.meta_path.insert(0, InertApps(folder))
         gc.disable()  # the import makes a great many objects and no garbage: a sixth of its time
         from flwr.cli.app import app

@@ -60,7 +60,12 @@ def flower() -> Iterator[Flower]:
     signal.signal(signal.SIGALRM, before)
 
 
-def polled(flower: Flower, *, seen: int = 0, seconds: float = 60, lines: int = 1000, others: tuple[str, ...] = ("list", "--limit", "7")) -> Iterator[dict[str, Any]]:
+OTHERS = ("list", "--limit", "7")
+
+
+def polled(
+    flower: Flower, *, seen: int = 0, seconds: float = 60, lines: int = 1000, others: tuple[str, ...] = OTHERS
+) -> Iterator[dict[str, Any]]:
     step = {"poll": RUN, "connection": "hub", "seconds": seconds, "pause": 0, "seen": seen, "lines": lines, "others": others}
     return pod_program.poll(flower, step)
 

@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_table, runs
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerCLI, FlowerError, read_answer
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import (
+    Answer,
+    FlowerCLI,
+    FlowerError,
+    read_answer,
+)
 
 NOW = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=datetime.timezone.utc)
 NOTHING: dict[str, Any] = {"run_ids": [], "status": [], "app": None, "since": None, "limit": 0}
