@@ -5,7 +5,7 @@
 """Follow a run to its end, even if the connection, the API server or the SuperLink is unavailable for a while.
 
 A program in the pod polls the SuperLink (C(pod_program.poll)) and reports the state of the run and the new lines of its log. It is started again
-every minute, and after an interruption; then it goes on after the last line that was received.
+every three minutes, and after an interruption; then it goes on after the last line that was received.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .run_log import LOG_LINES, clean_log, without_repeats
 from .runs import Run, UnknownRun, known_run
 
 # Seconds of one exec. If the connection is lost, the program in the pod may go on for that long.
-_SLICE = 60.0
+_SLICE = 180.0
 # Seconds without a report after which a connection is lost: a poll of a SuperLink that is slow takes a minute.
 _SILENCE = 90.0
 # Seconds between two polls, at the beginning and after ten minutes. A poll costs 0.1 s of CPU in the pod.
@@ -153,8 +153,9 @@ class Following:
             "others": listing(_OTHERS) if self.run.status in ("", "pending") else [],
         }  # fmt: skip
         output = in_pod.stream(
-            cli.cluster, cli.namespace, SUPERLINK_POD, CONTAINER, pod_program, {"steps": [step]}, self._receive, seconds=seconds + _SILENCE, silence=_SILENCE
-        )
+            cli.cluster, cli.namespace, SUPERLINK_POD, CONTAINER, pod_program, {"steps": [step]}, self._receive,
+            seconds=seconds + _SILENCE, silence=_SILENCE,
+        )  # fmt: skip
         if output.rc:
             raise FlowerError(
                 f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: {output.said}"
