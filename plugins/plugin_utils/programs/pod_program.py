@@ -283,7 +283,10 @@ def give_up(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def main() -> None:
-    """Serve one request: put its files into a fresh folder, do its steps in order, print an answer for each."""
+    """Serve one request: put its files into a fresh folder, do its steps in order, print an answer for each.
+
+    C(environment) of the request are variables for flwr. In their values, and in those of commands, C(@FOLDER@) is the folder.
+    """
     request = json.loads(sys.stdin.readline())
     folder = tempfile.mkdtemp()
     try:
@@ -295,6 +298,7 @@ def main() -> None:
                 # without a choice, Python 3.12 and 3.13 warn; before 3.11.4 there is none
                 careful: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(os.path.join(folder, "app"), **careful)
+        os.environ.update({name: value.replace("@FOLDER@", folder) for name, value in request.get("environment", {}).items()})
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # logs of apps have any character
         sys.meta_path.insert(0, InertApps(folder))

@@ -146,11 +146,32 @@ def test_polls_of_a_long_log_are_rare(flower: Flower, monkeypatch: pytest.Monkey
     assert pauses == [8, 30]
 
 
+def stand_in(folder: Path, text: str) -> None:
+    """A package flwr whose command line is this."""
+    package = folder / "flwr" / "cli"
+    package.mkdir(parents=True)
+    (package / "app.py").write_text(text)
+
+
+def test_files_and_variables_of_a_request(tmp_path: Path) -> None:
+    app = """def app(arguments, standalone_mode):
+    import json, os
+    print(json.dumps([arguments, open(os.path.join(os.environ["FLWR_HOME"], "config.toml")).read(), os.environ["FLWR_HOME"], "\u00e9"], ensure_ascii=False))
+"""
+    stand_in(tmp_path, app)
+    request = {"files": {"config.toml": "x = 1"}, "environment": {"FLWR_HOME": "@FOLDER@"}, "steps": [{"command": ["list", "@FOLDER@/app"]}]}
+    done = subprocess.run(
+        [sys.executable, str(Path(pod_program.__file__))], input=json.dumps(request) + "\n", capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(tmp_path), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    )  # fmt: skip
+    arguments, config, folder, text = json.loads(done.stdout)["out"]
+    assert arguments == ["list", f"{folder}/app"] and config == "x = 1" and text == "\u00e9"
+    assert not Path(folder).exists()
+
+
 def test_a_program_that_nobody_reads_ends(tmp_path: Path) -> None:
     """The pipe is full and open, as some container runtimes leave it when a connection is lost."""
-    package = tmp_path / "flwr" / "cli"
-    package.mkdir(parents=True)
-    (package / "app.py").write_text("app = None\n")
+    stand_in(tmp_path, "app = None\n")
     source = Path(pod_program.__file__).read_text()
     assert 'step["seconds"] + 120' in source
     flood = "def poll(app, step):\n    while True: yield {'lines': ['x' * 2000]}\n\n\n"
