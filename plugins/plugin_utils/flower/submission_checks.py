@@ -16,6 +16,7 @@ from ..ledger.store import DATASETS, Ledger
 from . import outputs_reader, packages
 from .app import App
 from .cli import FlowerCLI, FlowerError
+from .packages import SitePods
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -36,7 +37,7 @@ class Needs:
     app: App
     datasets: Sequence[str]
     packages: Sequence[Requirement]
-    reach: Callable[[str], packages.SitePods]
+    reach: Callable[[str], SitePods]
     min_free: str
 
 
