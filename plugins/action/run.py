@@ -16,17 +16,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    before_run,
     handed,
-    needed_packages,
     outputs_home,
     outputs_reader,
+    packages,
     run_config,
     run_log,
     run_regions,
     run_sites,
     runs,
     submission,
+    submission_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
@@ -91,7 +91,7 @@ class ActionModule(ClusterAction):
                 return self._follow(cli, params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
-        declared = needed_packages.declared(app) if params["packages_check"] else []
+        declared = packages.declared(app) if params["packages_check"] else []
         given = handed.read(app, config, params["resume"] or "", params["inputs"] or "", self.say)
         config |= given.run_config
         about = {"name": app.name, "version": app.version, "files": len(app.files), "size": app.size}
@@ -107,15 +107,8 @@ class ActionModule(ClusterAction):
             self._draw_border(cli, "nothing was submitted")
             # Those that are denied have to be offline before others are asked for datasets and packages.
             self._wait_for_others(cli)
-            result |= before_run.require(
-                cli,
-                app,
-                datasets=params["datasets"] or [],
-                packages=declared,
-                reach=self._site_pods,
-                min_free=params["outputs_min_free"] or "",
-                say=self.say,
-            )
+            needs = submission_checks.Needs(app, params["datasets"] or [], declared, self._site_pods, params["outputs_min_free"] or "")
+            result |= submission_checks.check(cli, needs, self.say)
             self._hand_over(cli, given, result)
             result |= self._wait_for_others(cli)  # at the last moment
             handed.hold(cli, given)
@@ -149,7 +142,7 @@ class ActionModule(ClusterAction):
         self._border.renew()
         return run_regions.require(cli, self._border, self.params["regions_wait"], self.say)
 
-    def _site_pods(self, site: str) -> needed_packages.SitePods:
+    def _site_pods(self, site: str) -> packages.SitePods:
         """How the pods of a site are asked.
 
         Raises:
@@ -168,7 +161,7 @@ class ActionModule(ClusterAction):
         namespace = str(next(filter(None, given), hub_place.DEFAULT))
         # Not with C(self.connect), after which notes for the audit trail would be about the site.
         cluster = connect(self.auth_of(site), timeout=self.api_timeout(site) or _SITE_TIMEOUT)
-        return needed_packages.SitePods(cluster, namespace, self.of_hub("federation"))
+        return packages.SitePods(cluster, namespace, self.of_hub("federation"))
 
     def _hand_over(self, cli: FlowerCLI, given: handed.Handed, result: dict[str, Any]) -> list[str]:
         """Provide what the run begins with, last before it is submitted; in check mode only look."""

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import hub_lists, outputs_reader, run_log
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader, run_log
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
@@ -188,7 +188,7 @@ class ActionModule(ClusterAction):
     def _ask_flower(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
         cli = FlowerCLI(hub, params["namespace"])
         cli.wait_for_superlink(0)
-        result["nodes"], result["runs"] = hub_lists.read(cli, ALL_RUNS if params["all_runs"] else hub_lists.SHOWN)
+        result["nodes"], result["runs"] = runs_of.read_nodes_and_runs(cli, ALL_RUNS if params["all_runs"] else runs_of.SHOWN)
         # Without node authentication the ledger has no keys, so it knows none of them.
         result["unknown_nodes"] = [] if result.get("insecure") else unknown_nodes(result["sites"], result["nodes"])
 

@@ -11,9 +11,10 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.foreign_data import cleaned
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import listing
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import listing, read_answer
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import claims
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges import left_keys
@@ -22,7 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import missing_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import runs_program
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
@@ -37,7 +38,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.takeover.kept_key
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover.operated import Operated
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
-_SECONDS = 60
+_SECONDS = 90
 
 
 class ActionModule(FleetAction):
@@ -144,11 +145,18 @@ class ActionModule(FleetAction):
         pods = [pod["metadata"]["name"] for pod in seen.pods_of(seen.superlink) if pod.get("status", {}).get("phase") == "Running"]
         if not pods:
             return {"why": "its pod does not run"}
-        request = {"port": ask.port, "ca": ask.ca, "seconds": _SECONDS, "list": listing()}
+        trust = f'root-certificates = "{ask.ca}"' if ask.ca else "insecure = true"
+        request = {
+            "files": {"config.toml": f'[superlink]\ndefault = "here"\n\n[superlink.here]\naddress = "127.0.0.1:{ask.port}"\n{trust}\n'},
+            "environment": {"FLWR_HOME": "@FOLDER@", "HOME": "@FOLDER@", "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"},
+            "steps": [{"command": [*listing(), "here", "--format", "json"]}],
+        }
         try:
-            return in_pod.run(cluster, seen.namespace, pods[0], operated.SUPERLINK, runs_program, request, seconds=_SECONDS + 30).object()
+            output = in_pod.run(cluster, seen.namespace, pods[0], operated.SUPERLINK, pod_program, request, seconds=_SECONDS)
+            answer = read_answer(output.object())
         except ClusterError as error:
             return {"why": error.message}
+        return answer.data if answer.ok else {"why": cleaned(answer.message, 300)}
 
     @staticmethod
     def _missing(cluster: Cluster, spec: SiteSpec) -> list[str]:

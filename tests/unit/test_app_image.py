@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import needed_packages
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import packages
 from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
 
 EXAMPLE = ROOT / "examples" / "app-image"
@@ -44,7 +44,7 @@ def test_an_image_gets_what_the_app_declares_without_flower(side: str, tmp_path:
 
 def test_the_example_is_an_app_that_declares_its_packages(tmp_path: Path) -> None:
     app = apps.load(EXAMPLE)
-    assert {one.name for one in needed_packages.declared(app)} == {"flwr", "numpy", "scikit-learn"}
+    assert {one.name for one in packages.declared(app)} == {"flwr", "numpy", "scikit-learn"}
     assert not any(name.startswith("Containerfile") for name in app.files)
     for side in SIDES:
         assert "scikit-learn>=1.5" in listed(side, EXAMPLE / "pyproject.toml", tmp_path)

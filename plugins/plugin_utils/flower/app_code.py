@@ -10,12 +10,14 @@ The control node's Python may be older than that of the images, and knows less o
 from __future__ import annotations
 
 import ast
+import contextlib
 import platform
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from . import requirements
+with contextlib.suppress(ImportError):  # ansible-core needs it; only the documentation is read without it
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 
 def check(files: Mapping[str, bytes], project: Mapping[str, Any]) -> tuple[list[str], list[str]]:
@@ -40,8 +42,16 @@ def check(files: Mapping[str, bytes], project: Mapping[str, Any]) -> tuple[list[
             notes.append(f"{name} names the module {module}, which is not among the app's files: a package of the SuperLink's image has to have it")
     others = [_parsed(path, content)[1] for path, content in files.items() if path.endswith(".py") and path not in modules]
     notes += [f"Python cannot read a file of the app: {fault}" for fault in others if fault]
-    reads_all = requirements.fits_this_python(str(project["project"].get("requires-python", "")))
+    reads_all = _fits_this_python(str(project["project"].get("requires-python", "")))
     return (list(dict.fromkeys(faults)), notes) if reads_all else ([], [*faults, *notes])
+
+
+def _fits_this_python(wanted: str) -> bool:
+    """Whether the control node's Python is in a range of versions (C(requires-python)); so it is where the range is none."""
+    try:
+        return SpecifierSet(wanted).contains(platform.python_version(), prereleases=True)
+    except InvalidSpecifier:
+        return True
 
 
 def _parsed(path: str, content: bytes) -> tuple[ast.Module | None, str]:

@@ -4,14 +4,13 @@
 
 """Follow a run to its end, even if the connection, the API server or the SuperLink is unavailable for a while.
 
-The program in the pod reports lines of the log and the state of the run as they come (C(follow_program)). After an interruption
-it continues after the last line that was received.
+A program in the pod polls the SuperLink (C(pod_program.poll)) and reports the state of the run and the new lines of its log. It is started again
+every three minutes, and after an interruption; then it goes on after the last line that was received.
 """
 
 from __future__ import annotations
 
 import time
-import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,21 +19,21 @@ from typing import Any, Protocol
 from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK_POD
-from ..base.ports import SUPERLINK_PORT
 from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
-from ..programs import follow_program
+from ..programs import pod_program
 from . import in_pod
 from .cli import CONNECTION, CONTAINER, FlowerCLI, FlowerError, listing, read_answer
 from .run_log import LOG_LINES, clean_log, without_repeats
 from .runs import Run, UnknownRun, known_run
 
-# Seconds of one exec. If the connection is lost, the program in the pod may continue for that long, until it starts again.
+# Seconds of one exec. If the connection is lost, the program in the pod may go on for that long.
 _SLICE = 180.0
-# Seconds without a message after which a connection is lost, in addition to the time between two looks.
-_SILENCE = 20.0
-# Seconds between two looks, at least and at most. A look costs 0.1 s of CPU in the pod; the end of a run is seen in its log.
-_BEATS = (5.0, 10.0)
-_PAUSES = (1, 2, 4, 8, 15)  # seconds before it is tried again
+# Seconds without a report after which a connection is lost: a poll of a SuperLink that is slow takes a minute.
+_SILENCE = 90.0
+# Seconds between two polls, at the beginning and after ten minutes. A poll costs 0.1 s of CPU in the pod.
+_PAUSES = (2.0, 10.0)
+_RETRIES = (1, 1, 2, 4, 8, 15)  # seconds before the next exec, after so many failures
+_MOST_LINES = 1000  # of the log in one report
 # Newest runs, among which those before a pending run are looked for. These are only shown, and listed every 15 s, which costs, see C(cli.listing).
 _OTHERS = 200
 
@@ -71,16 +70,16 @@ class Watch(Protocol):
         """The run could not be read; it is tried again."""
 
 
-def sight_of(run: Run, message: Mapping[str, Any]) -> Sight:
-    """Read a look of the program in the pod."""
-    nodes = message.get("nodes")
-    known = [status for status in nodes or [] if status != "unregistered"]
+def sight_of(run: Run, report: Mapping[str, Any]) -> Sight:
+    """Read a report of the program in the pod."""
+    nodes, runs = report.get("nodes"), report.get("runs")
+    online = [str(node) for node, status in (nodes or {}).items() if status == "online"]
     return Sight(
         run,
-        None if nodes is None else known.count("online"),
-        len(known),
-        None if message.get("runs") is None else ahead(message["runs"], run.run_id),
-        tuple(map(str, message.get("online") or ())),
+        None if nodes is None else len(online),
+        sum(status != "unregistered" for status in (nodes or {}).values()),
+        None if runs is None else ahead(runs, run.run_id),
+        tuple(online),
     )
 
 
@@ -117,96 +116,74 @@ class Following:
         self.trouble = ""
         self.lines: deque[str] = deque(maxlen=LOG_LINES)
         self._seen = 0
-        self._token = uuid.uuid4().hex
         self._failures = 0
 
     def follow(self, seconds: float) -> Run:
-        """Wait until the run is finished, at most C(seconds); returns its last known state.
+        """Wait until the run is finished, at most C(seconds); returns its last known state. Without any time it is read once.
 
         The run continues while it cannot be read, so all of that is tried again. Only a missing right and an unknown run end it.
 
         Raises:
             ClusterError: a right is missing, or the SuperLink does not have the run.
         """
-        start = time.monotonic()
-        first = True  # a run that is over is read even without any time
-        while first or not self.run.finished:
-            passed = time.monotonic() - start
-            if not first and passed >= seconds:
-                break
-            first = False
-            began = time.monotonic()
+        begun = time.monotonic()
+        while True:
+            passed = time.monotonic() - begun
             try:
-                self._read(max(min(_SLICE, seconds - passed), 1), min(max(passed / 60, _BEATS[0]), _BEATS[1]))
+                self._poll(max(min(_SLICE, seconds - passed), 0), min(max(passed / 60, _PAUSES[0]), _PAUSES[1]))
                 self._failures = 0
-                if not self.run.finished and time.monotonic() - began < _PAUSES[0]:
-                    time.sleep(_PAUSES[0])  # its output was lost
             except (Forbidden, Unauthorized, UnknownRun):
                 raise
             except (Unreachable, ApiError, FlowerError) as error:
                 self._fail(error)
-                left = seconds - (time.monotonic() - start)
-                time.sleep(max(min(_PAUSES[min(self._failures, len(_PAUSES)) - 1], left), 0))
-        return self.run
+            left = seconds - (time.monotonic() - begun)
+            if self.run.finished or left <= 0:
+                return self.run
+            time.sleep(min(_RETRIES[min(self._failures, len(_RETRIES) - 1)], left))
 
     def _fail(self, error: ClusterError) -> None:
         self._failures += 1
         self.trouble = error.message
         self.watch.trouble(error.message)
 
-    def _read(self, seconds: float, beat: float) -> None:
-        request = {
-            "run_id": self.run.run_id, "connection": CONNECTION, "port": SUPERLINK_PORT, "seconds": seconds, "seen": self._seen, "beat": beat,
-            "token": self._token, "others": listing(_OTHERS),
-        }  # fmt: skip
+    def _poll(self, seconds: float, pause: float) -> None:
         cli = self.cli
+        step = {
+            "poll": self.run.run_id, "connection": CONNECTION, "seconds": seconds, "pause": pause, "seen": self._seen, "lines": _MOST_LINES,
+            "others": listing(_OTHERS) if self.run.status in ("", "pending") else [],
+        }  # fmt: skip
         output = in_pod.stream(
-            cli.cluster,
-            cli.namespace,
-            SUPERLINK_POD,
-            CONTAINER,
-            follow_program,
-            request,
-            self._receive,
-            seconds=seconds + 90,
-            silence=beat + _SILENCE,
-        )
+            cli.cluster, cli.namespace, SUPERLINK_POD, CONTAINER, pod_program, {"steps": [step]}, self._receive,
+            seconds=seconds + _SILENCE, silence=_SILENCE,
+        )  # fmt: skip
         if output.rc:
             raise FlowerError(
-                f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: "
-                f"{output.said}"
+                f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: {output.said}"
             )
 
     def _receive(self, line: str) -> None:
-        lost = Unreachable(f"{self.cli.cluster.name}: a part of what was said about the run was lost on the way.")
-        with foreign_data.expect_shape(lost):
-            message = foreign_data.read_json(line)
-            new = (int(message["at"]), int(message["left_out"]), list(map(str, message["lines"]))) if "at" in message else None
-        if new:
-            self._receive_log(*new)
-        if "run" in message:
-            try:
-                with foreign_data.expect_shape(lost):
-                    self.run = known_run(self.cli, self.run.run_id, read_answer(message["run"]))
-                    sight = sight_of(self.run, message)
-            except UnknownRun:
-                raise
-            except FlowerError as error:
-                self._fail(error)  # the SuperLink is being restarted: the program in the pod continues
-                return
-            self._failures, self.trouble = 0, ""
-            self.watch.sight(sight)
-
-    def _receive_log(self, at: int, left_out: int, lines: Sequence[str]) -> None:
-        """Take the lines that are new.
+        """Take a report.
 
         Raises:
-            Unreachable: lines before them are missing.
+            Unreachable: it is damaged, or one before it is missing.
+            UnknownRun: the SuperLink does not have the run.
         """
+        lost = Unreachable(f"{self.cli.cluster.name}: a part of what was reported about the run was lost on the way.")
+        try:
+            with foreign_data.expect_shape(lost):
+                report = foreign_data.read_json(line)
+                at, left_out, lines = int(report["at"]), int(report["left_out"]), list(map(str, report["lines"]))
+                self.run = known_run(self.cli, self.run.run_id, read_answer(report["run"]))
+                sight = sight_of(self.run, report)
+        except UnknownRun:
+            raise
+        except FlowerError as error:
+            self._fail(error)  # the SuperLink is being restarted: the program in the pod goes on
+            return
         if at > self._seen:
-            raise Unreachable(
-                f"{self.cli.cluster.name}: {at - self._seen} lines of the run's log were lost on the way."
-            )
+            raise lost
+        self._failures, self.trouble = 0, ""
+        self.watch.sight(sight)
         first = at + left_out  # number of the first line that is there
         new = lines[max(self._seen - first, 0) :]
         left_out = max(first - self._seen, 0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -115,35 +115,18 @@ def run(
     Raises:
         ClusterError: the program could not be started, the connection broke, or the answers were lost again and again.
     """
-    stdin = stdin_of(program, request) + data
     where = f"{cluster.name}: pod {namespace}/{pod} ({container})"
+    stdin = stdin_of(program, request) + data
     for _attempt in range(_ATTEMPTS):
-        lines, found = Lines(_MOST), list[str]()
-
-        def receive(piece: bytes, lines: Lines = lines, keep: Callable[[list[str]], None] = found.extend) -> None:
-            keep(lines.feed(piece))
-            if heard is not None:
-                heard()
-
-        result = cluster.exec(
-            namespace,
-            pod,
-            container,
-            ["python", "-c", LOADER],
-            stdin=stdin,
-            timeout=seconds,
-            on_stdout=receive,
-            silence=silence,
-        )
-        answers = [line.rstrip("\r") for line in [*found, *lines.feed(b"\n")] if line.strip()]
-        said = _said(result.stderr)
-        if result.rc:
-            return Output(answers, result.rc, said, where)
+        answers: list[str] = []
+        output = _execute(cluster, namespace, pod, container, stdin, answers.append, seconds, silence, Lines(_MOST), heard)
+        if output.rc:
+            return replace(output, answers=answers, where=where)
         if answers and answers[-1] == COMPLETE:
-            return Output(answers[:-1], 0, said, where)
+            return replace(output, answers=answers[:-1], where=where)
     raise ClusterError(
         f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) succeeded {_ATTEMPTS} times, but its answers did not "
-        f"arrive completely; last seen: {len(answers)} lines of output, and {said}. Check the node's container runtime."
+        f"arrive completely; last seen: {len(answers)} lines of output, and {output.said}. Check the node's container runtime."
     )
 
 
@@ -180,23 +163,28 @@ def stream(
     Raises:
         ClusterError: the program could not be started, or the connection broke.
     """
-    lines = Lines()
 
-    def receive(data: bytes) -> None:
-        for line in lines.feed(data):
-            if line.strip() and line != COMPLETE:
-                on_line(line)
+    def receive(line: str) -> None:
+        if line != COMPLETE:
+            on_line(line)
 
-    result = cluster.exec(
-        namespace,
-        pod,
-        container,
-        ["python", "-c", LOADER],
-        stdin=stdin_of(program, request),
-        timeout=seconds,
-        on_stdout=receive,
-        silence=silence,
-    )
+    return _execute(cluster, namespace, pod, container, stdin_of(program, request), receive, seconds, silence, Lines())
+
+
+def _execute(
+    cluster: Cluster, namespace: str, pod: str, container: str, stdin: bytes, on_line: Callable[[str], None], seconds: float,
+    silence: float | None, lines: Lines, heard: Callable[[], None] | None = None,
+) -> Output:  # fmt: skip
+    """Run what C(stdin_of) returned; the answers are not part of the result."""
+
+    def receive(piece: bytes) -> None:
+        for line in lines.feed(piece):
+            if line.strip():
+                on_line(line.rstrip("\r"))
+        if heard is not None:
+            heard()
+
+    result = cluster.exec(namespace, pod, container, ["python", "-c", LOADER], stdin=stdin, timeout=seconds, on_stdout=receive, silence=silence)
     return Output([], result.rc, _said(result.stderr))
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..base.foreign_data import CONTROL
-from ..programs.follow_program import HEADER
-from .cli import CONNECTION, FlowerCLI
+from ..base.foreign_data import CONTROL, expect_shape
+from .cli import CONNECTION, FlowerCLI, FlowerError
 from .runs import Run
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -91,14 +90,10 @@ def read_log(cli: FlowerCLI, run: Run) -> list[str]:
 
 def read_logs(cli: FlowerCLI, begun: Sequence[Run]) -> list[list[str]]:
     """As C(read_log), of several runs that have started."""
-    steps = [{"command": ["log", run.run_id, CONNECTION, "--show"], "lines": LOG_LINES} for run in begun]
-    found = []
-    for answer in cli.do(steps, seconds=50 + 10 * len(steps)) if steps else []:
-        lines = clean_log(answer.text)
-        while lines and HEADER.search(lines[0]):  # messages of the command line
-            lines.pop(0)
-        found.append(without_repeats(trim(lines)))
-    return found
+    steps = [{"log": run.run_id, "connection": CONNECTION, "lines": LOG_LINES, "is_over": run.finished} for run in begun]
+    answers = cli.do(steps, seconds=60 + 20 * len(steps)) if steps else []
+    with expect_shape(FlowerError(f"{cli.cluster.name}: the log of a run was not read completely.")):
+        return [without_repeats(trim([line for text in answer.data["lines"] for line in clean_log(text)])) for answer in answers]
 
 
 def trim(lines: list[str]) -> list[str]:

@@ -18,9 +18,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.sizes import counted
 from ..kube.api_errors import Forbidden
-from ..ledger import node_index
-from ..ledger.records import serving_ids
-from ..ledger.store import NODES, Ledger
+from ..ledger.store import NODES
 from . import run_sites
 from .cli import FlowerCLI, FlowerError
 from .following import Sight, Watch
@@ -96,20 +94,13 @@ def read(cli: FlowerCLI, wanted: Sequence[str]) -> Regions:
 
 def known(cli: FlowerCLI, wanted: tuple[str, ...]) -> Regions:
     """As C(read), also where no site is in one of the regions."""
-    ledger = Ledger(cli.cluster, cli.namespace, "", check=True)
     try:
-        records, _unreadable = ledger.read_sites()
-        homes = {node: site for site, record in records.items() for node in serving_ids(record)}
-        places = {site: str(record.get("region") or "") for site, record in records.items()}
-    except Forbidden:
-        try:  # data scientists may read this one only
-            index = ledger.read_nodes()
-        except Forbidden as error:
-            raise FlowerError(
-                f"where the SuperNodes are is not known: {error.message} The playbook federated.flower.rbac gives data scientists the right to "
-                f"read ConfigMap {cli.namespace}/{NODES}"
-            ) from error
-        homes, places = node_index.homes(index), node_index.regions(index)
+        homes, places = run_sites.read_places(cli)
+    except Forbidden as error:
+        raise FlowerError(
+            f"where the SuperNodes are is not known: {error.message} The playbook federated.flower.rbac gives data scientists the right to "
+            f"read ConfigMap {cli.namespace}/{NODES}"
+        ) from error
     return Regions(wanted, homes, places)
 
 

@@ -26,9 +26,9 @@ def read(cli: FlowerCLI, run: Mapping[str, Any]) -> list[str]:
         cli: Flower's command line on the hub.
         run: an entry of C(run_table) or C(outputs_table).
     """
+    known = homes(cli)
     try:
-        homes = _read_homes(cli)
-        return during(cli.nodes(), homes, run) if homes else []
+        return during(cli.nodes(), known, run) if known else []
     except ClusterError:
         return []  # it adds to the record of outputs, which is made without it as well
 
@@ -36,19 +36,21 @@ def read(cli: FlowerCLI, run: Mapping[str, Any]) -> list[str]:
 def homes(cli: FlowerCLI) -> dict[str, str]:
     """Node id -> site; empty where that cannot be known."""
     try:
-        return _read_homes(cli)
+        return read_places(cli)[0]
     except ClusterError:
         return {}  # messages name the nodes then
 
 
-def _read_homes(cli: FlowerCLI) -> dict[str, str]:
-    """Node id -> site. Data scientists may read an index only."""
+def read_places(cli: FlowerCLI) -> tuple[dict[str, str], dict[str, str]]:
+    """Node id -> site; and site -> its region, empty for none. Data scientists may read an index only."""
     ledger = Ledger(cli.cluster, cli.namespace, "", check=True)
     try:
-        records = ledger.read_records()
-        return {node: site for site, record in records.items() for node in serving_ids(record)}
+        records, _unreadable = ledger.read_sites()
     except Forbidden:
-        return node_index.homes(ledger.read_nodes())
+        index = ledger.read_nodes()
+        return node_index.homes(index), node_index.regions(index)
+    places = {site: str(record.get("region") or "") for site, record in records.items()}
+    return {node: site for site, record in records.items() for node in serving_ids(record)}, places
 
 
 def during(nodes: Mapping[str, Mapping[str, Any]], homes: Mapping[str, str], run: Mapping[str, Any]) -> list[str]:

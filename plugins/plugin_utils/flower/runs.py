@@ -16,8 +16,10 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK_POD
 from ..kube.api_errors import Forbidden, Unauthorized
-from .cli import CONNECTION, CONTAINER, LISTING_SECONDS, Answer, FlowerCLI, FlowerError, listing
+from .cli import ALL_RUNS, CONNECTION, CONTAINER, LISTING_SECONDS, Answer, FlowerCLI, FlowerError, listing, nodes_of
 
+#: How many of the newest runs are read to be shown: each costs, see C(cli.listing), and a SuperLink keeps all that it ever had.
+SHOWN = 100
 COMPLETED = "finished:completed"
 STOPPED = "finished:stopped"
 
@@ -133,6 +135,17 @@ def read_all(cli: FlowerCLI) -> list[dict[str, Any]]:
     """
     (answer,) = cli.do([cli.command(*listing())], seconds=LISTING_SECONDS)
     return runs_of(answer, cli.cluster.name)
+
+
+def read_nodes_and_runs(cli: FlowerCLI, most: int = ALL_RUNS) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """What the SuperLink lists, asked in one exec: node id (text) -> its state; and the newest runs, C(most) of them, with their ids as text.
+
+    Raises:
+        FlowerError: the SuperLink does not answer, or cannot list one of them.
+    """
+    nodes, runs = cli.do([cli.command("supernode", "list"), cli.command(*listing(most))], seconds=LISTING_SECONDS)
+    hub = cli.cluster.name
+    return nodes_of(nodes, hub), [{**run, "run-id": str(run["run-id"])} for run in runs_of(runs, hub)]
 
 
 def read_some(cli: FlowerCLI, run_ids: Sequence[str]) -> list[dict[str, Any]]:

@@ -77,7 +77,7 @@ def how_to_ask(seen: Operated) -> SuperLinkAsk:
 
 
 def active_of(answer: Mapping[str, Any]) -> list[str] | None:
-    """Ids of runs that are not over, out of the answer of C(runs_program)."""
+    """Ids of runs that are not over, out of the answer of C(flwr list)."""
     if "runs" not in answer:
         return None
     return [str(run.get("run-id")) for run in answer["runs"] if str(run.get("status", "")).startswith(_ACTIVE)]

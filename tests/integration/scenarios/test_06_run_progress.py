@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.tests.integration.scenarios.conftest i
 
 ROOT = Path(__file__).parents[3]
 SILENCE = 30 + 2  # seconds; the playbook promises 30, and its lines pass through a few processes
-DELAY = 5  # seconds from an app's print to the terminal
+DELAY = 8  # seconds from an app's print to the terminal: the log is read every two seconds, and now and then by a new program
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

@@ -19,14 +19,14 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.plugins.action import run
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    before_run,
     handed,
-    needed_packages,
     outputs_home,
+    packages,
     run_regions,
     run_sites,
     runs,
     submission,
+    submission_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unauthorized
@@ -105,12 +105,12 @@ def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[lis
 
     app = SimpleNamespace(name="me/app", version="1", files={}, size=0, warnings=[], defaults={})
     monkeypatch.setattr(run.apps, "load", lambda path: app)
-    monkeypatch.setattr(needed_packages, "declared", lambda app: [])
+    monkeypatch.setattr(packages, "declared", lambda app: [])
     given = SimpleNamespace(run_config={}, origin={})
     monkeypatch.setattr(handed, "read", lambda *_given: given)
     monkeypatch.setattr(handed, "hold", lambda *_given: None)
     monkeypatch.setattr(handed, "provide", lambda *_given, **_more: SimpleNamespace(result={}, facts=[], words=[]))
-    monkeypatch.setattr(before_run, "require", compare)
+    monkeypatch.setattr(submission_checks, "check", compare)
     monkeypatch.setattr(submission, "submit", lambda cli, app, config: {"run-id": 5})
     ends(monkeypatch, runs.Run("5", "finished:failed", "", 1.0, "me/app"))
     monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")

@@ -104,7 +104,7 @@ def test_pods_that_the_cluster_refuses_are_not_waited_for(monkeypatch: pytest.Mo
 def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without node authentication none is in the ledger, and to unregister them, as is the remedy for strangers, would end them."""
     monkeypatch.setattr(superlink_info, "FlowerCLI", lambda *_place: SimpleNamespace(wait_for_superlink=lambda _seconds: None))
-    monkeypatch.setattr(superlink_info.hub_lists, "read", lambda *_given: ({"7": {"status": "online"}}, []))
+    monkeypatch.setattr(superlink_info.runs_of, "read_nodes_and_runs", lambda *_given: ({"7": {"status": "online"}}, []))
     for insecure, unknown in ((True, []), (False, ["7"])):
         result: dict[str, Any] = {"sites": {}, "insecure": insecure}
         ActionModule._ask_flower(SimpleNamespace(), {"namespace": "flower", "all_runs": False}, result)

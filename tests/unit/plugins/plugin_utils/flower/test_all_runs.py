@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import run_stop, runs_info, superlink_info
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import following, hub_lists, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import following, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
@@ -60,7 +60,7 @@ def act(module: Any, cli: SuperLink, monkeypatch: pytest.MonkeyPatch, **given: A
 def test_an_old_run_that_is_active_is_listed() -> None:
     cli = SuperLink()
     assert [run["run-id"] for run in conditions.active(runs.read_all(cli))] == ["1"]
-    assert [run["run-id"] for run in conditions.active(hub_lists.read(cli)[1])] == ["1"]
+    assert [run["run-id"] for run in conditions.active(runs.read_nodes_and_runs(cli)[1])] == ["1"]
     assert len(runs.read_all(cli)) == 30
 
 
@@ -178,5 +178,5 @@ def test_who_follows_a_run_sees_more_than_twenty_others(monkeypatch: pytest.Monk
         return SimpleNamespace(rc=0)
 
     monkeypatch.setattr(following.in_pod, "stream", stream)
-    following.Following(SuperLink(), "30", None)._read(1, 1)  # type: ignore[arg-type]
-    assert asked[0]["others"] == ["list", "--limit", "200"]
+    following.Following(SuperLink(), "30", None)._poll(1, 1)  # type: ignore[arg-type]
+    assert asked[0]["steps"][0]["others"] == ["list", "--limit", "200"]

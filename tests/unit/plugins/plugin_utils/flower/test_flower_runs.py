@@ -1,14 +1,10 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run config, Flower's answers, and the program in the pod as far as it needs no Flower."""
+"""Run config, and Flower's answers."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +12,6 @@ import tomllib
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, run_config, run_log, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, read_answer
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 
 DEFAULTS = {"text": "", "rounds": 3, "rate": 0.1, "fail": False, "a.b": 1}
 
@@ -208,33 +203,3 @@ def test_errors_of_supernodes_are_told() -> None:
     assert "The last error of each: the SuperLink for a lost one: Error: Node Unavailable" in words
     assert run_log.failed_replies(FAILED[2:]) == (0, {})
     assert run_log.failed_replies(FAILED[1:2])[0] == 1
-
-
-def test_what_the_same_token_asks_for_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    done = []
-
-    def app(arguments: list[str], standalone_mode: bool) -> int:
-        done.append(arguments)
-        return len(done)
-
-    first = pod_program.run_once(app, ["run"], "token")
-    assert pod_program.run_once(app, ["run"], "token") == first
-    assert pod_program.run_once(app, ["run"], "other") != first
-    assert len(done) == 2
-
-
-def test_code_of_an_app_is_found_but_not_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "inert_probe"
-    package.mkdir()
-    (package / "__init__.py").write_text("raise RuntimeError('executed')\n")
-    (package / "server.py").write_text("raise RuntimeError('executed')\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(RuntimeError, match="executed"):
-        importlib.util.find_spec("inert_probe.server")
-    monkeypatch.setattr(sys, "meta_path", [pod_program.InertApps(str(tmp_path)), *sys.meta_path])
-    try:
-        assert importlib.util.find_spec("inert_probe.server").origin == str(package / "server.py")
-        assert importlib.util.find_spec("inert_probe.nothing") is None
-    finally:
-        sys.modules.pop("inert_probe", None)

@@ -44,13 +44,9 @@ class Watch:
         self.troubles.append(text)
 
 
-def log(at: int, *lines: str, left_out: int = 0) -> dict[str, Any]:
-    return {"at": at, "left_out": left_out, "lines": list(lines)}
-
-
-def look(status: str, **more: Any) -> dict[str, Any]:
+def report(status: str, at: int = 0, *lines: str, left_out: int = 0, **more: Any) -> dict[str, Any]:
     out = {"success": True, "runs": [{"run-id": "5", "status": status, "elapsed": 3, "fab-id": "me/app"}]}
-    return {"run": {"rc": 0, "out": out}, **more}
+    return {"run": {"rc": 0, "out": out}, "at": at, "left_out": left_out, "lines": list(lines), **more}
 
 
 class Pod:
@@ -91,15 +87,19 @@ def followed(*answers: Sequence[Any], seconds: float = 60) -> tuple[Following, W
     return found, watch, pod
 
 
+def steps(pod: Pod, name: str) -> list[Any]:
+    return [request["steps"][0][name] for request in pod.asked]
+
+
 def test_lines_come_once_over_lost_connections() -> None:
     found, watch, pod = followed(
-        [{}, look("running"), log(0, "a", "\x1b[1mb"), Unreachable("hub: lost")],
-        [log(2, "c"), log(3), Unreachable("hub: lost")],
-        [log(1, "b", "c", "d"), look("finished:completed")],
+        [report("running"), report("running", 0, "a", "\x1b[1mb"), Unreachable("hub: lost")],
+        [report("running", 2, "c"), report("running", 3), Unreachable("hub: lost")],
+        [report("finished:completed", 1, "b", "c", "d")],
     )
     assert watch.lines == list(found.lines) == ["a", "b", "c", "d"]
-    assert [request["seen"] for request in pod.asked] == [0, 2, 3]
-    assert len({request["token"] for request in pod.asked}) == 1
+    assert steps(pod, "seen") == [0, 2, 3]
+    assert [bool(one) for one in steps(pod, "others")] == [True, False, False], "only while it may be pending"
     assert watch.troubles == ["hub: lost"] * 2
     assert (found.run.status, found.trouble) == ("finished:completed", "")
 
@@ -109,12 +109,12 @@ WAITS = "\x1b[92mINFO \x1b[0m:      Waiting for nodes to connect: {} connected (
 
 def test_flowers_line_of_each_second_is_taken_once() -> None:
     lines = [WAITS.format(2), WAITS.format(2), WAITS.format(3), WAITS.format(3), "dot", "dot"]
-    found, watch, _pod = followed([look("running"), log(0, *lines[:1]), log(1, *lines[1:]), log(6, WAITS.format(3)), look("finished:stopped")])
+    found, watch, _pod = followed([report("running", 0, *lines[:1]), report("running", 1, *lines[1:]), report("finished:stopped", 6, WAITS.format(3))])
     clean = [f"INFO :      Waiting for nodes to connect: {count} connected (minimum required: 5)." for count in (2, 3)]
     assert watch.lines == list(found.lines) == [*clean, "dot", "dot", clean[1]]
 
 
-def test_a_damaged_message_is_read_again() -> None:
+def test_a_damaged_report_is_read_again() -> None:
     class Damaging(Pod):
         def exec(self, *place: Any, on_stdout: Callable[[bytes], None], **options: Any) -> Any:
             ended = super().exec(*place, on_stdout=on_stdout, **options)
@@ -122,7 +122,7 @@ def test_a_damaged_message_is_read_again() -> None:
                 on_stdout(b'{"at": 1, "left_\n')
             return ended
 
-    pod, watch = Damaging([log(0, "a")], [log(1, "b"), look("finished:completed")]), Watch()
+    pod, watch = Damaging([report("running", 0, "a")], [report("finished:completed", 1, "b")]), Watch()
     pod.name = "hub"
     assert Following(FlowerCLI(pod, "flower"), "5", watch).follow(60).finished
     assert watch.lines == ["a", "b"]
@@ -130,10 +130,10 @@ def test_a_damaged_message_is_read_again() -> None:
 
 
 def test_a_gap_is_read_again() -> None:
-    _found, watch, pod = followed([log(2, "c")], [log(0, "a", "b", "c"), look("finished:failed")])
+    _found, watch, pod = followed([report("running", 2, "c")], [report("finished:failed", 0, "a", "b", "c")])
     assert watch.lines == ["a", "b", "c"]
-    assert [request["seen"] for request in pod.asked] == [0, 0]
-    assert "2 lines of the run's log were lost" in watch.troubles[0]
+    assert steps(pod, "seen") == [0, 0]
+    assert "lost on the way" in watch.troubles[0]
 
 
 @pytest.mark.parametrize(
@@ -148,15 +148,15 @@ def test_a_gap_is_read_again() -> None:
 def test_lines_that_are_left_out(
     seen: int, at: int, left_out: int, lines: str, new: str, left: list[int], then: int
 ) -> None:
-    known = [log(0, *"k" * seen)] if seen else []
-    found, watch, _pod = followed([*known, log(at, *lines, left_out=left_out), look("finished:completed")])
+    known = [report("running", 0, *"k" * seen)]
+    found, watch, _pod = followed([*known, report("finished:completed", at, *lines, left_out=left_out)])
     assert watch.lines[seen:] == list(new)
     assert (watch.left_out, found._seen) == (left, then)
 
 
 def test_a_superlink_that_is_away_is_no_end() -> None:
-    away = {"run": {"rc": 1, "out": "ConnectError: refused"}}
-    found, watch, _pod = followed([look("running"), away, away, look("finished:stopped")])
+    away = report("") | {"run": {"rc": "ConnectError: refused", "out": ""}}
+    found, watch, _pod = followed([report("running"), away, away, report("finished:stopped")])
     assert len(watch.troubles) == 2
     assert "ConnectError" in watch.troubles[0]
     assert found.trouble == ""
@@ -165,15 +165,22 @@ def test_a_superlink_that_is_away_is_no_end() -> None:
 def test_an_unknown_run_ends_it() -> None:
     out = {"success": False, "error-message": "[code: 3] Run ID 5 not found"}
     with pytest.raises(UnknownRun, match="no information about run 5"):
-        followed([{"run": {"rc": 0, "out": out}}])
+        followed([report("") | {"run": {"rc": 0, "out": out}}])
 
 
 def test_time_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count(0, 10)
     monkeypatch.setattr(following.time, "monotonic", lambda: next(clock))
-    found, _watch, pod = followed(*([[look("running")]] * 9), seconds=60)
+    found, _watch, pod = followed(*([[report("running")]] * 9), seconds=60)
     assert found.run.status == "running"
     assert 1 < len(pod.asked) < 9
+    assert all(0 <= seconds <= 60 for seconds in steps(pod, "seconds"))
+
+
+def test_supernodes_are_counted() -> None:
+    nodes = {"1": "online", "2": "offline", "3": "unregistered", "4": "online"}
+    _found, watch, _pod = followed([report("running", nodes=nodes), report("finished:completed")])
+    assert [(one.online, one.nodes, one.online_ids) for one in watch.sights] == [(2, 3, ("1", "4")), (None, 0, ())]
 
 
 def test_a_program_that_fails_is_reported() -> None:
@@ -183,7 +190,7 @@ def test_a_program_that_fails_is_reported() -> None:
             rc = 137 if len(self.asked) == 1 else 0
             return SimpleNamespace(stdout=b"", stderr=b"killed", rc=rc)
 
-    pod, watch = Failing([], [look("finished:completed")]), Watch()
+    pod, watch = Failing([], [report("finished:completed")]), Watch()
     pod.name = "hub"
     Following(FlowerCLI(pod, "flower"), "5", watch).follow(60)
     assert "ended with code 137: killed" in watch.troubles[0]

@@ -92,11 +92,11 @@ def test_a_run_ends_when_another_comes_online() -> None:
     watch = Watch()
     fence = run_regions.Fence(watch, border())
     running = Run("5", "running")
-    for message in ({"nodes": ["online"], "online": ["1"]}, {"nodes": ["online"]}, {}):
+    for message in ({"nodes": {"1": "online"}}, {"nodes": {"3": "offline"}}, {}):
         fence.sight(sight_of(running, message))
     with pytest.raises(run_regions.LeftRegion, match=r"came online while it ran: 1 SuperNode of site-b"):
-        fence.sight(sight_of(running, {"nodes": ["online", "online"], "online": ["1", "3"]}))
-    fence.sight(sight_of(Run("5", "finished:completed"), {"nodes": ["online"], "online": ["3"]}))
+        fence.sight(sight_of(running, {"nodes": {"1": "online", "3": "online"}}))
+    fence.sight(sight_of(Run("5", "finished:completed"), {"nodes": {"3": "online"}}))
     assert len(watch.sights) == 5, "all of it is shown"
 
 
@@ -115,7 +115,7 @@ def test_a_run_ends_when_its_supernodes_are_not_listed_any_more(monkeypatch: pyt
     fence.sight(sight_of(running, {}))
     now[0] += 299
     fence.sight(sight_of(running, {}))
-    fence.sight(sight_of(running, {"nodes": ["online"], "online": ["1"]}))
+    fence.sight(sight_of(running, {"nodes": {"1": "online"}}))
     assert found.unseen == 3899, "this is said at the end"
     fence.sight(sight_of(running, {}))
     now[0] += 300
@@ -130,14 +130,14 @@ def test_short_gaps_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     fence = run_regions.Fence(Watch(), found)
     for _look in range(10):
         now[0] += 10
-        fence.sight(sight_of(Run("5", "running"), {"nodes": ["online"], "online": ["1"]}))
+        fence.sight(sight_of(Run("5", "running"), {"nodes": {"1": "online"}}))
     assert found.unseen == 0
 
 
 def test_a_look_without_supernodes_does_not_excuse_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
     now = clock(monkeypatch)
     fence = run_regions.Fence(Watch(), border("no answer"))
-    unknown = sight_of(Run("5", "running"), {"nodes": ["online"], "online": ["9"]})
+    unknown = sight_of(Run("5", "running"), {"nodes": {"9": "online"}})
     with pytest.raises(FlowerError, match="is not known"):
         fence.sight(unknown)
     now[0] += 30
@@ -168,7 +168,7 @@ def test_what_was_online_meanwhile_counts() -> None:
 
 def sights(found: run_regions.Border, *online: str) -> None:
     """What a look at an active run finds."""
-    run_regions.Fence(Watch(), found).sight(sight_of(Run("5", "running"), {"nodes": ["online"] * len(online), "online": list(online)}))
+    run_regions.Fence(Watch(), found).sight(sight_of(Run("5", "running"), {"nodes": dict.fromkeys(online, "online")}))
 
 
 def test_a_site_of_the_region_may_join_meanwhile() -> None:
@@ -211,13 +211,9 @@ def test_supernodes_that_serve_with_a_key_that_leaves_have_a_home(monkeypatch: p
             """There is one."""
 
         def read_sites(self) -> Any:
-            return self.read_records(), {}
+            return {"site-a": {"site": "site-a", "region": "eu", "keys": keys, "retired": {}}}, {}
 
-        def read_records(self) -> Any:
-            return {"site-a": {"site": "site-a", "region": "eu", "keys": keys, "retired": {}}}
-
-    for module in (run_regions, run_sites):
-        monkeypatch.setattr(module, "Ledger", Ledger)
+    monkeypatch.setattr(run_sites, "Ledger", Ledger)
     cli: Any = SimpleNamespace(cluster=None, namespace="flower", nodes=lambda: {"1": {"status": "online", "online-at": "2026-11-24T09:00:00+00:00"}})
     assert run_regions.read(cli, ["eu"]).outside(["1", "7"]) == []
     assert run_sites.read(cli, {"running_at": "2026-11-24T10:00:00+00:00"}) == ["site-a"]

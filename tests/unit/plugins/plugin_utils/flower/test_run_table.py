@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_table, runs
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, read_answer
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import (
+    Answer,
+    FlowerCLI,
+    FlowerError,
+    read_answer,
+)
 
 NOW = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=datetime.timezone.utc)
 NOTHING: dict[str, Any] = {"run_ids": [], "status": [], "app": None, "since": None, "limit": 0}
@@ -137,3 +143,19 @@ def test_what_became_of_a_stop(ok: bool, status: str, over: dict[str, str], refu
     answer = {"rc": 0, "out": {"success": ok, "error-message": "Stopping… [code: 9] no"}}
     assert runs.stop(Stopping(answer, listed(status)), ["1"]) == (over, refused)
     assert runs.stop(Stopping(), []) == ({}, {})
+
+
+NODES_LISTED = Answer(True, {"success": True, "nodes": [{"node-id": 10, "status": "online"}]}, "")
+RUNS_LISTED = Answer(True, {"success": True, "runs": [{"run-id": 7, "status": "running"}]}, "")
+BUSY = Answer(False, {}, "database\n  is locked")
+
+
+@pytest.mark.parametrize(("nodes", "runs_", "what"), [(BUSY, RUNS_LISTED, "SuperNodes"), (NODES_LISTED, BUSY, "runs"), (NODES_LISTED, RUNS_LISTED, "")])
+def test_no_list_is_not_an_empty_one(nodes: Answer, runs_: Answer, what: str) -> None:
+    cli: Any = FlowerCLI(SimpleNamespace(name="hub"), "flower")  # type: ignore[arg-type]
+    cli.do = lambda _steps, seconds: [nodes, runs_]
+    if not what:
+        assert runs.read_nodes_and_runs(cli) == ({"10": {"node-id": 10, "status": "online"}}, [{"run-id": "7", "status": "running"}])
+        return
+    with pytest.raises(FlowerError, match=f"cannot list the {what} on hub: database is locked"):
+        runs.read_nodes_and_runs(cli)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An app is submitted once, whatever happens to the connection, and what is not known is not taken for a refusal."""
+"""An app is submitted once, whatever happens to the connection, what is not known is not taken for a refusal, and a dataset that is missing is one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, runs, submission
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, runs, submission, submission_checks
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ExecBroken, Forbidden, Unreachable
 
 ROOT = Path(__file__).parents[5]
@@ -68,3 +68,28 @@ def test_a_refusal_is_none_of_these(quickstart: app.App) -> None:
     with pytest.raises(Forbidden):
         submission.submit(cli, quickstart, {})
     assert len(cli.tokens) == 1
+
+
+INDEX = {
+    "lyon": {"cpu": {"datasets": ["ct"], "nodes": ["1"]}},
+    "oslo": {"cpu": {"datasets": [], "nodes": ["2"], "promised": {"ct": 5}}},
+}
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(submission_checks, "Ledger", lambda *_place, **_more: SimpleNamespace(read_datasets=lambda: INDEX))
+
+    def require(*online: str) -> dict[str, list[str]]:
+        nodes = {node: {"status": "online" if node in online else "offline"} for node in ("1", "2")}
+        cli: Any = SimpleNamespace(cluster=SimpleNamespace(name="hub"), namespace="flower", nodes=lambda: nodes)
+        return submission_checks.check_datasets(cli, ["ct"], lambda _text: None)
+
+    return require
+
+
+def test_what_was_only_written_for_a_site_does_not_count(ask: Any) -> None:
+    with pytest.raises(FlowerError, match=r"nothing was submitted.*dataset ct: oslo \(pool cpu\)") as error:
+        ask("1", "2")
+    assert "whether oslo has applied bundle version 5, which has dataset ct, is not known: its reply to that version shows it" in error.value.message
+    assert ask("1") == {"ct": ["lyon"]}

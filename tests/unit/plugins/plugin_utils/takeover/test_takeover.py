@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import base64
 import copy
-import io
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.action import takeover
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_resource import from_federation
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import runs_program
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
     kept_keys,
@@ -343,25 +344,31 @@ def test_references() -> None:
     ]  # fmt: skip
 
 
-def test_runs_are_not_known_where_there_is_no_flower(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"port": 9092, "ca": "", "seconds": 5, "list": ["list"]}\n'))
-    runs_program.main()
-    assert "FileNotFoundError" in json.loads(capsys.readouterr().out)["why"]
+ENTRY = {"run-id": 1, "status": "running"}
 
 
-def test_runs_are_listed_by_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    tool = tmp_path / "flwr"
-    answer = '{"success": true, "runs": [{"run-id": 1, "status": "running"}]}'
-    tool.write_text(f'#!/bin/sh\n(echo "$@"; cat "$FLWR_HOME/config.toml") > {tmp_path}/seen\necho \'{answer}\'\n')
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"port": 9092, "ca": "/tls/ca.crt", "seconds": 20, "list": ["list", "--limit", "7"]}\n'))
-    runs_program.main()
-    assert told.active_of(json.loads(capsys.readouterr().out)) == ["1"]
-    seen = (tmp_path / "seen").read_text()
-    assert 'address = "127.0.0.1:9092"\nroot-certificates = "/tls/ca.crt"' in seen
-    assert seen.startswith("list --limit 7 here --format json\n"), seen
+@pytest.mark.parametrize(
+    ("printed", "rc", "known"),
+    [
+        ({"rc": 0, "out": {"success": True, "runs": [ENTRY, {"run-id": 2, "status": "finished:failed"}]}}, 0, ["1"]),
+        ({"rc": 0, "out": {"success": False, "error-message": "no\x1b[31m way"}}, 0, "no?[31m way"),
+        ({}, 1, "hub: pod x: a program ended with code 1: No module named flwr"),
+    ],
+)
+def test_runs_are_listed_by_the_command_line_of_the_pod(monkeypatch: pytest.MonkeyPatch, printed: Any, rc: int, known: Any) -> None:
+    requests: list[Any] = []
+
+    def run(*place: Any, **_more: Any) -> in_pod.Output:
+        requests.append(place[5])
+        return in_pod.Output([json.dumps(printed)], rc, "No module named flwr", "hub: pod x")
+
+    monkeypatch.setattr(in_pod, "run", run)
+    monkeypatch.setattr(told, "how_to_ask", lambda _seen: told.SuperLinkAsk(9092, "/tls/ca.crt"))
+    seen = SimpleNamespace(superlink={}, namespace="flower", pods_of=lambda _one: [{"metadata": {"name": "x"}, "status": {"phase": "Running"}}])
+    answer = takeover.ActionModule._runs(None, None, seen)
+    assert (told.active_of(answer) or answer.get("why")) == known
+    assert 'address = "127.0.0.1:9092"\nroot-certificates = "/tls/ca.crt"' in requests[0]["files"]["config.toml"]
+    assert requests[0]["steps"][0]["command"][-3:] == ["here", "--format", "json"]
 
 
 def test_the_variables_name_a_federation() -> None:

@@ -16,15 +16,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, needed_packages, requirements
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, packages
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import App
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.image_packages import of_pools
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.needed_packages import SitePods
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.packages import Image, SitePods
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import package_program
 from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
-WANTED = requirements.parse(["numpy>=2", "pandas"])[0]
+WANTED = packages.parse(["numpy>=2", "pandas"])[0]
 APP = App("me/demo", "1", {}, {}, dependencies=("numpy>=2", "pandas"))
 GOOD, BAD = {"numpy": "2.1", "pandas": "2.2"}, {"numpy": "1.26"}
 ALLOWS, DISABLES = (f"--{word}-runtime-dependency-installation" for word in ("allow", "disable"))
@@ -49,8 +48,8 @@ class Cluster:
 
     name = "hub"
 
-    def __init__(self, *pods: dict[str, Any], packages: Any = None, may: bool = True, index: Any = None, fault: str = "") -> None:
-        self.pods, self.packages, self.may, self.index, self.fault = pods, packages, may, index, fault
+    def __init__(self, *pods: dict[str, Any], has: Any = None, may: bool = True, index: Any = None, fault: str = "") -> None:
+        self.pods, self.has, self.may, self.index, self.fault = pods, has, may, index, fault
         self.asked: list[tuple[str, str]] = []
 
     def __enter__(self) -> Cluster:
@@ -79,9 +78,9 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def run(cluster: Any, namespace: str, name: str, container: str, program: Any, request: Any, *, seconds: float) -> in_pod.Output:
         cluster.asked.append((name, container))
-        if cluster.packages is None:
+        if cluster.has is None:
             return in_pod.Output([], 1, "no Python")
-        return in_pod.Output([json.dumps({"packages": cluster.packages, "environment": {"python_version": "3.13"}, "extras": {}})], 0, "")
+        return in_pod.Output([json.dumps({"packages": cluster.has, "environment": {"python_version": "3.13"}, "extras": {}})], 0, "")
 
     monkeypatch.setattr(in_pod, "run", run)
 
@@ -93,7 +92,7 @@ SITE = [pod("supernode-cpu-0", "supernode", "superexec", pool="cpu"), pod("super
 
 def hub(*pods: dict[str, Any], **given: Any) -> Cluster:
     """A hub whose ServerApp has good packages."""
-    return Cluster(*(pods or (SERVER, pod("serverapp-0", "superexec", "outputs"))), **{"packages": GOOD, "index": INDEX, **given})
+    return Cluster(*(pods or (SERVER, pod("serverapp-0", "superexec", "outputs"))), **{"has": GOOD, "index": INDEX, **given})
 
 
 def require(cluster: Any, online: tuple[str, ...], wanted: Any = (*WANTED,), **sites: Any) -> tuple[list[str], str]:
@@ -108,20 +107,20 @@ def require(cluster: Any, online: tuple[str, ...], wanted: Any = (*WANTED,), **s
             raise ClusterError(found)
         return SitePods(found, "flower", "demo")
 
-    places = needed_packages.require(cli, APP, wanted, reach, said.append)
+    places = packages.require(cli, APP, wanted, reach, said.append)
     assert len(said) < 2
     return places, "".join(said)
 
 
 def test_what_fits_is_told_and_nothing_is_said() -> None:
-    site: Any = Cluster(*SITE, packages=GOOD)
+    site: Any = Cluster(*SITE, has=GOOD)
     assert require(hub(), ("1",), a=site) == (["ServerApp", "a, pool cpu"], "")
     assert site.asked == [("supernode-cpu-0", "superexec")], "pools without a SuperNode that is online are not asked"
 
 
 def test_all_misfits_of_all_places_are_named_and_nothing_is_submitted() -> None:
     with pytest.raises(FlowerError) as refused:
-        require(hub(packages=BAD), ("2", "3"), a=Cluster(*SITE, packages={"numpy": "3"}), b=Cluster(*SITE, packages=GOOD))
+        require(hub(has=BAD), ("2", "3"), a=Cluster(*SITE, has={"numpy": "3"}), b=Cluster(*SITE, has=GOOD))
     assert refused.value.message.splitlines()[1:-1] == [
         "  ServerApp, image r/superexec:1: numpy: >=2 is required, and 1.26 is installed",
         "  ServerApp, image r/superexec:1: pandas: any version is required, and it is not installed",
@@ -139,13 +138,13 @@ def test_what_cannot_be_asked_is_named_in_one_line_and_refuses_nothing() -> None
     places, said = require(hub(), ("1", "3"), a=Cluster(*SITE, may=False), b=Cluster(*SITE))
     assert "a, pool cpu: the right to exec in pod supernode-cpu-0 is missing" in said
     assert "b, pool cpu: the Python of pod supernode-cpu-0 cannot list its packages: no Python" in said
-    places, said = require(hub(), ("1", "3"), a=Cluster(), b=Cluster(*SITE, packages=["?"]))
+    places, said = require(hub(), ("1", "3"), a=Cluster(), b=Cluster(*SITE, has=["?"]))
     assert "a, pool cpu: none of its pods runs" in said and "b, pool cpu: its Python answers with something else than a list of packages" in said
 
 
 def test_a_site_with_answers_of_another_form_stops_nothing() -> None:
     broken = Cluster({"metadata": {"labels": SITE[0]["metadata"]["labels"]}})
-    assert require(hub(), ("1", "3"), a=broken, b=Cluster(*SITE, packages=GOOD)) == (
+    assert require(hub(), ("1", "3"), a=broken, b=Cluster(*SITE, has=GOOD)) == (
         ["ServerApp", "b, pool cpu"],
         "the app's dependencies were not compared with all images: a: its API server gives answers of another form",
     )
@@ -173,8 +172,8 @@ def test_the_pod_in_which_serverapps_compute_is_asked(pods: Any, asked: tuple[st
 
 def test_images_whose_apps_install_their_packages_are_not_compared() -> None:
     server = pod("superlink-0", "gateway", "superlink", args=["--isolation", "subprocess"])
-    site = Cluster(pod("supernode-cpu-0", "supernode", "superexec", pool="cpu", args=[ALLOWS]), packages=BAD)
-    cluster = hub(server, packages=BAD)
+    site = Cluster(pod("supernode-cpu-0", "supernode", "superexec", pool="cpu", args=[ALLOWS]), has=BAD)
+    cluster = hub(server, has=BAD)
     assert require(cluster, ("1",), a=site) == ([], "") and cluster.asked == site.asked == []
 
 
@@ -182,28 +181,20 @@ def test_the_pod_that_computes_is_asked() -> None:
     leaving = pod("supernode-cpu-0", "supernode", "superexec", pool="cpu", deletionTimestamp="now")
     waiting = pod("supernode-cpu-1", "supernode", "superexec", pool="cpu", state="waiting")
     other = pod("supernode-cpu-2", "supernode", "superexec", pool="cpu")
-    site: Any = Cluster(leaving, waiting, other, packages=GOOD)
-    assert of_pools(site, "flower", "demo", ["cpu"]) and site.asked == [("supernode-cpu-2", "superexec")]
-    apart: Any = Cluster(pod("supernode-cpu-0", "supernode", pool="cpu"), pod("clientapp-cpu-0", "superexec", pool="cpu"), packages=GOOD)
-    assert of_pools(apart, "flower", "demo", ["cpu"]) and apart.asked == [("clientapp-cpu-0", "superexec")]
-    inside: Any = Cluster(pod("supernode-cpu-0", "sidecar", "supernode", pool="cpu"), packages=GOOD)
-    assert of_pools(inside, "flower", "demo", ["cpu"]) and inside.asked == [("supernode-cpu-0", "supernode")]
-    assert str(of_pools(inside, "flower", "other", ["cpu"])["cpu"]) == "none of its pods runs", "pods of another federation"
-
-
-def test_extras_without_end_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    def endless(*_given: Any) -> Any:
-        raise RecursionError
-
-    monkeypatch.setattr(requirements, "misfits", endless)
-    assert require(hub(), ()) == ([], "the app's dependencies were not compared with all images: ServerApp: its packages require each other without end")
+    site: Any = Cluster(leaving, waiting, other, has=GOOD)
+    assert packages.pool_images(SitePods(site, "flower", "demo"), ["cpu"]) and site.asked == [("supernode-cpu-2", "superexec")]
+    apart: Any = Cluster(pod("supernode-cpu-0", "supernode", pool="cpu"), pod("clientapp-cpu-0", "superexec", pool="cpu"), has=GOOD)
+    assert packages.pool_images(SitePods(apart, "flower", "demo"), ["cpu"]) and apart.asked == [("clientapp-cpu-0", "superexec")]
+    inside: Any = Cluster(pod("supernode-cpu-0", "sidecar", "supernode", pool="cpu"), has=GOOD)
+    assert packages.pool_images(SitePods(inside, "flower", "demo"), ["cpu"]) and inside.asked == [("supernode-cpu-0", "supernode")]
+    assert str(packages.pool_images(SitePods(inside, "flower", "other"), ["cpu"])["cpu"]) == "none of its pods runs", "pods of another federation"
 
 
 def test_dependencies_that_cannot_be_read_are_named_before_anything_is_asked() -> None:
     app = App("me/demo", "1", {}, {}, dependencies=("numpy", "a b", ">=1"))
     with pytest.raises(FlowerError, match="'a b' is not a requirement.*'>=1' is not.*flower_run_packages_check=false"):
-        needed_packages.declared(app)
-    assert needed_packages.declared(App("me/demo", "1", {}, {})) == []
+        packages.declared(app)
+    assert packages.declared(App("me/demo", "1", {}, {})) == []
 
 
 def test_without_dependencies_nothing_is_asked() -> None:
@@ -214,8 +205,111 @@ def test_without_dependencies_nothing_is_asked() -> None:
 def test_the_program_lists_what_can_be_imported() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM.read_text(encoding="utf-8")], capture_output=True, text=True, check=True)
     (line,) = done.stdout.splitlines()
-    found = requirements.PackageList.read(json.loads(line))
+    found = packages.read_packages("image", json.loads(line))
     assert found.packages["packaging"] == metadata.version("packaging")
     assert found.environment["python_full_version"] == sys.version.split()[0]
     assert found.environment["sys_platform"] == sys.platform and "platform_release" not in found.environment
     assert "dev" not in found.packages and all("extra" in one for one in found.extras["jinja2"]["i18n"])
+
+
+# ---- what an image lacks ----
+
+IMAGE = Image(
+    "image",
+    {
+        "flwr": "1.41.0",
+        "numpy": "1.26.4",
+        "torch": "2.9.0+cpu",
+        "scikit-learn": "1.8.0rc1",
+        "uvicorn": "0.30.0",
+        "httptools": "0.5.0",
+        "strange": "unknown",
+    },
+    {"python_version": "3.13", "python_full_version": "3.13.1", "sys_platform": "linux", "platform_machine": "aarch64"},
+    {
+        "uvicorn": {
+            "standard": [
+                "httptools>=0.6.3; extra == 'standard'",
+                "colorama>=0.4; sys_platform == 'win32' and extra == 'standard'",
+                "watchfiles>=0.13; extra == 'standard'",
+                "uvicorn[standard]; extra == 'standard'",
+            ]
+        },
+        "flwr": {"simulation": ["ray==2.51; extra == 'simulation'"]},
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("numpy", []),
+        ("NumPy>=1.26,<2", []),
+        ("numpy>=2", ["numpy: >=2 is required, and 1.26.4 is installed"]),
+        ("pandas", ["pandas: any version is required, and it is not installed"]),
+        ("pandas>=2,<3", ["pandas: <3,>=2 is required, and it is not installed"]),
+        ("torch==2.9.0", []),  # a local version is a build of that version
+        ("torch==2.9.0+cu128", ["torch: ==2.9.0+cu128 is required, and 2.9.0+cpu is installed"]),
+        ("scikit_learn>=1.7", []),  # a pre-release that is installed counts
+        ("Scikit.Learn>=1.8", ["Scikit.Learn: >=1.8 is required, and 1.8.0rc1 is installed"]),
+        ("flwr~=1.40", []),
+        ("flwr[simulation]>=1.40", []),  # of every template of Flower, and of no use here
+        ("pywin32; sys_platform == 'win32'", []),
+        ("numpy>=2; python_version >= '3.13'", ["numpy: >=2 is required, and 1.26.4 is installed"]),
+        ("numpy>=2; python_version < '3.13'", []),
+        ("intel-openmp; platform_machine == 'x86_64'", []),
+        ("odd; platform_release >= '6'", []),  # what the image does not decide
+        ("torch @ https://example.com/torch.whl", []),
+        ("jax @ https://example.com/jax.whl", ["jax: any version is required, and it is not installed"]),
+        ("strange", []),
+        ("strange>=1", ["strange: >=1 is required, and unknown is installed"]),
+        (
+            "uvicorn[standard]>=0.20",
+            [
+                "httptools (required by uvicorn[standard]): >=0.6.3 is required, and 0.5.0 is installed",
+                "watchfiles (required by uvicorn[standard]): >=0.13 is required, and it is not installed",
+            ],
+        ),
+        ("uvicorn[other]", []),
+    ],
+)
+def test_misfits(text: str, lacks: list[str]) -> None:
+    wanted, faults = packages.parse([text])
+    assert not faults
+    assert packages.lacking(wanted, IMAGE) == lacks
+
+
+def test_markers_are_those_of_the_image_and_never_of_the_control_node() -> None:
+    wanted, _faults = packages.parse(["numpy>=2; sys_platform == 'darwin'", "x; python_version < '3.0'"])
+    other = Image("other", {"numpy": "1.0"}, {**IMAGE.environment, "sys_platform": "darwin", "python_version": "2.7"})
+    assert not packages.lacking(wanted, IMAGE)
+    assert [one.partition(":")[0] for one in packages.lacking(wanted, other)] == ["numpy", "x"]
+
+
+def test_all_misfits_are_named_once_and_in_order() -> None:
+    wanted, faults = packages.parse(["b>=1", "numpy>=2", "b>=1", "no such thing", "a", "numpy>>1"])
+    assert [one.partition(":")[0] for one in packages.lacking(wanted, IMAGE)] == ["b", "numpy", "a"]
+    assert len(faults) == 2 and "'no such thing' is not a requirement" in faults[0] and "'numpy>>1'" in faults[1]
+
+
+def test_versions_from_other_containers_cannot_forge_lines() -> None:
+    wanted, _faults = packages.parse(["numpy<1"])
+    for version in ("1\nfatal: [hub]", "\x1b[31m1", "1" * 100, ""):
+        (one,) = packages.lacking(wanted, Image("other", {"numpy": version}, IMAGE.environment))
+        assert one == "numpy: <1 is required, and no version is installed"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        {"packages": {}, "extras": {}},
+        {"packages": {}, "environment": {}},
+        {"packages": {}, "environment": {}, "extras": {"a": []}},
+        {"packages": {}, "environment": {}, "extras": {"a": {"b": 1}}},
+        {"packages": [], "environment": {}, "extras": {}},
+    ],
+)
+def test_an_answer_of_another_shape_is_refused(wrong: Any) -> None:
+    with pytest.raises(ClusterError, match="something else than a list of packages"):
+        packages.read_packages("image", wrong)
