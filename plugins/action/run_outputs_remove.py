@@ -47,8 +47,7 @@ class ActionModule(ClusterAction):
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
             reader = Reader(cli)
-            room, stored = reader.list(named)
-            sent = reader.inputs(warnings)
+            room, stored, sent = reader.list(named, warnings)
             # After the outputs: a run that began meanwhile is among those that Flower knows, and so is active.
             known = outputs_home.known_runs(cli)
             listed = outputs_table.entries(stored, list(known.values()))
@@ -64,7 +63,7 @@ class ActionModule(ClusterAction):
             absent_inputs = [one for one in gone_inputs if one not in wanted_inputs]
             refused: dict[str, str] = {}
             if (wanted or wanted_inputs) and not self.check:
-                used = {one.run_id: one.used for one in stored} | {one.name: one.used for one in sent}
+                used = {one.name: one.used for one in (*stored, *sent)}
                 refused = reader.delete(wanted, wanted_inputs, used)
                 room = reader.room()
         entries = {one["run_id"]: one for one in listed}

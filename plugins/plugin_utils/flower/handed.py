@@ -124,8 +124,8 @@ def provide(cli: FlowerCLI, handed: Handed, floor: str, say: Callable[[str], Non
             missing = sending.missing()
             is_new, size = missing is not None, missing or 0
         else:
-            sent = sending.send()
-            is_new, size = bool(sent.requests), sent.size
+            sending.send()
+            is_new, size = bool(sending.requests), sending.size
         result["inputs"] = {
             "path": str(given.given), "place": given.place, "sha256": given.name, "files": len(given.files), "size": given.size,
             "sent": size,
@@ -162,7 +162,7 @@ def _earlier(cli: FlowerCLI, reader: Reader, run_id: str, check: bool) -> dict[s
     """
     if not check:
         reader.use(run_id)
-    _room, stored = reader.list([run_id])
+    _room, stored, _inputs = reader.list([run_id])
     known = outputs_home.known_runs(cli, [run_id])
     outputs_home.refuse_active([run_id], known, "handed to another run")
     listed = outputs_table.entries(stored, list(known.values()))

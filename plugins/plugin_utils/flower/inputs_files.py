@@ -9,20 +9,17 @@ from __future__ import annotations
 import os
 import re
 import stat
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.digests import digest
-from ..base.sizes import readable
 from ..programs.outputs_program import INPUTS, LONGEST, MOST
 from .cli import FlowerError
-from .outputs_reader import MANIFEST, shown, unfit
-from .outputs_staging import summed
+from .outputs_reader import shown, unfit
+from .transfer import Steady, sha256
 
 _HIDDEN = re.compile(r"(?:[^./][^/]*/)*\.[^/]*")
-STEADY = 10.0  # seconds between two words about the progress
 _NAMED = 5  # hidden files in a message
 
 
@@ -33,11 +30,13 @@ class LocalFile:
     Attributes:
         path: on the control node.
         size: bytes.
+        mtime: time of the last change, nanoseconds since 1970.
         sha256: of its content.
     """
 
     path: Path
     size: int
+    mtime: int
     sha256: str
 
 
@@ -70,23 +69,6 @@ class Inputs:
         return folder if self.given.is_dir() else f"{folder}/{next(iter(self.files))}"
 
 
-class _Reading:
-    """Says how much was read, at a steady pace."""
-
-    def __init__(self, given: Path, say: Callable[[str], None]) -> None:
-        self.given = given
-        self.say = say
-        self.size = 0
-        self._spoken = time.monotonic()
-
-    def read(self, size: int) -> None:
-        """Count bytes."""
-        self.size += size
-        if time.monotonic() >= self._spoken + STEADY:
-            self._spoken = time.monotonic()
-            self.say(f"inputs {self.given}: {readable(self.size)} read to compute their SHA-256")
-
-
 def load(path: str, say: Callable[[str], None] = lambda _text: None) -> Inputs:
     """Read the names and hashes of a file, or of all files in a folder.
 
@@ -98,16 +80,20 @@ def load(path: str, say: Callable[[str], None] = lambda _text: None) -> Inputs:
         FlowerError: there is none, or one that cannot be sent.
     """
     given = Path(path).expanduser().absolute()
-    reading = _Reading(given, say)
+    steady = Steady(say, f"inputs {given}")
+
+    def heard() -> None:
+        steady("their SHA-256 are computed, since {since}")
+
     try:
         if given.is_file():
-            return Inputs(given, {given.name: _local(given, given.name, reading)})
+            return Inputs(given, {given.name: _local(given, given.name, heard)})
         if not given.is_dir():
             what = "is neither a file nor a folder" if given.exists() else "does not exist"
             raise FlowerError(f"inputs: {given} {what}")
         names = sorted(_names(given))
         _refuse_hidden(given, names)
-        files = {name: _local(given / name, name, reading) for name in names}
+        files = {name: _local(given / name, name, heard) for name in names}
     except OSError as error:
         raise FlowerError(f"inputs: cannot read {error.filename or given}: {error.strerror}") from error
     if not files:
@@ -152,11 +138,11 @@ def _raised(error: OSError) -> None:
     raise error
 
 
-def _local(path: Path, name: str, reading: _Reading) -> LocalFile:
+def _local(path: Path, name: str, heard: Callable[[], None]) -> LocalFile:
     """Links to files are followed: their content is what an app gets."""
-    if (why := unfit(name)) and name != MANIFEST:  # outputs that were fetched are good inputs
+    if why := unfit(name):
         raise FlowerError(f"inputs: {shown(str(path))} cannot be sent: {why}")
-    if not stat.S_ISREG(path.stat().st_mode):
+    seen = path.stat()
+    if not stat.S_ISREG(seen.st_mode):
         raise FlowerError(f"inputs: {path} is not a regular file")
-    size, found = summed(path, reading.read)
-    return LocalFile(path, size, found.hexdigest())
+    return LocalFile(path, seen.st_size, seen.st_mtime_ns, sha256(path, heard))

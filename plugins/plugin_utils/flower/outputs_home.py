@@ -135,7 +135,7 @@ def full_words(cli: FlowerCLI) -> str:
     """To be added to the end of a run that failed: that its volume is full; empty if it is not, or that cannot be known."""
     reader = Reader(cli)
     try:
-        reader.place(seconds=5)  # the run may have failed because its pod is gone
+        reader.pod(seconds=5)  # the run may have failed because its pod is gone
         room = reader.room()
     except ClusterError:
         return ""  # there may be no outputs, and there is a failure to be reported already

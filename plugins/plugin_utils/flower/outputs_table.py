@@ -15,7 +15,7 @@ from ..base import times
 from ..base.sizes import readable
 from ..programs.outputs_program import NAME
 from .cli import FlowerError
-from .outputs_reader import Room, Stored, StoredInputs
+from .outputs_reader import Room, Stored
 
 UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
 #: Ids of runs are random numbers of 64 bits. A folder C(2024) on a claim of the user does not belong to a run.
@@ -38,14 +38,14 @@ def entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list
     known = {run["run_id"]: run for run in runs}
     recently = _recently(datetime.datetime.now(datetime.timezone.utc))
     since = min(_used_since(runs) or recently, recently)
-    found = [_entry(one, known.get(one.run_id), since) for one in stored]
+    found = [_entry(one, known.get(one.name), since) for one in stored]
     return sorted(found, key=lambda one: (one["active"], one["finished_at"], one["run_id"]), reverse=True)
 
 
 def _entry(one: Stored, run: Mapping[str, Any] | None, since: datetime.datetime) -> dict[str, Any]:
     changed = _moment(one.changed)
     return {
-        "run_id": one.run_id,
+        "run_id": one.name,
         "app": run["app"] if run else "",
         "version": run["version"] if run else "",
         "fab_hash": run["fab_hash"] if run else "",
@@ -131,7 +131,7 @@ def names(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(given))
 
 
-def input_entries(stored: Sequence[StoredInputs], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def input_entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Inputs, those that were used last first. Those that a run which is not finished may use are C(active).
 
     Flower does not say which inputs a run got: all that were used since the oldest of these runs was submitted count.
