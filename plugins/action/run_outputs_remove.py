@@ -53,10 +53,9 @@ class ActionModule(ClusterAction):
             listed = outputs_table.entries(stored, list(known.values()))
             inputs = outputs_table.input_entries(sent, list(known.values()))
             outputs_home.refuse_active(named, known, "deleted")
-            outputs_table.refuse_in_use(named, listed)
-            outputs_table.refuse_active_inputs(named_inputs, inputs)
+            outputs_table.refuse_in_use(named, listed, named_inputs, inputs)
             gone = named or outputs_table.expired(listed, keep, limit)
-            gone_inputs = named_inputs or outputs_table.expired_inputs(inputs, keep, limit, now)
+            gone_inputs = named_inputs or outputs_table.expired(inputs, keep, limit)
             absent = outputs_table.missing(gone, listed)
             wanted = [one for one in gone if one not in absent]
             wanted_inputs = [one["name"] for one in inputs if one["name"] in gone_inputs]

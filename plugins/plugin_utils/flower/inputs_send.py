@@ -91,7 +91,7 @@ class Sending:
             there = self.reader.inputs(self.inputs.name, self.inputs.size, lambda: self._steady("the hub compares them, since {since}"), keep)
         except Unusable as error:
             raise FlowerError(f"nothing was submitted, because {error.message}") from None
-        there.left_out |= {path: "it is not among them" for path in there.files.keys() - self.inputs.files}
+        there.left_out |= dict.fromkeys(there.files.keys() - self.inputs.files, "it is not among them")
         there.room = room = with_floor(there.room, self.floor)
         need = self._left(offsets := self._offsets(there))
         if offsets and room.free - need < room.floor:

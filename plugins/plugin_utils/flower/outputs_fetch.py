@@ -18,12 +18,10 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base import foreign_data
-from ..base.digests import digest
 from ..base.object_names import OUTPUTS_READER
 from ..base.sizes import readable
 from ..kube.api_errors import Unreachable
@@ -34,6 +32,7 @@ from .outputs_reader import MANIFEST, SILENCE, Contents, File, Reader, shown
 from .transfer import Attempts, Steady, sha256
 
 _SECONDS = 24 * 3600  # of one connection
+_END = 100  # bytes after the files: the line with which every program ends
 #: Where Linux has the open files and folders of a process.
 _DESCRIPTORS = Path("/proc/self/fd")
 _SPARE = 1024 * 1024  # bytes that are left free on the control node, for names and folders
@@ -44,8 +43,7 @@ class Changed(FlowerError):
     """The run's files are still being changed."""
 
 
-@dataclass
-class Fetched:
+class Fetched(NamedTuple):
     """What came of it.
 
     Attributes:
@@ -58,19 +56,9 @@ class Fetched:
 
     path: str
     changed: bool
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    attempts: int = 0
-    received: int = 0
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(int(one["size"]) for one in self.files.values())
-
-    @property
-    def sha256(self) -> str:
-        """One hash for all files with their paths."""
-        return digest(self.files)
+    files: dict[str, dict[str, Any]]
+    attempts: int
+    received: int
 
 
 class Fetching:
@@ -273,8 +261,10 @@ class Fetching:
         cluster, namespace, pod = self.reader.cluster, self.reader.namespace, self.reader.pod()
         request = {"do": "read", "run": self.run_id, "files": files}
         stdin = in_pod.stdin_of(outputs_program, request)
-        options = {"stdin": stdin, "timeout": _SECONDS, "on_stdout": self._append, "silence": SILENCE}
-        result = cluster.exec(namespace, pod, OUTPUTS_READER, ["python", "-c", in_pod.LOADER], **options)
+        command = ["python", "-c", in_pod.LOADER]
+        result = cluster.exec(
+            namespace, pod, OUTPUTS_READER, command, stdin=stdin, timeout=_SECONDS, on_stdout=self._append, silence=SILENCE
+        )
         if result.rc:
             words = foreign_data.cleaned(result.stderr.decode("utf-8", "replace")[-500:]) or "it said nothing"
             if result.rc == outputs_program.CHANGED:
@@ -282,7 +272,12 @@ class Fetching:
             raise Unreachable(f"{cluster.name}: the program that reads outputs in pod {namespace}/{pod} ended with code {result.rc}: {words}.")
 
     def _append(self, data: bytes) -> None:
-        """Append to the files whose rest is read, one after the other. After all of them comes the line with which every program ends."""
+        """Append to the files whose rest is read, one after the other.
+
+        Raises:
+            Unreachable: there are more bytes than files.
+            FlowerError: the disk is full.
+        """
         rest = memoryview(data)
         while rest and self._parts:
             path, left = self._parts.pop()
@@ -293,6 +288,8 @@ class Fetching:
             rest = rest[count:]
             self.received += count
             self._there += count
+        if len(rest) > _END:
+            raise Unreachable(f"{self.reader.cluster.name}: the program that reads outputs sent more than was requested.")
         self._steady(f"{readable(self._there)} of {readable(self._total)} are there, {readable(self.received)} received")
 
     def _finish(self, manifest: Mapping[str, Any]) -> None:

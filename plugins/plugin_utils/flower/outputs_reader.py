@@ -196,9 +196,10 @@ class Reader:
             ProgramFailed: it ended with an error.
             ClusterError: it could not be reached.
         """
-        silence = SILENCE if heard else None
-        pod, options = self.pod(), {"seconds": seconds, "data": data, "silence": silence, "heard": heard}
-        output = in_pod.run(self.cluster, self.namespace, pod, OUTPUTS_READER, outputs_program, request, **options)
+        pod, silence = self.pod(), SILENCE if heard else None
+        output = in_pod.run(
+            self.cluster, self.namespace, pod, OUTPUTS_READER, outputs_program, request, seconds=seconds, data=data, silence=silence, heard=heard
+        )
         if output.rc:
             raise ProgramFailed(
                 f"the program that reads outputs in pod {self.namespace}/{pod} on {self.cluster.name} ended with code {output.rc}: {output.said}"
@@ -313,31 +314,6 @@ class Reader:
         return _expected(self.cluster.name)
 
 
-def room_at_submission(cli: FlowerCLI, floor: str) -> Room | None:
-    """How much room there is for the outputs of a run that is about to be submitted; None where none are kept.
-
-    Args:
-        cli: Flower's command line on the hub.
-        floor: quantity; empty for the one that is set on the hub.
-
-    Raises:
-        TooFull: too little, with the remedy.
-        ClusterError: it is not known.
-    """
-    reader = Reader(cli)
-    try:
-        reader.pod(seconds=20)
-    except NoOutputs:
-        return None
-    room = with_floor(reader.room(), floor)
-    if room.is_low:
-        raise TooFull(
-            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the floor is "
-            f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
-        )
-    return room
-
-
 def facts(cli: FlowerCLI) -> dict[str, Any]:
     """The volume for outputs as a status reports it: empty where there is none, C(error) where it is not known."""
     reader = Reader(cli)
@@ -366,20 +342,32 @@ def with_floor(room: Room, floor: str) -> Room:
 
 
 def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
-    """As C(room_at_submission); that it is not known is a warning, since a run may need no outputs.
+    """How much room there is for the outputs of a run that is about to be submitted; None where none are kept, or why that is not known.
+
+    Args:
+        cli: Flower's command line on the hub.
+        floor: quantity; empty for the one that is set on the hub.
 
     Raises:
-        TooFull: too little room.
+        TooFull: too little, with the remedy.
     """
+    reader = Reader(cli)
     try:
-        return room_at_submission(cli, floor), ""
+        reader.pod(seconds=20)
+        room = with_floor(reader.room(), floor)
+    except NoOutputs:
+        return None, ""
     except TooFull:
         raise
-    except Forbidden as error:
-        rights = "The playbook federated.flower.rbac gives data scientists the rights"
-        return None, f"how much room is left for outputs is not known: {error.message} {rights}"
-    except ClusterError as error:
-        return None, f"how much room is left for outputs is not known: {error.message}"
+    except ClusterError as error:  # a warning, since a run may need no outputs
+        rights = " The playbook federated.flower.rbac gives data scientists the rights" if isinstance(error, Forbidden) else ""
+        return None, f"how much room is left for outputs is not known: {error.message}{rights}"
+    if room.is_low:
+        raise TooFull(
+            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the floor is "
+            f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
+        )
+    return room, ""
 
 
 def is_running(pod: Mapping[str, Any] | None) -> bool:

@@ -19,6 +19,7 @@ from .outputs_reader import ProgramFailed, Reader
 
 #: Seconds between attempts that brought nothing; after the last of them it is given up.
 PAUSES = (1, 2, 5, 10, 20)
+_DEADLINE = 24 * 3600.0  # seconds of all attempts together, also if each of them brings something
 STEADY = 10.0  # seconds between two words about the progress
 _CHUNK = 1024 * 1024
 
@@ -45,12 +46,13 @@ class Attempts:
         """Call a function until it says that everything is there.
 
         Returns:
-            Why that was given up: a sentence, after several attempts in a row that brought nothing; empty if everything is there.
+            Why that was given up: a sentence, after several attempts in a row that brought nothing, or a day; empty if everything is there.
 
         Raises:
             ClusterError: of a kind that no attempt will change.
         """
         least, in_vain, where = math.inf, 0, self.reader.cluster.name
+        deadline = time.monotonic() + _DEADLINE
         while True:
             trouble: ClusterError = Unreachable(f"{where}: a part was lost on the way.")
             try:
@@ -62,7 +64,7 @@ class Attempts:
                 trouble = error
                 self.reader.forget_pod()
             least, in_vain = (self.left, 0) if self.left < least else (least, in_vain + 1)
-            if in_vain >= len(PAUSES):
+            if in_vain >= len(PAUSES) or time.monotonic() > deadline:
                 return trouble.message
             self.say(f"{where}: {self.doing} is continued, because {trouble.message}")
             time.sleep(PAUSES[in_vain])

@@ -25,7 +25,7 @@ import signal
 import stat
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 RUN = re.compile(r"[0-9]{1,20}")
@@ -147,7 +147,7 @@ def files(root: int, request: dict[str, Any]) -> Answers:
     C(hashed) is the number of bytes of which SHA-256 are computed: a file may have a size that no disk has.
     """
     left = request["hashed"]
-    head = {"room": room(root)}
+    head: dict[str, Any] = {"room": room(root)}
     try:
         if "run" in request:
             place = request["run"]
@@ -190,7 +190,7 @@ def read(root: int, request: dict[str, Any]) -> Answers:
         except BrokenPipeError:
             raise
         except OSError as error:
-            changed(path, error.strerror)
+            changed(path, f"{error.strerror}")
     yield from ()
 
 
@@ -414,8 +414,8 @@ def main() -> None:
         print(json.dumps(answer, separators=(",", ":")), flush=True)
 
 
-ACTIONS = {
-    "files": files, "read": read, "list": listed, "room": lambda root, _request: iter([{"room": room(root)}]), "write": write, "finish": finish,
+ACTIONS: dict[str, Callable[[int, dict[str, Any]], Answers]] = {
+    "room": lambda root, _request: iter([{"room": room(root)}]), "list": listed, "files": files, "read": read, "write": write, "finish": finish,
     "delete": deleted, "begin": begin, "use": use,
 }  # fmt: skip
 

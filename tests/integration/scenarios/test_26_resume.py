@@ -55,7 +55,7 @@ def test_a_run_goes_on_where_another_was_killed(fed, straight, tmp_path):
     fed.hub.delete("v1", "Pod", "serverapp-0", fed.namespace, propagation="Background")
     assert finish().rc == 2 and fed.app_runs()[run_id] == "finished:failed"
     reader = Reader(FlowerCLI(fed.hub, NAMESPACE))
-    reader.place(120)
+    reader.pod(120)
     assert 0 < done() < ROUNDS["num-server-rounds"], "the run was over before it was killed: this shows nothing"
 
     resumed = fed.play(
@@ -95,7 +95,7 @@ def test_a_run_begins_with_a_file(fed, straight):
     delete = ("outputs", "-e", f"flower_outputs=delete flower_inputs={name}")
     assert "would delete 1 inputs" in fed.play(*delete, "--check").messages("hub")
     assert "deleted 1 inputs" in fed.play(*delete).messages("hub")
-    assert Reader(FlowerCLI(fed.hub, NAMESPACE)).inputs() == []
+    assert Reader(FlowerCLI(fed.hub, NAMESPACE)).list()[2] == []
 
 
 def test_a_connection_that_is_cut_is_continued(fed, tmp_path):

@@ -75,11 +75,11 @@ def test_links_are_not_followed_when_a_file_is_opened(root, tmp_path):
     (root / "7/file").symlink_to(tmp_path / "secret/file")
     os.mkfifo(root / "7/pipe")
     top = os.open(root, os.O_RDONLY)
-    for path in ("inside/file", "file", "pipe"):
+    for path in ("inside/file", "file"):
         with pytest.raises(OSError):
-            with os.fdopen(program.opened(top, f"7/{path}", program._FILE), "rb") as file:
-                assert not program.is_same(file.fileno(), 0, os.fstat(file.fileno()).st_mtime_ns)
-                raise OSError("a named pipe")
+            program.opened(top, f"7/{path}", program._FILE)
+    with os.fdopen(program.opened(top, "7/pipe", program._FILE), "rb") as pipe:
+        assert not program.is_same(pipe.fileno(), 0, os.fstat(pipe.fileno()).st_mtime_ns)
     os.close(top)
 
 
