@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.sizes import counted, readable
-from . import inputs_files, outputs_home, outputs_table
+from . import inputs_send, outputs_home, outputs_table
 from .app import App
 from .cli import FlowerCLI, FlowerError
-from .inputs_files import Inputs
-from .inputs_send import Sending
+from .inputs_send import Inputs, Sending
 from .outputs_reader import Reader
 
 RESUME_KEY, INPUTS_KEY = "resume-run", "inputs"
@@ -90,7 +89,7 @@ def read(app: App, config: Mapping[str, Any], resume: str, inputs: str, say: Cal
             raise FlowerError(f"{option}: the run config has {key!r} as well; remove one of the two")
     if resume:
         outputs_table.ids([resume], "resume")
-    return Handed(resume, inputs_files.load(inputs, say) if inputs else None)
+    return Handed(resume, inputs_send.load(inputs, say) if inputs else None)
 
 
 def provide(cli: FlowerCLI, handed: Handed, floor: str, say: Callable[[str], None], *, check: bool) -> Outcome:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_files, inputs_send, transfer
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_send, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import TooFull
@@ -35,7 +35,7 @@ def small(monkeypatch):
 
 
 def sending(root, path, floor="0", said=None):
-    return Sending(reader_of(root), inputs_files.load(str(path)), floor, (said if said is not None else []).append)
+    return Sending(reader_of(root), inputs_send.load(str(path)), floor, (said if said is not None else []).append)
 
 
 def written(work):
@@ -81,7 +81,7 @@ def test_a_file_keeps_its_name(root, tmp_path):
 
 def test_the_name_follows_the_content(tmp_path):
     def name(path, data):
-        return inputs_files.load(str(write(tmp_path / path, data))).name
+        return inputs_send.load(str(write(tmp_path / path, data))).name
 
     assert name("a/x", b"1") == name("b/x", b"1")
     assert len({name("a/x", b"1"), name("a/y", b"1"), name("a/x", b"2")}) == 3
@@ -144,7 +144,7 @@ def test_what_an_app_changed_is_sent_again(root, folder, change):
 
 def test_what_is_handed_over_with_them_is_marked_with_each_piece(root, folder):
     write(root / "7/model")
-    work = Sending(reader_of(root), inputs_files.load(str(folder)), "0", [].append, "7")
+    work = Sending(reader_of(root), inputs_send.load(str(folder)), "0", [].append, "7")
     mark = root / ".used-7"
     assert work.missing() and not mark.exists(), "looking changes nothing"
     asked, ask = [], work.reader.ask
@@ -336,7 +336,7 @@ def test_there_are_signs_of_life_while_files_are_hashed(root, folder, monkeypatc
 def test_what_takes_long_says_so(root, folder, monkeypatch):
     said: list[str] = []
     monkeypatch.setattr(transfer, "STEADY", 0.0)
-    given = inputs_files.load(str(folder), said.append)
+    given = inputs_send.load(str(folder), said.append)
     assert said[-1] == f"inputs {folder}: their SHA-256 are computed, since 0 s"
     work = Sending(reader_of(root), given, "0", said.append)
     work.missing()
@@ -352,18 +352,18 @@ def test_what_cannot_be_sent(tmp_path):
         (Path("/dev/null"), "neither"),
     ):
         with pytest.raises(FlowerError, match=words):
-            inputs_files.load(str(path))
+            inputs_send.load(str(path))
     write(tmp_path / "one/back\\slash")
     with pytest.raises(FlowerError, match="backslashes"):
-        inputs_files.load(str(tmp_path / "one"))
+        inputs_send.load(str(tmp_path / "one"))
     write(tmp_path / "two/x")
     (tmp_path / "two/folder").symlink_to(tmp_path / "one")
     with pytest.raises(FlowerError, match="symbolic link to a folder"):
-        inputs_files.load(str(tmp_path / "two"))
+        inputs_send.load(str(tmp_path / "two"))
     (tmp_path / "two/folder").unlink()
     os.mkfifo(tmp_path / "two/pipe")
     with pytest.raises(FlowerError, match="not a regular file"):
-        inputs_files.load(str(tmp_path / "two"))
+        inputs_send.load(str(tmp_path / "two"))
 
 
 def test_hidden_files_are_not_sent_by_accident(root, tmp_path):
@@ -372,12 +372,12 @@ def test_hidden_files_are_not_sent_by_accident(root, tmp_path):
     for name in (".git/config", ".git/a/b", ".env", "data/.cache/.token"):
         write(mine / name)
     with pytest.raises(FlowerError, match=r"hidden files or folders, .*: \.env, \.git, data/\.cache\. Remove them"):
-        inputs_files.load(str(mine))
+        inputs_send.load(str(mine))
     for number in range(5):
         write(mine / f".{number}")
     with pytest.raises(FlowerError, match=r"\.4 and 3 more\. Remove"):
-        inputs_files.load(str(mine))
-    assert inputs_files.load(str(mine / ".env")).place.endswith("/.env"), "named by the user"
+        inputs_send.load(str(mine))
+    assert inputs_send.load(str(mine / ".env")).place.endswith("/.env"), "named by the user"
 
 
 def test_as_deep_as_the_hub_reads(root, tmp_path):
@@ -388,22 +388,22 @@ def test_as_deep_as_the_hub_reads(root, tmp_path):
     assert tree(root / work.inputs.place) == tree(tmp_path / "in")
     write(tmp_path / "in" / "/".join("d" * (most + 1)) / "x")
     with pytest.raises(FlowerError, match=f"it is in a folder within {outputs_program.DEEPEST} others"):
-        inputs_files.load(str(tmp_path / "in"))
+        inputs_send.load(str(tmp_path / "in"))
 
 
 def test_as_many_as_the_hub_reads(root, tmp_path, monkeypatch):
     names = ["a/1", "a/2", "b/c/3", "4"]  # and the folders a, b, b/c
     for name in names:
         write(tmp_path / "in" / name)
-    monkeypatch.setattr(inputs_files, "MOST", 7)
-    monkeypatch.setattr(inputs_files, "LONGEST", 17)
-    assert sorted(inputs_files.load(str(tmp_path / "in")).files) == sorted(names)
-    monkeypatch.setattr(inputs_files, "LONGEST", 16)
+    monkeypatch.setattr(inputs_send, "MOST", 7)
+    monkeypatch.setattr(inputs_send, "LONGEST", 17)
+    assert sorted(inputs_send.load(str(tmp_path / "in")).files) == sorted(names)
+    monkeypatch.setattr(inputs_send, "LONGEST", 16)
     with pytest.raises(FlowerError, match="more than 16 characters in the names of all files; pack them"):
-        inputs_files.load(str(tmp_path / "in"))
-    monkeypatch.setattr(inputs_files, "MOST", 6)
+        inputs_send.load(str(tmp_path / "in"))
+    monkeypatch.setattr(inputs_send, "MOST", 6)
     with pytest.raises(FlowerError, match="more than 6 files and folders; pack them"):
-        inputs_files.load(str(tmp_path / "in"))
+        inputs_send.load(str(tmp_path / "in"))
 
 
 def test_a_link_to_a_file_is_its_content(root, tmp_path):
