@@ -119,6 +119,7 @@ class Contents:
         files: path -> file.
         left_out: path -> why it is not fetched.
         began: C(resume), the earlier run, and C(inputs), their SHA-256, with which the run began; empty if with nothing.
+        missing: whether there is no folder for them.
         whole: whether inputs have their name, so all of them were compared once.
         room: of the volume.
     """
@@ -126,6 +127,7 @@ class Contents:
     files: dict[str, File] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     began: dict[str, str] = field(default_factory=dict)
+    missing: bool = False
     whole: bool = False
     room: Room = Room(0, 0)
 
@@ -255,7 +257,7 @@ class Reader:
             FlowerError: names that only someone would send who wants to write somewhere else.
         """
         found = self._contents({"run": run_id}, size, heard)
-        if found is None:
+        if found.missing:
             raise NoFiles(
                 f"run {run_id} has no outputs on {self.cluster.name}: its app wrote nothing below $FLOWER_OUTPUTS_DIR/{run_id}, or they were "
                 "deleted"
@@ -268,15 +270,12 @@ class Reader:
         Raises:
             Unusable: something else is in the place of inputs.
         """
-        return self._contents({"inputs": [name], **keep}, size, heard) or Contents(room=self.room())
+        return self._contents({"inputs": [name], **keep}, size, heard)
 
-    def _contents(self, about: Mapping[str, Any], size: int, heard: Callable[[], None]) -> Contents | None:
+    def _contents(self, about: Mapping[str, Any], size: int, heard: Callable[[], None]) -> Contents:
         answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + size / _SLOWEST, heard=heard)
-        for one in answers[:1]:
-            if "fault" in one:
-                raise Unusable(self._unusable(one))
-            if "missing" in one:
-                return None
+        if answers and "fault" in answers[0]:
+            raise Unusable(self._unusable(answers[0]))
         return checked(answers, self.cluster.name)
 
     def delete(self, run_ids: Sequence[str], inputs: Sequence[str] = (), used: Mapping[str, float] | None = None) -> dict[str, str]:
@@ -394,7 +393,8 @@ def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
     found = Contents()
     with _expected(hub):
         head, *entries = answers
-        found.room, found.whole, found.began = room_of(head), bool(head.get("whole")), _began(head.get("began"))
+        found.room, found.began = room_of(head), _began(head.get("began"))
+        found.missing, found.whole = "missing" in head, head.get("whole") is True
         for one in entries:
             if "left_out" in one:
                 path, why = one["left_out"]
