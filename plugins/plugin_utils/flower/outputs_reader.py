@@ -270,7 +270,7 @@ class Reader:
         Raises:
             Unusable: something else is in the place of inputs.
         """
-        return self._contents({"inputs": [name], **keep}, size, heard)
+        return self._contents({"inputs": [name], **keep}, 2 * size, heard)  # files that are longer than they should be do not keep others from it
 
     def _contents(self, about: Mapping[str, Any], size: int, heard: Callable[[], None]) -> Contents:
         answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + size / _SLOWEST, heard=heard)

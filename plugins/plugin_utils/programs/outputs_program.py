@@ -167,8 +167,9 @@ def files(root: int, request: dict[str, Any]) -> Answers:
         if seen is None:
             yield {"left_out": [path, why]}
         else:
-            left -= seen.st_size
-            digest = sha256(root, f"{place}/{path}", seen.st_size) if left >= 0 else ""
+            size = seen.st_size if seen.st_size <= left else -1
+            left -= max(size, 0)
+            digest = sha256(root, f"{place}/{path}", size) if size >= 0 else ""
             yield {"file": [path, seen.st_size, seen.st_mtime_ns, digest]}
 
 
