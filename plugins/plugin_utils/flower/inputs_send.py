@@ -258,7 +258,7 @@ class Sending:
         for parts, data in self._pieces(offsets):
             self.requests += 1
             request = {"do": "write", "inputs": [self.inputs.name], "files": parts, "floor": floor, **self._keeps}
-            if self.reader.ask(request, data=data)[0].get("full"):
+            if any(one.get("full") for one in self.reader.ask(request, data=data)):
                 raise TooFull(
                     f"nothing was submitted, because the volume for outputs on {self.reader.cluster.name} became full while the inputs "
                     f"{self.inputs.given} were sent: {readable(floor)} stay free (superlink_outputs_min_free). What was sent of them is "

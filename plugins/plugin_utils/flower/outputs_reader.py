@@ -53,10 +53,6 @@ class Unusable(FlowerError):
     """Something else is in the place of inputs."""
 
 
-class ProgramFailed(FlowerError):
-    """The program in the pod failed. Something else may have been changed meanwhile: a further attempt may succeed."""
-
-
 @dataclass(frozen=True)
 class Room:
     """The volume for outputs, in bytes.
@@ -195,18 +191,12 @@ class Reader:
         """Have the program in the container answer a request, which C(data) may follow; C(heard) is called when there was a sign of life.
 
         Raises:
-            ProgramFailed: it ended with an error.
-            ClusterError: it could not be reached.
+            ClusterError: it could not be reached, or ended with an error.
         """
         pod, silence = self.pod(), SILENCE if heard else None
-        output = in_pod.run(
+        return in_pod.run(
             self.cluster, self.namespace, pod, OUTPUTS_READER, outputs_program, request, seconds=seconds, data=data, silence=silence, heard=heard
-        )
-        if output.rc:
-            raise ProgramFailed(
-                f"the program that reads outputs in pod {self.namespace}/{pod} on {self.cluster.name} ended with code {output.rc}: {output.said}"
-            )
-        return output.objects()
+        ).objects()
 
     def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
         """Keep what a run began with, for the list beside its outputs."""

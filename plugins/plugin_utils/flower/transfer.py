@@ -14,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..base.errors import ClusterError
-from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
-from .outputs_reader import ProgramFailed, Reader
+from ..kube.api_errors import AuthError, Forbidden, Unauthorized, Unreachable
+from .cli import FlowerError
+from .outputs_reader import Reader
 
 #: Seconds between attempts that brought nothing; after the last of them it is given up.
 PAUSES = (1, 2, 5, 10, 20)
@@ -58,14 +59,14 @@ class Attempts:
             try:
                 if attempt():
                     return ""
-            except (Forbidden, Unauthorized):
+            except (Forbidden, Unauthorized, AuthError, FlowerError):
                 raise
-            except (Unreachable, ApiError, ProgramFailed) as error:
+            except ClusterError as error:
                 trouble = error
                 self.reader.forget_pod()
             least, in_vain = (self.left, 0) if self.left < least else (least, in_vain + 1)
             if in_vain >= len(PAUSES) or time.monotonic() > deadline:
-                return trouble.message
+                return f"{trouble.message.rstrip('.')}."
             self.say(f"{where}: {self.doing} is continued, because {trouble.message}")
             time.sleep(PAUSES[in_vain])
 

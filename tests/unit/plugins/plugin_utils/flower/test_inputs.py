@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_send, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
@@ -307,7 +308,7 @@ def test_inputs_that_were_handed_to_a_run_since_the_list_was_made_stay(root, fol
 
 @pytest.mark.parametrize("name", ["..", "", "A" * 64, "1" * 63])
 def test_inputs_have_a_name_that_is_a_hash(root, name):
-    with pytest.raises(FlowerError, match="ended with code 1"):
+    with pytest.raises(ClusterError, match="ended with code 1"):
         reader_of(root).delete([], [name])
 
 

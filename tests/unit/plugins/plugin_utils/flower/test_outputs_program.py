@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import NoFiles
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import outputs_program as program
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of, write
@@ -108,7 +108,7 @@ def test_a_run_without_outputs(root):
 
 @pytest.mark.parametrize("run", ["..", "../etc", "7/..", "", "٧"])
 def test_a_run_is_a_number(root, run):
-    with pytest.raises(FlowerError, match="ended with code 1"):
+    with pytest.raises(ClusterError, match="ended with code 1"):
         reader_of(root).delete([run])
 
 
