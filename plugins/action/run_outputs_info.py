@@ -30,8 +30,7 @@ class ActionModule(ClusterAction):
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
             reader = Reader(cli)
-            room, stored = reader.list(wanted)
-            inputs = reader.inputs(warnings)
+            room, stored, inputs = reader.list(wanted, warnings)
             known = list(outputs_home.known_runs(cli).values())
             listed = outputs_table.entries(stored, known)
             if gone := outputs_table.missing(wanted, listed):

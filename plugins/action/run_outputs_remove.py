@@ -47,24 +47,22 @@ class ActionModule(ClusterAction):
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
             reader = Reader(cli)
-            room, stored = reader.list(named)
-            sent = reader.inputs(warnings)
+            room, stored, sent = reader.list(named, warnings)
             # After the outputs: a run that began meanwhile is among those that Flower knows, and so is active.
             known = outputs_home.known_runs(cli)
             listed = outputs_table.entries(stored, list(known.values()))
             inputs = outputs_table.input_entries(sent, list(known.values()))
             outputs_home.refuse_active(named, known, "deleted")
-            outputs_table.refuse_in_use(named, listed)
-            outputs_table.refuse_active_inputs(named_inputs, inputs)
+            outputs_table.refuse_in_use(named, listed, named_inputs, inputs)
             gone = named or outputs_table.expired(listed, keep, limit)
-            gone_inputs = named_inputs or outputs_table.expired_inputs(inputs, keep, limit, now)
+            gone_inputs = named_inputs or outputs_table.expired(inputs, keep, limit)
             absent = outputs_table.missing(gone, listed)
             wanted = [one for one in gone if one not in absent]
             wanted_inputs = [one["name"] for one in inputs if one["name"] in gone_inputs]
             absent_inputs = [one for one in gone_inputs if one not in wanted_inputs]
             refused: dict[str, str] = {}
             if (wanted or wanted_inputs) and not self.check:
-                used = {one.run_id: one.used for one in stored} | {one.name: one.used for one in sent}
+                used = {one.name: one.used for one in (*stored, *sent)}
                 refused = reader.delete(wanted, wanted_inputs, used)
                 room = reader.room()
         entries = {one["run_id"]: one for one in listed}

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.sizes import counted, readable
-from . import inputs_files, outputs_home, outputs_table
+from . import inputs_send, outputs_home, outputs_table
 from .app import App
 from .cli import FlowerCLI, FlowerError
-from .inputs_files import Inputs
-from .inputs_send import Sending
+from .inputs_send import Inputs, Sending
 from .outputs_reader import Reader
 
 RESUME_KEY, INPUTS_KEY = "resume-run", "inputs"
@@ -90,7 +89,7 @@ def read(app: App, config: Mapping[str, Any], resume: str, inputs: str, say: Cal
             raise FlowerError(f"{option}: the run config has {key!r} as well; remove one of the two")
     if resume:
         outputs_table.ids([resume], "resume")
-    return Handed(resume, inputs_files.load(inputs, say) if inputs else None)
+    return Handed(resume, inputs_send.load(inputs, say) if inputs else None)
 
 
 def provide(cli: FlowerCLI, handed: Handed, floor: str, say: Callable[[str], None], *, check: bool) -> Outcome:
@@ -124,8 +123,8 @@ def provide(cli: FlowerCLI, handed: Handed, floor: str, say: Callable[[str], Non
             missing = sending.missing()
             is_new, size = missing is not None, missing or 0
         else:
-            sent = sending.send()
-            is_new, size = bool(sent.requests), sent.size
+            sending.send()
+            is_new, size = bool(sending.requests), sending.size
         result["inputs"] = {
             "path": str(given.given), "place": given.place, "sha256": given.name, "files": len(given.files), "size": given.size,
             "sent": size,
@@ -162,7 +161,7 @@ def _earlier(cli: FlowerCLI, reader: Reader, run_id: str, check: bool) -> dict[s
     """
     if not check:
         reader.use(run_id)
-    _room, stored = reader.list([run_id])
+    _room, stored, _inputs = reader.list([run_id])
     known = outputs_home.known_runs(cli, [run_id])
     outputs_home.refuse_active([run_id], known, "handed to another run")
     listed = outputs_table.entries(stored, list(known.values()))

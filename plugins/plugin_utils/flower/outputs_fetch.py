@@ -2,38 +2,40 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fetch the outputs of a run: streamed, verified, and continued where a connection broke.
+"""Fetch the outputs of a run: each file is read from the offset up to which it is there, and then compared with its SHA-256 on the hub.
 
-Neither side has a whole file in memory. What is on the disk already is offered with its SHA-256; the reader sends what is missing when its
-own file begins with the same, and everything otherwise. A file counts when the hash of what was written equals that of what was read.
+In the user's folder DIR, the run ID has C(DIR/ID) when, and only when, all of it is there and was compared. Until then everything is in
+C(DIR/.ID.part/files), which gets that name by one rename after everything in it was written to the disk.
 """
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
+import errno
+import fcntl
+import json
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..base.digests import digest
-from ..base.errors import ClusterError
+from ..base import foreign_data
+from ..base.object_names import OUTPUTS_READER
 from ..base.sizes import readable
-from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
+from ..kube.api_errors import Unreachable
 from ..programs import outputs_program
 from . import in_pod
 from .cli import FlowerError
-from .outputs_frames import Frames
-from .outputs_reader import Contents, Reader, shown
-from .outputs_staging import Staging, summed
+from .outputs_reader import MANIFEST, SILENCE, Contents, File, Reader, shown
+from .transfer import Attempts, Steady, sha256
 
-#: Seconds between attempts that brought nothing; after the last of them it is given up.
-PAUSES = (1, 2, 5, 10, 20)
 _SECONDS = 24 * 3600  # of one connection
-SILENCE = 90  # seconds without a frame; the reader says something every two seconds, or waits for its disk
-_STEADY = 10.0  # seconds between two words about the progress
+_END = 100  # bytes after the files: the line with which every program ends
+#: Where Linux has the open files and folders of a process.
+_DESCRIPTORS = Path("/proc/self/fd")
+_SPARE = 1024 * 1024  # bytes that are left free on the control node, for names and folders
 FORMAT = 1
 
 
@@ -41,8 +43,7 @@ class Changed(FlowerError):
     """The run's files are still being changed."""
 
 
-@dataclass
-class Fetched:
+class Fetched(NamedTuple):
     """What came of it.
 
     Attributes:
@@ -55,28 +56,9 @@ class Fetched:
 
     path: str
     changed: bool
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    attempts: int = 0
-    received: int = 0
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(int(one["size"]) for one in self.files.values())
-
-    @property
-    def sha256(self) -> str:
-        """One hash for all files with their paths."""
-        return digest(self.files)
-
-
-@dataclass
-class _There:
-    """What the control node has of a file: bytes, their hash, and whether the file was complete once."""
-
-    size: int = 0
-    summed: Any = field(default_factory=hashlib.sha256)
-    whole: bool = False
+    files: dict[str, dict[str, Any]]
+    attempts: int
+    received: int
 
 
 class Fetching:
@@ -90,20 +72,23 @@ class Fetching:
         say: shows the progress.
     """
 
-    def __init__(
-        self, reader: Reader, run_id: str, contents: Contents, directory: Path, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, reader: Reader, run_id: str, contents: Contents, directory: Path, say: Callable[[str], None]) -> None:
         self.reader = reader
         self.run_id = run_id
         self.sizes = contents.sizes
         self.left_out = contents.left_out
-        self.say = say
-        self.staging = Staging(directory, run_id)
-        self.done: dict[str, dict[str, Any]] = {}
+        self.directory = directory
+        self.target = directory / run_id
+        self.folder = directory / f".{run_id}.part"
+        self.files = self.folder / "files"
         self.received = self.attempts = 0
-        # Bytes of which both sides have the same. What was only received may be damaged, and would be received without a limit.
-        self.agreed = 0
-        self._spoken = time.monotonic()
+        self._wanted: dict[str, File] = {}
+        self._done: set[str] = set()
+        self._attempts = Attempts(reader, say, f"fetching the outputs of run {run_id}")
+        self._steady = Steady(say, f"outputs of run {run_id}")
+        self._total = sum(self.sizes.values())
+        self._there = 0
+        self._parts: list[tuple[str, int]] = []  # path, and bytes that come, the next file last
 
     def fetch(self, facts: Mapping[str, Any]) -> Fetched:
         """Fetch everything, or find that it was fetched before.
@@ -114,277 +99,259 @@ class Fetching:
         Raises:
             ClusterError: it could not be completed. What was fetched is kept, and continued the next time.
         """
-        before = self.staging.fetched_before()
-        if before is not None:
-            return self._compare(before)
-        with self.staging.taken():
-            self.staging.refuse_too_little_room(self.sizes)
-            self._transfer(list(self.sizes), self._from_disk, _Writer)
-            manifest = {"format": FORMAT, **facts, "run_id": self.run_id, "files": self.done, "left_out": self.left_out}
-            self.staging.finish(manifest)
-        return self._result(True)
+        run_id, changed = self.run_id, not os.path.lexists(self.target)
+        if changed:
+            with self._taken():
+                self._clear()
+                if why := self._attempts.run(self._transfer):
+                    raise FlowerError(
+                        f"the outputs of run {run_id} could not be fetched completely: {why} {len(self._done)} of {len(self.sizes)} files are "
+                        f"there, and what was fetched is in {self.folder}: run this again to continue, or delete that folder"
+                    )
+                self._finish({"format": FORMAT, **facts, "run_id": run_id, "files": self._listed(), "left_out": self.left_out})
+        elif why := self._difference():
+            raise self._occupied(why)
+        return Fetched(str(self.target), changed, self._listed(), self.attempts, self.received)
 
-    def _result(self, changed: bool) -> Fetched:
-        return Fetched(str(self.staging.target), changed, dict(sorted(self.done.items())), self.attempts, self.received)
+    def _listed(self) -> dict[str, dict[str, Any]]:
+        return {path: {"size": one.size, "sha256": one.sha256} for path, one in sorted(self._wanted.items())}
 
-    def _compare(self, before: Mapping[str, int]) -> Fetched:
-        """Verify that what was fetched before is what the outputs are.
+    def _difference(self) -> str:
+        """Why what has the run's name is not what the outputs are; empty if it is."""
+        with self._faults("read what was fetched before"):
+            if self.target.is_symlink() or not self.target.is_dir():
+                return "it is not a folder"
+            there = _files_below(self.target)
+            if MANIFEST not in there or (self.target / MANIFEST).is_symlink():
+                return f"it has no {MANIFEST}, so it was created by something else"
+            for path in sorted({*there, *self.sizes} - {MANIFEST}):
+                if path not in there:
+                    return f"{shown(path)} is missing in it"
+                if path not in self.sizes:
+                    return f"it has {shown(path)}, which is not among the outputs"
+                if os.lstat(self.target / path).st_size != self.sizes[path]:
+                    return f"{shown(path)} has another size"
+            self._read_hashes()
+            other = (path for path, one in self._wanted.items() if sha256(self.target / path) != one.sha256)
+            return next((f"{shown(path)} has other content" for path in other), "")
 
-        Raises:
-            FlowerError: it is not.
-        """
-        for path in sorted({*before, *self.sizes}):
-            if path not in before:
-                raise self.staging.occupied(f"{shown(path)} is missing in it")
-            if path not in self.sizes:
-                raise self.staging.occupied(f"it has {shown(path)}, which is not among the outputs")
-            if before[path] != self.sizes[path]:
-                raise self.staging.occupied(f"{shown(path)} has another size")
-        self._transfer(list(self.sizes), lambda path: _whole(self.staging.target / path), _Verifier)
-        return self._result(False)
-
-    def _from_disk(self, path: str) -> _There:
-        """What of a file is in the staging folder."""
-        found = self.staging.staged(path)
-        if found is None or not 0 < found.stat().st_size <= self.sizes[path]:
-            return _There()
-        there = _whole(found)
-        there.whole = found == self.staging.files / path
-        return there
-
-    def _transfer(
-        self,
-        wanted: Sequence[str],
-        look: Callable[[str], _There],
-        receiver: Callable[[Fetching, Sequence[str], Mapping[str, _There]], _Receiver],
-    ) -> None:
-        """Connect until every file is done.
+    def _read_hashes(self) -> None:
+        """Have the hub compute the SHA-256 of each file.
 
         Raises:
-            ClusterError: several attempts in a row brought nothing; or something that no attempt will change.
+            Changed: they are not what was listed.
         """
-        in_vain = 0
-        while left := [path for path in wanted if path not in self.done]:
-            with self.staging.faults("read what was fetched before"):
-                there = {path: look(path) for path in left}
-            before = (len(self.done), self.agreed)
-            trouble: ClusterError
-            try:
-                self.attempts += 1
-                self._connect(left, there, receiver(self, left, there))
-                continue
-            except (Forbidden, Unauthorized, FlowerError):
-                raise
-            except (Unreachable, ApiError) as error:
-                trouble = error
-                self.reader.forget_place()
-            in_vain = 0 if (len(self.done), self.agreed) != before else in_vain + 1
-            if in_vain >= len(PAUSES):
-                raise FlowerError(
-                    f"the outputs of run {self.run_id} could not be fetched completely: {trouble.message} "
-                    f"{len(self.done)} of {len(self.sizes)} files are there, and what was fetched is in {self.staging.folder}: run this again to "
-                    "continue, or delete that folder"
-                )
-            self.say(
-                f"{self.reader.cluster.name}: fetching the outputs of run {self.run_id} is continued, because {trouble.message}"
-            )
-            time.sleep(PAUSES[in_vain])
+        found = self.reader.contents(self.run_id, self._total, lambda: self._steady("the hub computes SHA-256, since {since}"))
+        for path in sorted({*self.sizes, *found.files}):
+            one = found.files.get(path)
+            if one is None or one.size != self.sizes.get(path) or not outputs_program.NAME.fullmatch(one.sha256):
+                raise self._changed(f"{shown(path)}: {'its size has changed' if one else 'No such file or directory'}")
+        self._wanted = found.files
 
-    def _connect(self, left: Sequence[str], there: Mapping[str, _There], receiver: _Receiver) -> None:
-        """One connection.
-
-        Raises:
-            ClusterError: it ended before everything was received.
-        """
-        listed = [[path, there[path].size, there[path].summed.copy().hexdigest()] for path in left]
-        request = {"do": "send", "run": self.run_id, "files": listed}
-        place = self.reader.place()
-        cluster, namespace = self.reader.cluster, self.reader.namespace
-        frames = Frames(cluster.name)
-
-        def receive(data: bytes) -> None:
-            for frame in frames.feed(data):
-                receiver.take(frame)
-            self._progress()
-
-        try:
-            result = cluster.exec(
-                namespace,
-                place.pod,
-                place.container,
-                ["python", "-c", in_pod.LOADER],
-                stdin=in_pod.stdin_of(outputs_program, request),
-                timeout=_SECONDS,
-                on_stdout=receive,
-                silence=SILENCE,
-            )
-        finally:
-            receiver.close()
-        if frames.done and any(path not in self.done for path in left):
-            raise receiver.lost()
-        if not frames.done:
-            said = result.stderr.decode("utf-8", "replace").strip()[-500:] or "it said nothing"
-            raise Unreachable(
-                f"{cluster.name}: the program that sends outputs in pod {namespace}/{place.pod} ended early, with code {result.rc}: {said}."
-            )
-
-    def _progress(self) -> None:
-        if time.monotonic() >= self._spoken + _STEADY:
-            self._spoken = time.monotonic()
-            size = sum(int(one["size"]) for one in self.done.values())
-            self.say(
-                f"outputs of run {self.run_id}: {len(self.done)} of {len(self.sizes)} files, {readable(size)} of "
-                f"{readable(sum(self.sizes.values()))} complete; {readable(self.received)} received"
-            )
-
-
-def _whole(path: Path) -> _There:
-    size, found = summed(path)
-    return _There(size, found)
-
-
-class _Receiver:
-    """Takes the frames of one connection, file by file.
-
-    Args:
-        fetching: gets what is done.
-        left: paths, in the order in which they were requested.
-        there: what the control node has of each.
-    """
-
-    def __init__(self, fetching: Fetching, left: Sequence[str], there: Mapping[str, _There]) -> None:
-        self.fetching = fetching
-        self.staging = fetching.staging
-        self.left = left
-        self.there = there
-        self.number = -1
-        self.size = 0
-        self.written = 0
-        self.summed: Any = None
-        self.is_open = False
-
-    def take(self, frame: dict[str, Any] | bytes) -> None:
-        """Take a frame.
-
-        Raises:
-            Unreachable: it does not follow the one before.
-            FlowerError: the file is not what was listed; or the disk is full.
-        """
-        try:
-            self._take(frame)
-        except (KeyError, TypeError, IndexError):
-            raise self.lost() from None
-
-    def _take(self, frame: dict[str, Any] | bytes) -> None:
-        if isinstance(frame, bytes):
-            if not self.is_open or self.written + len(frame) > self.size:
-                raise self.lost()
-            self.fetching.received += len(frame)
-            self.summed.update(frame)
-            self.written += len(frame)
-            self.write(frame)
-        elif "fault" in frame:
-            self.number = frame["file"]
-            raise Changed(self._still(shown(str(frame["fault"]))))
-        elif "start" in frame:
-            self._begin(frame)
-        elif "end" in frame:
-            self._end(frame)
-
-    @property
-    def path(self) -> str:
-        """The file that is being received."""
-        return self.left[self.number]
-
-    def _begin(self, frame: Mapping[str, Any]) -> None:
-        self.number += 1
-        if self.is_open or frame["file"] != self.number or self.number >= len(self.left):
-            raise self.lost()
-        there = self.there[self.path]
-        start, self.size = frame["start"], frame["size"]
-        if start not in (0, there.size):
-            raise self.lost()
-        if self.size != self.fetching.sizes[self.path]:
-            raise Changed(self._still("its size has changed"))
-        ready = sum(int(one["size"]) for one in self.fetching.done.values())
-        self.fetching.agreed = max(self.fetching.agreed, ready + start)
-        self.written = start
-        self.summed = there.summed if start else hashlib.sha256()
-        self.is_open = True
-        self.begin(start)
-
-    def _end(self, frame: Mapping[str, Any]) -> None:
-        if not self.is_open or frame["end"] != self.number:
-            raise self.lost()
-        if not frame["same"]:
-            raise Changed(self._still("it was changed while it was read"))
-        found = self.summed.hexdigest()
-        if self.written != self.size or found != frame["sha256"]:
-            raise self.lost()
-        self.is_open = False
-        self.end()
-        self.fetching.done[self.path] = {"size": self.size, "sha256": found}
-
-    def begin(self, start: int) -> None:
-        """A file comes, from this offset."""
-
-    def write(self, data: bytes) -> None:
-        """A part of it."""
-
-    def end(self) -> None:
-        """It is complete and verified."""
-
-    def close(self) -> None:
-        """The connection ended, perhaps within a file."""
-
-    def _still(self, why: str) -> str:
-        name = shown(self.path) if 0 <= self.number < len(self.left) else "a file"
-        return (
-            f"{name} of run {self.fetching.run_id} is not what was listed a moment ago: {why}. Something is still writing to these outputs; "
-            "fetch them again when it is done"
+    def _changed(self, what: str) -> Changed:
+        return Changed(
+            f"outputs of run {self.run_id} are not what was listed a moment ago: {what}. Something is still writing to these outputs; fetch them "
+            "again when it is done"
         )
 
-    def lost(self) -> Unreachable:
-        """The error that something is missing."""
-        return Unreachable(f"{self.fetching.reader.cluster.name}: a part of the outputs was lost on the way.")
+    @contextlib.contextmanager
+    def _taken(self) -> Iterator[None]:
+        """Make the folder for files that are not complete, for this process alone.
+
+        Raises:
+            FlowerError: another process has it, it cannot be made, or someone else could have put something there.
+        """
+        with self._faults("make folders"):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                self.folder.mkdir(mode=0o700)
+            lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            with self._faults("make folders"):
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise FlowerError(f"another process is fetching the outputs of this run into {self.folder}; wait until it ends") from None
+                self._refuse_others(lock)
+                if _DESCRIPTORS.is_dir():  # Linux: then it stays this very folder, also when someone renames it
+                    self.files = _DESCRIPTORS / str(lock) / "files"
+                self.files.mkdir(exist_ok=True)
+            yield
+        finally:
+            self.files = self.folder / "files"
+            os.close(lock)
+
+    def _refuse_others(self, folder: int) -> None:
+        """Refuse a folder in which someone else could put links, and links that are in it.
+
+        Raises:
+            FlowerError: it is to be deleted.
+        """
+        facts = os.fstat(folder)
+        why = "belongs to another user" if facts.st_uid != os.geteuid() else "can be written to by other users" if facts.st_mode & 0o022 else ""
+        for inside, folders, names, at in os.fwalk(".", dir_fd=folder) if not why else ():
+            for one in (*folders, *names):
+                if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode):
+                    why = f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}"
+        if why:
+            raise FlowerError(f"{self.folder} {why}, so what is fetched could go elsewhere: delete that folder, or choose another directory")
+
+    def _clear(self) -> None:
+        """Remove what an earlier attempt has left and is not among the outputs.
+
+        Raises:
+            FlowerError: the disk has no room for the rest.
+        """
+        with self._faults("see what was fetched before"):
+            there = {path: os.lstat(self.files / path).st_size for path in _files_below(self.files)}
+            for path in [path for path, size in there.items() if size > self.sizes.get(path, -1)]:
+                (self.files / path).unlink()
+                del there[path]
+            for folder, _folders, _names in os.walk(self.files, topdown=False):
+                if not os.listdir(folder) and folder != str(self.files):
+                    os.rmdir(folder)
+            seen = os.statvfs(self.directory)
+        need, free = self._total - sum(there.values()), seen.f_bavail * seen.f_frsize
+        if need + _SPARE > free:
+            raise FlowerError(
+                f"the disk of the control node has too little room for these outputs: {readable(need)} are to be fetched, {readable(free)} are "
+                f"free in {self.directory}. Make room, or choose another directory"
+            )
+
+    def _transfer(self) -> bool:
+        """Read what is missing; whether every file is complete then."""
+        if not self._wanted:
+            self._read_hashes()
+        left = self._offsets()
+        self._attempts.left = sum(self.sizes[path] - offset for path, offset in left.items())
+        if left:
+            self._read(left)
+            left = self._offsets()
+        return not left
+
+    def _offsets(self) -> dict[str, int]:
+        """How many bytes of each file are there, without those that are complete. One that has its size and another content is read anew."""
+        left = {}
+        for path in [path for path in self._wanted if path not in self._done]:
+            place, wanted = self.files / path, self._wanted[path]
+            with self._faults(f"write {shown(path)}"):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.touch()
+                left[path] = place.stat().st_size
+                if left[path] >= wanted.size:
+                    if sha256(place, sync=True) == wanted.sha256:
+                        self._done.add(path)
+                        del left[path]
+                    else:
+                        os.truncate(place, 0)
+                        left[path] = 0
+        return left
+
+    def _read(self, offsets: Mapping[str, int]) -> None:
+        """Read the rest of files in one connection.
+
+        Raises:
+            Changed: a file is not what was listed.
+            ClusterError: the connection ended before everything was received; or the disk is full.
+        """
+        self.attempts += 1
+        self._parts = [(path, self.sizes[path] - offset) for path, offset in offsets.items() if self.sizes[path] > offset][::-1]
+        self._there = self._total - sum(size for _path, size in self._parts)
+        files = [(path, offset, self._wanted[path].size, self._wanted[path].mtime) for path, offset in offsets.items()]
+        cluster, namespace, pod = self.reader.cluster, self.reader.namespace, self.reader.pod()
+        request = {"do": "read", "run": self.run_id, "files": files}
+        stdin = in_pod.stdin_of(outputs_program, request)
+        command = ["python", "-c", in_pod.LOADER]
+        result = cluster.exec(
+            namespace, pod, OUTPUTS_READER, command, stdin=stdin, timeout=_SECONDS, on_stdout=self._append, silence=SILENCE
+        )
+        if result.rc:
+            words = foreign_data.cleaned(result.stderr.decode("utf-8", "replace")[-500:]) or "it said nothing"
+            if result.rc == outputs_program.CHANGED:
+                raise self._changed(words)
+            raise Unreachable(f"{cluster.name}: the program that reads outputs in pod {namespace}/{pod} ended with code {result.rc}: {words}.")
+
+    def _append(self, data: bytes) -> None:
+        """Append to the files whose rest is read, one after the other.
+
+        Raises:
+            Unreachable: there are more bytes than files.
+            FlowerError: the disk is full.
+        """
+        rest = memoryview(data)
+        while rest and self._parts:
+            path, left = self._parts.pop()
+            with self._faults(f"write {shown(path)}"), open(self.files / path, "ab", buffering=0) as file:
+                count = file.write(rest[:left])
+            if left > count:
+                self._parts.append((path, left - count))
+            rest = rest[count:]
+            self.received += count
+            self._there += count
+        if len(rest) > _END:
+            raise Unreachable(f"{self.reader.cluster.name}: the program that reads outputs sent more than was requested.")
+        self._steady(f"{readable(self._there)} of {readable(self._total)} are there, {readable(self.received)} received")
+
+    def _finish(self, manifest: Mapping[str, Any]) -> None:
+        """Give the folder its final name. Only after this it looks like outputs.
+
+        Raises:
+            FlowerError: something else has this name meanwhile, or the disk is full.
+        """
+        with self._faults("finish the outputs"):
+            if missing := {*self.sizes} - _files_below(self.files):
+                raise FlowerError(
+                    f"two files of the run have the same name {shown(min(missing))} on the control node's file system; choose another directory"
+                )
+            with open(self.files / MANIFEST, "w", encoding="utf-8") as stream:
+                stream.write(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+            for folder, _folders, _names in os.walk(self.files, topdown=False):
+                _sync(folder)
+            if os.path.lexists(self.target):
+                raise self._occupied("it appeared while they were fetched")
+            os.rename(self.files, self.target)
+            _sync(self.directory)
+            shutil.rmtree(self.folder)
+
+    def _occupied(self, why: str) -> FlowerError:
+        return FlowerError(
+            f"{self.target} exists and is not what the outputs are now: {why}. Nothing in it was changed. Move it away, or choose another "
+            "directory"
+        )
+
+    @contextlib.contextmanager
+    def _faults(self, doing: str) -> Iterator[None]:
+        """Errors of the control node's file system, in words.
+
+        Raises:
+            FlowerError: instead of them.
+        """
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise FlowerError(
+                    f"the disk of the control node is full: cannot {doing} in {self.directory}. What was fetched so far is in {self.folder}: "
+                    "make room and run this again to continue, or delete that folder"
+                ) from error
+            where = f" ({error.filename})" if error.filename and not str(error.filename).startswith(str(_DESCRIPTORS)) else ""
+            raise FlowerError(f"cannot {doing} in {self.directory}: {error.strerror or error}{where}") from error
 
 
-class _Writer(_Receiver):
-    """Writes to the staging folder."""
-
-    _file = -1
-
-    def begin(self, start: int) -> None:
-        """Continue the partial file; one that was verified before, and has all of it, stays where it is."""
-        there = self.there[self.path]
-        self._file = -1
-        if not (there.whole and start == there.size == self.size):
-            self._file = self.staging.begin(self.path, start)
-
-    def write(self, data: bytes) -> None:
-        """Append."""
-        with self.staging.faults(f"write {shown(self.path)}"):
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-
-    def end(self) -> None:
-        """Give it its name."""
-        if self._file >= 0:
-            file, self._file = self._file, -1
-            self.staging.complete(self.path, file)
-
-    def close(self) -> None:
-        """Keep what was received."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+def _sync(folder: str | Path) -> None:
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
-class _Verifier(_Receiver):
-    """Accepts nothing but what is there."""
-
-    def begin(self, start: int) -> None:
-        """The reader would begin at the end if the file were the same."""
-        if start != self.size:
-            raise self.staging.occupied(f"{shown(self.path)} has other content")
+def _files_below(folder: Path) -> set[str]:
+    """Paths of everything below a folder, without folders. Links are not followed."""
+    return {
+        os.path.relpath(os.path.join(inside, name), folder)
+        for inside, folders, names in os.walk(folder)
+        for name in [*names, *(one for one in folders if os.path.islink(os.path.join(inside, one)))]
+    }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..base.digests import digest
 from ..base.errors import ClusterError
 from ..base.sizes import counted, readable
 from . import outputs_table, run_sites, run_table, runs
@@ -85,33 +86,31 @@ def fetch(
     """
     reader = reader or Reader(cli)
     contents = reader.contents(run_id)
-    facts = {
+    about = {
         "app": f"{run.get('app', '')} {run.get('version', '')}".strip(),
         "fab_hash": run.get("fab_hash", ""),
+        "sites": run_sites.read(cli, run) if run else [],
+    }
+    facts = {
+        **about,
         "status": run.get("status", outputs_table.UNKNOWN),
         "finished_at": run.get("finished_at", ""),
         "hub": cli.cluster.name,
         "namespace": cli.namespace,
-        "sites": run_sites.read(cli, run) if run else [],
         **({"began": contents.began} if contents.began else {}),
     }
     fetched = Fetching(reader, run_id, contents, directory, say).fetch(facts)
+    sums = {"files": len(fetched.files), "size": sum(contents.sizes.values()), "sha256": digest(fetched.files)}
     result = {
         "run_id": run_id,
         "path": fetched.path,
         "changed": fetched.changed,
-        "files": len(fetched.files),
-        "size": fetched.size,
-        "sha256": fetched.sha256,
-        "sites": facts["sites"],
+        **sums,
+        "sites": about["sites"],
         "left_out": contents.left_out,
         "connections": fetched.attempts,
     }
-    fact = {
-        "change": "fetched", "run": run_id, "app": facts["app"], "fab_hash": facts["fab_hash"], "sites": facts["sites"],
-        "files": len(fetched.files), "size": fetched.size, "sha256": fetched.sha256,
-    }  # fmt: skip
-    return Home(fact, result, _warnings(run_id, contents.left_out))
+    return Home({"change": "fetched", "run": run_id, **about, **sums}, result, _warnings(run_id, contents.left_out))
 
 
 def foresee(reader: Reader, run_id: str, directory: Path) -> tuple[bool, str]:
@@ -135,7 +134,7 @@ def full_words(cli: FlowerCLI) -> str:
     """To be added to the end of a run that failed: that its volume is full; empty if it is not, or that cannot be known."""
     reader = Reader(cli)
     try:
-        reader.place(seconds=5)  # the run may have failed because its pod is gone
+        reader.pod(seconds=5)  # the run may have failed because its pod is gone
         room = reader.room()
     except ClusterError:
         return ""  # there may be no outputs, and there is a failure to be reported already

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Outputs of runs and inputs for them, as the reader's container on the hub has them: room, list, files, delete."""
+"""Files on the volume for outputs, as the reader's container on the hub has them: room, list, contents, delete. Names and numbers are checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..apply.compare import quantity
 from ..base import foreign_data
@@ -22,7 +22,9 @@ from ..programs import outputs_program
 from . import in_pod
 from .cli import FlowerCLI, FlowerError
 
-_SECONDS = 600  # time limit of a program that lists or deletes
+_SECONDS = 600  # time limit of a program that lists, writes or deletes
+_SLOWEST = 10 * 1024 * 1024  # bytes per second that the hub hashes, at least
+SILENCE = 90  # seconds without output after which a connection counts as lost
 #: Bytes of a name, and of a path, that every file system of a control node takes.
 LONGEST_NAME, LONGEST_PATH = 255, 3000
 _WHITE = str.maketrans("\t\n", "??")
@@ -45,6 +47,10 @@ class NoFiles(FlowerError):
 
 class TooFull(FlowerError):
     """There is too little room for the outputs of another run."""
+
+
+class Unusable(FlowerError):
+    """Something else is in the place of inputs."""
 
 
 @dataclass(frozen=True)
@@ -72,65 +78,59 @@ class Room:
 
 @dataclass(frozen=True)
 class Stored:
-    """The outputs of a run.
+    """The outputs of a run, or inputs for runs.
 
     Attributes:
-        run_id: its number, as text.
+        name: id of the run, or SHA-256 of the list of the inputs.
         files: how many there are.
         size: bytes.
         changed: when the last of them was changed, seconds since 1970.
         left_out: files that cannot be fetched.
-        used: when they were last handed to another run, seconds since 1970; 0 for never.
-    """
-
-    run_id: str
-    files: int
-    size: int
-    changed: float
-    left_out: int = 0
-    used: float = 0.0
-
-
-@dataclass(frozen=True)
-class StoredInputs:
-    """Inputs that were sent for runs.
-
-    Attributes:
-        name: SHA-256 of the list of their files.
-        whole: whether all of them were sent.
-        files: how many there are.
-        size: bytes.
-        used: when they were last handed to a run, or sent, seconds since 1970.
+        used: when they were last handed to a run, or sent, seconds since 1970; 0 for never.
+        whole: whether all of the inputs were sent.
     """
 
     name: str
-    whole: bool
     files: int
     size: int
-    used: float
+    changed: float = 0.0
+    left_out: int = 0
+    used: float = 0.0
+    whole: bool = True
+
+
+class File(NamedTuple):
+    """A file: bytes, time of the last change in nanoseconds since 1970, and SHA-256 if that was requested."""
+
+    size: int
+    mtime: int
+    sha256: str
 
 
 @dataclass
 class Contents:
-    """Files of a run.
+    """Files of a run, or of inputs.
 
     Attributes:
-        sizes: path -> bytes.
+        files: path -> file.
         left_out: path -> why it is not fetched.
         began: C(resume), the earlier run, and C(inputs), their SHA-256, with which the run began; empty if with nothing.
+        missing: whether there is no folder for them.
+        whole: whether inputs have their name, so all of them were compared once.
+        room: of the volume.
     """
 
-    sizes: dict[str, int] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     began: dict[str, str] = field(default_factory=dict)
+    missing: bool = False
+    whole: bool = False
+    room: Room = Room(0, 0)
 
-
-@dataclass(frozen=True)
-class Place:
-    """Where the reader is."""
-
-    pod: str
-    container: str = OUTPUTS_READER
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Path -> bytes."""
+        return {path: one.size for path, one in self.files.items()}
 
 
 class Reader:
@@ -144,17 +144,17 @@ class Reader:
         self.cli = cli
         self.cluster = cli.cluster
         self.namespace = cli.namespace
-        self._place: Place | None = None
+        self._pod = ""
 
-    def place(self, seconds: float = 60) -> Place:
+    def pod(self, seconds: float = 60) -> str:
         """Find the pod with the reader, and wait until it runs.
 
         Raises:
             NoOutputs: the federation has none.
             FlowerError: it does not run.
         """
-        if self._place is not None:
-            return self._place
+        if self._pod:
+            return self._pod
         superlink = self.cli.wait_for_superlink(seconds)
         name = (superlink["metadata"].get("annotations") or {}).get(OUTPUTS_POD_ANNOTATION)
         if not name:
@@ -170,49 +170,33 @@ class Reader:
                     f"running after {seconds:g} s; federated.flower.status says why"
                 )
             time.sleep(1)  # the pod is being replaced
-        self._place = Place(name)
-        return self._place
+        self._pod = str(name)
+        return self._pod
 
     def folder(self, run_id: str) -> str:
         """Where the outputs of a run are, for people: C(NAMESPACE/POD:FOLDER)."""
-        return f"{self.namespace}/{self.place().pod}:{OUTPUTS_ROOT}/{run_id}"
+        return f"{self.namespace}/{self.pod()}:{OUTPUTS_ROOT}/{run_id}"
 
-    def forget_place(self) -> None:
+    def forget_pod(self) -> None:
         """Look for the pod again: it may have been replaced."""
-        self._place = None
+        self._pod = ""
 
     def ask(
         self,
         request: Mapping[str, Any],
         seconds: float = _SECONDS,
         data: bytes = b"",
-        silence: float | None = None,
         heard: Callable[[], None] | None = None,
     ) -> list[dict[str, Any]]:
-        """Have the program in the container answer a request, which C(data) may follow; C(silence) and C(heard): see C(in_pod.run).
+        """Have the program in the container answer a request, which C(data) may follow; C(heard) is called when there was a sign of life.
 
         Raises:
-            ClusterError: it could not be reached, or failed.
+            ClusterError: it could not be reached, or ended with an error.
         """
-        place = self.place()
-        output = in_pod.run(
-            self.cluster,
-            self.namespace,
-            place.pod,
-            place.container,
-            outputs_program,
-            request,
-            seconds=seconds,
-            data=data,
-            silence=silence,
-            heard=heard,
-        )
-        if output.rc:
-            raise FlowerError(
-                f"the program that reads outputs in pod {self.namespace}/{place.pod} on {self.cluster.name} ended with code {output.rc}: "
-                f"{output.said}"
-            )
-        return output.objects()
+        pod, silence = self.pod(), SILENCE if heard else None
+        return in_pod.run(
+            self.cluster, self.namespace, pod, OUTPUTS_READER, outputs_program, request, seconds=seconds, data=data, silence=silence, heard=heard
+        ).objects()
 
     def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
         """Keep what a run began with, for the list beside its outputs."""
@@ -221,69 +205,68 @@ class Reader:
     def room(self) -> Room:
         """How much room is left on the volume."""
         answers = self.ask({"do": "room"}, seconds=60)
-        with _expected(self.cluster.name):
+        with self._expected():
             return room_of(answers[0])
 
-    def list(self, run_ids: Sequence[str] = ()) -> tuple[Room, list[Stored]]:
-        """The room, and the outputs of some runs, or of all."""
+    def list(self, run_ids: Sequence[str] = (), warnings: MutableSequence[str] | None = None) -> tuple[Room, Sequence[Stored], Sequence[Stored]]:
+        """The room, the outputs of some runs, or of all, and inputs for runs, those that were used last first.
+
+        Args:
+            run_ids: of the runs; empty for all.
+            warnings: gets why inputs cannot be read. Outputs of runs are listed and deleted without them.
+        """
         answers = self.ask({"do": "list", "runs": [*run_ids]})
-        with _expected(self.cluster.name):
-            return room_of(answers[0]), [
-                Stored(
-                    run_id=str(one["run"]),
-                    files=int(one["files"]),
-                    size=int(one["size"]),
-                    changed=float(one["changed"]),
-                    left_out=int(one["left_out"]),
-                    used=float(one["used"]),
-                )
-                for one in answers[1:]
-            ]
+        with self._expected():
+            found: dict[str, list[Stored]] = {"run": [], "inputs": []}
+            for one in answers[1:]:
+                if "fault" in one:
+                    if warnings is not None:
+                        warnings.append(self._unusable(one))
+                    continue
+                kind = "run" if "run" in one else "inputs"
+                numbers = (int(one["files"]), int(one["size"]), float(one["changed"]), int(one["left_out"]), float(one["used"]))
+                found[kind].append(Stored(str(one[kind]), *numbers, whole=bool(one.get("whole", True))))
+            return room_of(answers[0]), found["run"], sorted(found["inputs"], key=lambda one: (-one.used, one.name))
 
     def use(self, run_id: str) -> bool:
         """Mark the outputs of a run as handed to another one, so that they stay while that is not finished; returns whether there are some."""
         answers = self.ask({"do": "use", "run": run_id})
-        with _expected(self.cluster.name):
+        with self._expected():
             return bool(answers[0]["there"])
 
-    def contents(self, run_id: str) -> Contents:
+    def contents(self, run_id: str, size: int = 0, heard: Callable[[], None] = lambda: None) -> Contents:
         """The files of a run.
+
+        Args:
+            run_id: of the run.
+            size: bytes of the files whose SHA-256 are computed, in the order of their paths.
+            heard: called now and then while they are hashed.
 
         Raises:
             NoFiles: it has no outputs.
             FlowerError: names that only someone would send who wants to write somewhere else.
         """
-        answers = self.ask({"do": "files", "run": run_id})
-        if any(one.get("missing") for one in answers):
+        found = self._contents({"run": run_id}, size, heard)
+        if found.missing:
             raise NoFiles(
                 f"run {run_id} has no outputs on {self.cluster.name}: its app wrote nothing below $FLOWER_OUTPUTS_DIR/{run_id}, or they were "
                 "deleted"
             )
-        return checked(answers, self.cluster.name)
+        return found
 
-    def inputs(self, warnings: MutableSequence[str] | None = None) -> Sequence[StoredInputs]:
-        """The inputs that were sent for runs, those that were used last first.
-
-        Args:
-            warnings: gets why they cannot be read, instead of an error: outputs of runs are listed and deleted without them.
+    def inputs(self, name: str, size: int, heard: Callable[[], None], keep: Mapping[str, str]) -> Contents:
+        """As C(contents), what is there of inputs; C(keep) is part of the request.
 
         Raises:
-            FlowerError: they cannot be read.
+            Unusable: something else is in the place of inputs.
         """
-        answers = self.ask({"do": "inputs"})
-        if why := unusable_inputs(answers, self.cluster.name):
-            if warnings is None:
-                raise FlowerError(why)
-            warnings.append(why)
-            return []
-        with _expected(self.cluster.name):
-            found = [
-                StoredInputs(
-                    str(one["inputs"]), bool(one["whole"]), int(one["files"]), int(one["size"]), float(one["used"])
-                )
-                for one in answers
-            ]
-        return sorted(found, key=lambda one: (-one.used, one.name))
+        return self._contents({"inputs": [name], **keep}, 2 * size, heard)  # files that are longer than they should be do not keep others from it
+
+    def _contents(self, about: Mapping[str, Any], size: int, heard: Callable[[], None]) -> Contents:
+        answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + size / _SLOWEST, heard=heard)
+        if answers and "fault" in answers[0]:
+            raise Unusable(self._unusable(answers[0]))
+        return checked(answers, self.cluster.name)
 
     def delete(self, run_ids: Sequence[str], inputs: Sequence[str] = (), used: Mapping[str, float] | None = None) -> dict[str, str]:
         """Delete outputs of runs, and inputs.
@@ -304,41 +287,27 @@ class Reader:
             return {}
         request = {"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}
         answers = self.ask(request, seconds=_SECONDS + 60 * len(wanted))
-        with _expected(self.cluster.name):
-            told = {str(one.get("run") or one.get("inputs")): str(one["fault"]) for one in answers}
-        return {one: told.get(one, "nothing was said about it") for one in wanted if told.get(one, "?")}
+        with self._expected():
+            faults = {str(one["name"]): str(one["fault"]) for one in answers}
+        return {one: faults.get(one, "nothing was said about it") for one in wanted if faults.get(one, "?")}
 
-
-def room_at_submission(cli: FlowerCLI, floor: str) -> Room | None:
-    """How much room there is for the outputs of a run that is about to be submitted; None where none are kept.
-
-    Args:
-        cli: Flower's command line on the hub.
-        floor: quantity; empty for the one that is set on the hub.
-
-    Raises:
-        TooFull: too little, with the remedy.
-        ClusterError: it is not known.
-    """
-    reader = Reader(cli)
-    try:
-        reader.place(seconds=20)
-    except NoOutputs:
-        return None
-    room = with_floor(reader.room(), floor)
-    if room.is_low:
-        raise TooFull(
-            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the floor is "
-            f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
+    def _unusable(self, answer: Mapping[str, Any]) -> str:
+        """Why the folder of inputs cannot be used, with the remedy."""
+        inputs = outputs_program.INPUTS
+        return (
+            f"{inputs} on the volume for outputs on {self.cluster.name} is not a folder that inputs can be in: {str(answer['fault'])[:200]}. An app "
+            f"created it, or it was there before: rename it (container {OUTPUTS_READER}, {OUTPUTS_ROOT}/{inputs})"
         )
-    return room
+
+    def _expected(self) -> AbstractContextManager[None]:
+        return _expected(self.cluster.name)
 
 
 def facts(cli: FlowerCLI) -> dict[str, Any]:
     """The volume for outputs as a status reports it: empty where there is none, C(error) where it is not known."""
     reader = Reader(cli)
     try:
-        reader.place(seconds=0)
+        reader.pod(seconds=0)
         room = reader.room()
     except NoOutputs:
         return {}
@@ -362,20 +331,32 @@ def with_floor(room: Room, floor: str) -> Room:
 
 
 def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
-    """As C(room_at_submission); that it is not known is a warning, since a run may need no outputs.
+    """How much room there is for the outputs of a run that is about to be submitted; None where none are kept, or why that is not known.
+
+    Args:
+        cli: Flower's command line on the hub.
+        floor: quantity; empty for the one that is set on the hub.
 
     Raises:
-        TooFull: too little room.
+        TooFull: too little, with the remedy.
     """
+    reader = Reader(cli)
     try:
-        return room_at_submission(cli, floor), ""
+        reader.pod(seconds=20)
+        room = with_floor(reader.room(), floor)
+    except NoOutputs:
+        return None, ""
     except TooFull:
         raise
-    except Forbidden as error:
-        rights = "The playbook federated.flower.rbac gives data scientists the rights"
-        return None, f"how much room is left for outputs is not known: {error.message} {rights}"
-    except ClusterError as error:
-        return None, f"how much room is left for outputs is not known: {error.message}"
+    except ClusterError as error:  # a warning, since a run may need no outputs
+        rights = " The playbook federated.flower.rbac gives data scientists the rights" if isinstance(error, Forbidden) else ""
+        return None, f"how much room is left for outputs is not known: {error.message}{rights}"
+    if room.is_low:
+        raise TooFull(
+            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the floor is "
+            f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
+        )
+    return room, ""
 
 
 def is_running(pod: Mapping[str, Any] | None) -> bool:
@@ -393,52 +374,37 @@ def room_of(answer: Mapping[str, Any]) -> Room:
     return Room(int(found["size"]), int(found["free"]), int(floor or 0))
 
 
-def unusable_inputs(answers: Sequence[Mapping[str, Any]], hub: str) -> str:
-    """Why the folder of inputs cannot be used, with the remedy; empty if it can."""
-    why = next((str(one["fault"])[:200] for one in answers if one.get("fault")), "")
-    return why and (
-        f"{outputs_program.INPUTS} on the volume for outputs on {hub} is not a folder that inputs can be in: {why}. An app created it, or it "
-        f"was there before: rename it (container {OUTPUTS_READER}, {OUTPUTS_ROOT}/{outputs_program.INPUTS})"
-    )
-
-
 def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
-    """Read the files of a run. Names are those that an app chose, and a reader that was taken over might have chosen others.
+    """Read the list of files. Names are those that an app chose, and a reader that was taken over might have chosen others.
 
     Raises:
         FlowerError: a path leads out of the folder, or two are the same: the reader cannot have found it.
     """
     found = Contents()
-    listed: list[tuple[Any, Any]] = []
     with _expected(hub):
-        for answer in answers:
-            found.began |= _began(answer.get("began"))
-            found.left_out |= {shown(str(path)): foreign_data.cleaned(str(why), 200) for path, why in answer.get("left_out") or []}
-            for path, size in answer.get("files") or []:
-                listed.append((path, size))
-    for path, size in listed:
-        if (
-            not isinstance(path, str)
-            or is_escaping(path)
-            or path in found.sizes
-            or not isinstance(size, int)
-            or size < 0
-        ):
-            raise FlowerError(
-                f"the reader of outputs on {hub} named a file {shown(str(path))!r}, which no folder of a run can have. Nothing was "
-                "fetched; see who has changed its container"
-            )
-        if why := unfit(path):
-            found.left_out[shown(path)] = why
-        else:
-            found.sizes[path] = size
-    for path in found.sizes:
-        parts = path.split("/")
-        for end in range(1, len(parts)):
-            if "/".join(parts[:end]) in found.sizes:
+        head, *entries = answers
+        found.room, found.began = room_of(head), _began(head.get("began"))
+        found.missing, found.whole = "missing" in head, head.get("whole") is True
+        for one in entries:
+            if "left_out" in one:
+                path, why = one["left_out"]
+                found.left_out[shown(str(path))] = foreign_data.cleaned(str(why), 200)
+                continue
+            path, *facts = one["file"]
+            size, mtime, sha256 = facts
+            if not isinstance(path, str) or is_escaping(path) or path in found.files or [*map(type, facts)] != [int, int, str] or size < 0:
                 raise FlowerError(
-                    f"the reader of outputs on {hub} named {shown(path)!r}, which is below a file. Nothing was fetched"
+                    f"the reader of outputs on {hub} named a file {shown(str(path))!r}, which no folder of a run can have. Nothing was "
+                    "fetched; see who has changed its container"
                 )
+            why = "its name is that of the list of what was fetched" if path == MANIFEST and "began" in head else unfit(path)
+            if why:
+                found.left_out[shown(path)] = why
+            else:
+                found.files[path] = File(size, mtime, sha256)
+    for path in found.files:
+        if any(path[:end] in found.files for end, one in enumerate(path) if one == "/"):
+            raise FlowerError(f"the reader of outputs on {hub} named {shown(path)!r}, which is below a file. Nothing was fetched")
     return found
 
 
@@ -467,8 +433,6 @@ def unfit(path: str) -> str:
         return "its name is not UTF-8"
     if foreign_data.CONTROL.search(path) or any(one in path for one in "\t\n\\"):
         return "its name has control characters or backslashes"
-    if path == MANIFEST:
-        return "its name is that of the list of what was fetched"
     if len(parts) > outputs_program.DEEPEST:
         return f"it is in a folder within {outputs_program.DEEPEST} others"
     if max(map(len, parts)) > LONGEST_NAME or sum(map(len, parts)) + len(parts) > LONGEST_PATH:

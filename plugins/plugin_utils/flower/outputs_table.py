@@ -13,9 +13,9 @@ from typing import Any
 
 from ..base import times
 from ..base.sizes import readable
-from ..programs.outputs_program import NAME
+from ..programs.outputs_program import NAME, RUN
 from .cli import FlowerError
-from .outputs_reader import Room, Stored, StoredInputs
+from .outputs_reader import Room, Stored
 
 UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
 #: Ids of runs are random numbers of 64 bits. A folder C(2024) on a claim of the user does not belong to a run.
@@ -36,28 +36,56 @@ def entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list
         runs: entries of C(run_table).
     """
     known = {run["run_id"]: run for run in runs}
-    recently = _recently(datetime.datetime.now(datetime.timezone.utc))
+    recently = _now() - _BEFORE_SUBMISSION
     since = min(_used_since(runs) or recently, recently)
-    found = [_entry(one, known.get(one.run_id), since) for one in stored]
+    found = [_entry(one, known.get(one.name), since) for one in stored]
     return sorted(found, key=lambda one: (one["active"], one["finished_at"], one["run_id"]), reverse=True)
 
 
 def _entry(one: Stored, run: Mapping[str, Any] | None, since: datetime.datetime) -> dict[str, Any]:
-    changed = _moment(one.changed)
+    known = run or {}
+    # When a run ended is known from its files only, if the SuperLink has lost it.
+    finished = times.moment(known.get("finished_at")) or _moment(one.changed)
     return {
-        "run_id": one.run_id,
-        "app": run["app"] if run else "",
-        "version": run["version"] if run else "",
-        "fab_hash": run["fab_hash"] if run else "",
-        "status": run["status"] if run else UNKNOWN,
-        "active": bool(run and run["active"]),
+        "run_id": one.name,
+        **{key: known.get(key, "") for key in ("app", "version", "fab_hash")},
+        "status": known.get("status", UNKNOWN),
+        "active": bool(known.get("active")),
         "in_use": _moment(one.used) >= since,
-        # When a run ended is known from its files only, if the SuperLink has lost it.
-        "finished_at": _iso((run or {}).get("finished_at"), changed),
+        "finished_at": _text(finished),
         "files": one.files,
         "size": one.size,
         "left_out": one.left_out,
     }
+
+
+def input_entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Inputs, those that were used last first. Those that a run which is not finished may use are C(active).
+
+    Flower does not say which inputs a run got: all that were used since the oldest of these runs was submitted count.
+    """
+    since = _used_since(runs)
+    return [
+        {
+            "name": one.name,
+            "whole": one.whole,
+            "files": one.files,
+            "size": one.size,
+            "used_at": _text(_moment(one.used)),
+            "active": since is not None and _moment(one.used) >= since,
+        }
+        for one in stored
+    ]
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
+def _used_since(runs: Sequence[Mapping[str, Any]]) -> datetime.datetime | None:
+    """What was handed to a run since then may be used by one that is not finished; None if all are finished."""
+    begun = [times.moment(run.get("pending_at")) or _now() for run in runs if run["active"]]
+    return min(begun) - _BEFORE_SUBMISSION if begun else None
 
 
 def _moment(seconds: float) -> datetime.datetime:
@@ -65,19 +93,24 @@ def _moment(seconds: float) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(min(max(seconds, 0), _LATEST), datetime.timezone.utc)
 
 
-def _iso(text: Any, otherwise: datetime.datetime) -> str:
-    return (times.moment(text) or otherwise).astimezone(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+def _text(moment: datetime.datetime) -> str:
+    return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def ids(given: Sequence[str], option: str = "run_ids") -> list[str]:
-    """Ids of runs, each once.
+def ids(given: Sequence[str], option: str = "run_ids", shape: re.Pattern[str] = RUN, kind: str = "a run id is a number, not {}") -> list[str]:
+    """Ids of runs, each once; or other names.
 
     Raises:
         FlowerError: one of them is none.
     """
-    if faults := [one for one in given if not re.fullmatch(r"[0-9]{1,20}", one)]:
-        raise FlowerError(f"{option}: a run id is a number, not '{faults[0]}'")
+    if faults := [one for one in given if not shape.fullmatch(one)]:
+        raise FlowerError(f"{option}: {kind.format(repr(faults[0]))}")
     return list(dict.fromkeys(given))
+
+
+def names(given: Sequence[str]) -> list[str]:
+    """Names of inputs, each once. Raises as C(ids)."""
+    return ids(given, "inputs", NAME, "{} is not the name of inputs, which has 64 digits and letters a to f")
 
 
 def age_limit(text: str, now: datetime.datetime) -> datetime.datetime:
@@ -93,121 +126,40 @@ def age_limit(text: str, now: datetime.datetime) -> datetime.datetime:
 
 
 def expired(listed: Sequence[Mapping[str, Any]], keep: int | None, limit: datetime.datetime | None) -> list[str]:
-    """Ids of the runs whose outputs the rules let go, the oldest first.
+    """Ids of the runs whose outputs the rules let go, or names of inputs, the oldest first.
 
-    Outputs stay while any rule keeps them: they are among the newest C(keep), or not older than C(limit). Those of active runs and those
-    that runs may go on from which are active, or not submitted yet, stay, and do not count. Nor do folders that look like no run's. Without a
-    rule nothing goes.
+    They stay while any rule keeps them: they are among the newest C(keep), or not older than C(limit). Those of active runs and those that runs
+    may use which are active, or not submitted yet, stay, and do not count. Nor do folders that look like no run's. Without a rule nothing goes.
     """
     if keep is None and limit is None:
         return []
-    over = [one for one in listed if not one["active"] and not one.get("in_use") and not _is_foreign(one)]
-    gone = [
-        one["run_id"]
-        for place, one in enumerate(over)
-        if (keep is None or place >= keep) and (limit is None or _time(one["finished_at"]) < limit)
-    ]
+    recently = _text(_now() - _BEFORE_SUBMISSION)
+    gone, count = [], 0
+    for one in listed:
+        name, time = one.get("run_id") or one["name"], one.get("finished_at") or one["used_at"]
+        is_foreign = one.get("status") == UNKNOWN and LIKELY.fullmatch(name) is None
+        if one["active"] or one.get("in_use", time >= recently) or is_foreign:
+            continue
+        count += 1
+        if (keep is None or count > keep) and (limit is None or time < _text(limit)):
+            gone.append(name)
     return gone[::-1]
 
 
-def _is_foreign(one: Mapping[str, Any]) -> bool:
-    """Whether a folder may be someone's whose name is a number; inputs have no status."""
-    return one.get("status") == UNKNOWN and LIKELY.fullmatch(one["run_id"]) is None
-
-
-def _time(text: str) -> datetime.datetime:
-    """A time as C(_iso) writes it."""
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
-def names(given: Sequence[str]) -> list[str]:
-    """Names of inputs, each once.
-
-    Raises:
-        FlowerError: one of them is none.
-    """
-    if faults := [one for one in given if not NAME.fullmatch(one)]:
-        raise FlowerError(f"inputs: '{faults[0]}' is not the name of inputs, which has 64 digits and letters a to f")
-    return list(dict.fromkeys(given))
-
-
-def input_entries(stored: Sequence[StoredInputs], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Inputs, those that were used last first. Those that a run which is not finished may use are C(active).
-
-    Flower does not say which inputs a run got: all that were used since the oldest of these runs was submitted count.
-    """
-    since = _used_since(runs)
-    return [
-        {
-            "name": one.name,
-            "whole": one.whole,
-            "files": one.files,
-            "size": one.size,
-            "used_at": _iso("", _moment(one.used)),
-            "active": since is not None and _moment(one.used) >= since,
-        }
-        for one in stored
-    ]
-
-
-def _used_since(runs: Sequence[Mapping[str, Any]]) -> datetime.datetime | None:
-    """What was handed to a run since then may be used by one that is not finished; None if all are finished."""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    begun = [times.moment(run.get("pending_at")) or now for run in runs if run["active"]]
-    return min(begun) - _BEFORE_SUBMISSION if begun else None
-
-
-def _recently(now: datetime.datetime) -> datetime.datetime:
-    """What was handed to a run since then may be for one that is not submitted yet."""
-    return now - _BEFORE_SUBMISSION
-
-
-def expired_inputs(
-    listed: Sequence[Mapping[str, Any]], keep: int | None, limit: datetime.datetime | None, now: datetime.datetime
-) -> list[str]:
-    """Names of the inputs that the rules let go, as C(expired) for outputs: the newest ones are those that were used last.
-
-    Those that were used within the last hour stay: they may be on their way, for a run that is not submitted yet.
-    """
-    recently = _recently(now)
-    timed = [
-        {
-            **one,
-            "run_id": one["name"],
-            "finished_at": one["used_at"],
-            "in_use": _time(one["used_at"]) >= recently,
-        }
-        for one in listed
-    ]
-    return expired(timed, keep, limit)
-
-
-def refuse_in_use(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse to delete outputs that another run may go on from.
+def refuse_in_use(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]], inputs: Sequence[str], listed_inputs: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse to delete outputs that another run may go on from, and inputs that a run may be reading.
 
     Raises:
         FlowerError: there are such.
     """
-    used = [one["run_id"] for one in listed if one["in_use"] and one["run_id"] in run_ids]
-    if used:
+    since = "after the oldest run that is not finished was submitted"
+    if used := [one["run_id"] for one in listed if one["in_use"] and one["run_id"] in run_ids]:
         raise FlowerError(
-            f"outputs of run {', '.join(used)} may be in use: they were handed to another run (flower_run_resume) within the last hour, or after "
-            "the oldest run that is not finished was submitted. Delete them when no run is active, and an hour has passed since"
+            f"outputs of run {', '.join(used)} may be in use: they were handed to another run (flower_run_resume) within the last hour, or {since}. "
+            "Delete them when no run is active, and an hour has passed since"
         )
-
-
-def refuse_active_inputs(wanted: Sequence[str], listed: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse to delete inputs that a run may be reading.
-
-    Raises:
-        FlowerError: there are such.
-    """
-    active = [one["name"] for one in listed if one["active"] and one["name"] in wanted]
-    if active:
-        raise FlowerError(
-            f"inputs {', '.join(active)} may be in use: they were handed to a run after the oldest run that is not finished was submitted. "
-            "Delete them when no run is active"
-        )
+    if active := [one["name"] for one in listed_inputs if one["active"] and one["name"] in inputs]:
+        raise FlowerError(f"inputs {', '.join(active)} may be in use: they were handed to a run {since}. Delete them when no run is active")
 
 
 def inputs_table(listed: Sequence[Mapping[str, Any]]) -> list[str]:

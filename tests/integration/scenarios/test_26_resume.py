@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_files
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_send
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
@@ -55,7 +55,7 @@ def test_a_run_goes_on_where_another_was_killed(fed, straight, tmp_path):
     fed.hub.delete("v1", "Pod", "serverapp-0", fed.namespace, propagation="Background")
     assert finish().rc == 2 and fed.app_runs()[run_id] == "finished:failed"
     reader = Reader(FlowerCLI(fed.hub, NAMESPACE))
-    reader.place(120)
+    reader.pod(120)
     assert 0 < done() < ROUNDS["num-server-rounds"], "the run was over before it was killed: this shows nothing"
 
     resumed = fed.play(
@@ -87,7 +87,7 @@ def test_a_run_begins_with_a_file(fed, straight):
     fed.play("run", *begin)
     (noted,) = fed.noted(fed.trail()[-1], "hub", "outputs", "sent")
     name = noted["inputs"]
-    local = inputs_files.load(str(straight / "model.json"))
+    local = inputs_send.load(str(straight / "model.json"))
     assert name == local.name
     assert fed.python("hub", "serverapp-0", "superexec", SUM, local.place).strip() == local.files["model.json"].sha256
     assert ", there already: " in fed.play("run", "--check", *begin).messages()
@@ -95,7 +95,7 @@ def test_a_run_begins_with_a_file(fed, straight):
     delete = ("outputs", "-e", f"flower_outputs=delete flower_inputs={name}")
     assert "would delete 1 inputs" in fed.play(*delete, "--check").messages("hub")
     assert "deleted 1 inputs" in fed.play(*delete).messages("hub")
-    assert Reader(FlowerCLI(fed.hub, NAMESPACE)).inputs() == []
+    assert Reader(FlowerCLI(fed.hub, NAMESPACE)).list()[2] == []
 
 
 def test_a_connection_that_is_cut_is_continued(fed, tmp_path):
@@ -106,7 +106,7 @@ def test_a_connection_that_is_cut_is_continued(fed, tmp_path):
     said: list[str] = []
     with fed.cluster("hub") as cluster:
         reader = Reader(FlowerCLI(cluster, NAMESPACE))
-        work = Sending(reader, inputs_files.load(str(file)), "0", said.append)
+        work = Sending(reader, inputs_send.load(str(file)), "0", said.append)
         open_websocket, passed, cuts = cluster._open_websocket, 0, 0
 
         def cut_now_and_then(path: str, what: str) -> Any:

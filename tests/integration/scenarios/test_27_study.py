@@ -302,7 +302,7 @@ def test_a_run_killed_in_round_3_of_6_ends_as_one_that_was_not(study: Study) -> 
     fed.wait("the checkpoint of round 2", lambda: done() == 2, 150, pause=1)
     fed.hub.delete("v1", "Pod", "serverapp-0", NAMESPACE, propagation="Background")
     assert finish().rc == 2 and fed.app_runs()[run_id] == "finished:failed"
-    Reader(FlowerCLI(fed.hub, NAMESPACE)).place(120)
+    Reader(FlowerCLI(fed.hub, NAMESPACE)).pod(120)
     assert done() == 2
     resumed = study.finish("resumed", study.start("resumed", "-e", f"flower_run_resume={run_id}", **six))
     assert sorted(resumed.metrics) == ["3", "4", "5", "6"] and resumed.metrics["6"] == straight.metrics["6"]

@@ -10,7 +10,7 @@ import random
 from functools import cache
 from pathlib import Path
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Place, Reader
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import ExecResult
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.pod_python import Command, Server
@@ -94,8 +94,8 @@ class Cli:
 def reader_of(root: Path) -> Reader:
     """The reader of a folder."""
     reader = Reader(Cli(root))  # type: ignore[arg-type]
-    reader._place = Place("serverapp-0")
-    reader.forget_place = lambda: None  # type: ignore[method-assign]
+    reader._pod = "serverapp-0"
+    reader.forget_pod = lambda: None  # type: ignore[method-assign]
     return reader
 
 

@@ -14,12 +14,11 @@ import tracemalloc
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_fetch, outputs_staging
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_fetch, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_fetch import Changed, Fetching
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_frames import Frames
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import checked
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import ExecResult
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
     noise,
     reader_of,
@@ -38,7 +37,7 @@ def home(tmp_path):
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
-    monkeypatch.setattr(outputs_fetch, "PAUSES", (0, 0, 0, 0, 0))
+    monkeypatch.setattr(transfer, "PAUSES", (0, 0, 0, 0, 0))
 
 
 def fetching(reader, home, run=RUN, said=None):
@@ -70,7 +69,7 @@ def test_a_second_time_nothing_changes(root, home):
     first = fetch(reader_of(root), home)
     before = {path: path.stat().st_mtime_ns for path in home.rglob("*")}
     again = fetch(reader_of(root), home)
-    assert not again.changed and again.sha256 == first.sha256 and again.received == 0
+    assert not again.changed and again.files == first.files and again.received == 0
     assert {path: path.stat().st_mtime_ns for path in home.rglob("*")} == before
 
 
@@ -83,13 +82,13 @@ def test_a_connection_that_is_cut_is_continued(root, home, seed):
     reader = reader_of(root)
     work = fetching(reader, home)
     total = sum(map(len, wanted.values()))
-    reader.cluster.cuts = [chance.randrange(1, max(total // 3, 2)) for _cut in range(3)]
+    reader.cluster.cuts = [10, None, *(chance.randrange(1, max(total // 3, 2)) for _cut in range(3))]  # the list with hashes is cut as well
     found = work.fetch({})
     assert found.attempts == 4
     there = tree(home / RUN)
     del there["flower-outputs.json"]
     assert there == wanted
-    assert found.received <= total + 4 * 256 * 1024, "what was there is not sent again"
+    assert found.received == total, "what was there is not sent again"
 
 
 def test_what_was_fetched_before_an_interruption_is_continued(root, home, monkeypatch):
@@ -97,41 +96,29 @@ def test_what_was_fetched_before_an_interruption_is_continued(root, home, monkey
     write(root / RUN / "b", noise(2 * MIB, 2))
     reader = reader_of(root)
     work = fetching(reader, home)
-    reader.cluster.cuts = [MIB + MIB // 2 + 1000, 0, 0, 0, 0, 0]
+    reader.cluster.cuts = [None, MIB + MIB // 2, 0, 0, 0, 0, 0, 0]
     with pytest.raises(FlowerError, match=r"1 of 2 files are there, .*run this again to continue"):
         work.fetch({})
     assert not (home / RUN).exists() and (home / f".{RUN}.part").is_dir()
     found = fetch(reader_of(root), home)
-    assert found.received < 2 * MIB
+    assert found.received == 3 * MIB // 2
     assert (home / RUN / "a").read_bytes() == noise(MIB) and (home / RUN / "b").read_bytes() == noise(2 * MIB, 2)
 
 
-def test_a_beginning_of_something_else_is_not_continued(root, home):
-    write(root / RUN / "a", noise(MIB))
-    reader = reader_of(root)
-    work = fetching(reader, home)
-    with work.staging.taken():
-        work.staging.partial_of("a").write_bytes(noise(MIB // 2, 9))
-        write(work.staging.files / "gone", b"of an earlier attempt")
-        write(work.staging.files / "old/gone", b"of an earlier attempt")
-    found = work.fetch({})
-    assert found.received == MIB
-    assert set(tree(home / RUN)) == {"a", "flower-outputs.json"}
-    assert not (home / RUN / "old").exists()
-
-
-def test_a_verified_file_that_changed_on_the_hub_is_fetched_again(root, home):
+def test_what_is_there_and_is_not_the_same_is_read_anew(root, home):
     write(root / RUN / "a", noise(MIB))
     write(root / RUN / "b", noise(MIB, 2))
-    reader = reader_of(root)
-    reader.cluster.cuts = []
-    work = fetching(reader, home)
-    reader.cluster.cuts = [MIB + 1000, 0, 0, 0, 0, 0]
-    with pytest.raises(FlowerError):
-        work.fetch({})
-    write(root / RUN / "a", noise(MIB, 3))
-    fetch(reader_of(root), home)
-    assert (home / RUN / "a").read_bytes() == noise(MIB, 3)
+    staged = home / f".{RUN}.part/files"
+    for name, data in {"a": noise(MIB // 2, 9), "b": noise(MIB, 3), "gone": b"1", "old/gone": b"1", "a.d/x": b"1"}.items():
+        write(staged / name, data)
+    write(staged / "flower-outputs.json")
+    for folder in (home / f".{RUN}.part", staged):
+        folder.chmod(0o700)
+    found = fetch(reader_of(root), home)
+    assert found.received == 5 * MIB // 2 and found.attempts == 2
+    there = tree(home / RUN)
+    assert set(there) == {"a", "b", "flower-outputs.json"} and (there["a"], there["b"]) == (noise(MIB), noise(MIB, 2))
+    assert sorted(path.name for path in (home / RUN).iterdir()) == ["a", "b", "flower-outputs.json"]
 
 
 @pytest.mark.parametrize(
@@ -171,8 +158,8 @@ def test_what_has_the_name_already_stays(root, home, kind):
 def test_what_appears_meanwhile_stays(root, home, monkeypatch):
     write(root / RUN / "a", b"12345")
     work = fetching(reader_of(root), home)
-    finish = work.staging.finish
-    monkeypatch.setattr(work.staging, "finish", lambda facts: (write(home / RUN / "mine"), finish(facts)))
+    finish = work._finish
+    monkeypatch.setattr(work, "_finish", lambda facts: (write(home / RUN / "mine"), finish(facts)))
     with pytest.raises(FlowerError, match="it appeared while they were fetched"):
         work.fetch({})
     assert set(tree(home / RUN)) == {"mine"}
@@ -217,7 +204,7 @@ def test_a_folder_that_others_prepared_is_refused(root, home, monkeypatch, kind,
     write(root / RUN / "a/b/authorized_keys", b"key")
     elsewhere = planted(home, kind)
     if kind == "owner":
-        monkeypatch.setattr(outputs_staging.os, "geteuid", lambda: os.getuid() + 1)
+        monkeypatch.setattr(outputs_fetch.os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(FlowerError, match=why):
         fetch(reader_of(root), home)
     assert list(elsewhere.iterdir()) == [] and not (home / RUN).exists()
@@ -229,84 +216,116 @@ def test_a_folder_that_is_exchanged_meanwhile_leads_nowhere_else(root, home):
     work = fetching(reader_of(root), home)
     elsewhere = home.parent / "elsewhere"
     elsewhere.mkdir()
-    room = work.staging.refuse_too_little_room
+    clear = work._clear
 
-    def exchange(sizes):
-        room(sizes)
-        work.staging.folder.rename(home / "aside")
-        (work.staging.folder / "files").mkdir(parents=True)
-        (work.staging.folder / "partial").mkdir()
-        (work.staging.folder / "files/sub").symlink_to(elsewhere)
+    def exchange():
+        clear()
+        work.folder.rename(home / "aside")
+        (work.folder / "files").mkdir(parents=True)
+        (work.folder / "files/sub").symlink_to(elsewhere)
 
-    work.staging.refuse_too_little_room = exchange
+    work._clear = exchange
     work.fetch({})
     assert list(elsewhere.iterdir()) == [] and (home / RUN / "sub/authorized_keys").read_bytes() == b"key"
 
 
-def test_errors_name_folders_as_people_know_them(root, home, monkeypatch):
-    write(root / RUN / "a", b"1")
-    work = fetching(reader_of(root), home)
-
-    def full(*_args, **_more):
-        raise OSError(errno.EIO, "Input/output error", str(work.staging.files / "a"))
-
-    monkeypatch.setattr(work.staging, "begin", lambda *_args: None)
-    with pytest.raises(FlowerError) as failure, work.staging.taken(), work.staging.faults("write a"):
-        full()
+def test_errors_name_folders_as_people_know_them(root, home):
+    work = fetching(reader_of(write(root / RUN / "a").parents[1]), home)
+    with pytest.raises(FlowerError) as failure, work._taken(), work._faults("write a"):
+        raise OSError(errno.EIO, "Input/output error", str(work.files / "a"))
     assert failure.value.message == f"cannot write a in {home}: Input/output error"
-    assert work.staging.files == home / f".{RUN}.part/files", "no number of an open folder is left"
+    assert work.files == home / f".{RUN}.part/files", "no number of an open folder is left"
 
 
 def test_two_at_once_do_not_mix(root, home):
     write(root / RUN / "a")
     work = fetching(reader_of(root), home)
-    with work.staging.taken(), pytest.raises(FlowerError, match="another process is fetching"):
+    with work._taken(), pytest.raises(FlowerError, match="another process is fetching"):
         fetch(reader_of(root), home)
     write(root / "7/a", b"7")
     assert fetch(reader_of(root), home, "7").changed and fetch(reader_of(root), home).changed
     assert ((home / "7/a").read_bytes(), (home / RUN / "a").read_bytes()) == (b"7", b"x")
 
 
+def test_names_that_are_the_same_for_the_file_system_are_an_error(root, home, monkeypatch):
+    write(root / RUN / "a")
+    monkeypatch.setattr(outputs_fetch, "_files_below", lambda _folder: set())
+    with pytest.raises(FlowerError, match="two files of the run have the same name a"):
+        fetch(reader_of(root), home)
+
+
 def test_files_that_are_still_written_are_an_error(root, home):
     path = write(root / RUN / "a", noise(MIB))
     work = fetching(reader_of(root), home)
     write(path, noise(MIB + 1))
-    with pytest.raises(Changed, match="a of run .* its size has changed. Something is still writing"):
+    with pytest.raises(Changed, match="a: its size has changed. Something is still writing"):
         work.fetch({})
-    path.unlink()
-    with pytest.raises(Changed, match="a of run .*No such file"):
-        work.fetch({})
-    path.symlink_to("/etc/passwd")
-    with pytest.raises(Changed):
+    path.rename(root / RUN / "b")
+    with pytest.raises(Changed, match="a: No such file"):
         work.fetch({})
     assert not (home / RUN).exists()
 
 
-class FullDisk:
-    """A file system with so much room, in the place of C(os.write)."""
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda path: write(path, noise(MIB, 2)), "a: it was changed"),
+        (lambda path: write(path, b"short"), "a: it was changed"),
+        (lambda path: path.unlink(), "a: No such file"),
+        (lambda path: (path.unlink(), path.symlink_to("/etc/passwd")), "a: "),
+        (lambda path: (path.unlink(), os.mkfifo(path)), "a: it was changed"),
+        (lambda path: (path.parent.rename(root_of(path) / "aside"), path.parent.symlink_to(root_of(path) / "aside")), "a: "),
+    ],
+)
+def test_a_file_that_changes_after_it_was_hashed_is_an_error(root, home, change, why):
+    path = write(root / RUN / "a", noise(MIB))
+    work = fetching(reader_of(root), home)
+    read = work._read
+    work._read = lambda offsets: (change(path), read(offsets))
+    with pytest.raises(Changed, match=f"{why}.*Something is still writing"):
+        work.fetch({})
+    assert not (home / RUN).exists()
 
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.write = os.write
 
-    def __call__(self, file: int, data: bytes) -> int:
-        if len(data) > self.room:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        self.room -= len(data)
-        return self.write(file, data)
+def root_of(path):
+    return path.parents[1]
 
 
 def test_a_full_disk_of_the_control_node(root, home, monkeypatch):
     write(root / RUN / "a", noise(2 * MIB))
+
+    class Full:
+        """A file on a disk with room for a MiB."""
+
+        def __init__(self, path, *_mode, **_options):
+            self.file = open(path, "ab", buffering=0)  # noqa: SIM115
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_error):
+            self.file.close()
+
+        def write(self, data):
+            if self.file.tell() + len(data) > MIB:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return self.file.write(data)
+
     with monkeypatch.context() as patched:
-        patched.setattr(outputs_fetch.os, "write", FullDisk(MIB))
-        with pytest.raises(
-            FlowerError, match=r"the disk of the control node is full: cannot write a in .*make room and run this again"
-        ):
+        patched.setattr(outputs_fetch, "open", Full, raising=False)
+        with pytest.raises(FlowerError, match=r"the disk of the control node is full: cannot write a in .*make room and run this again"):
             fetch(reader_of(root), home)
     assert not (home / RUN).exists()
-    assert fetch(reader_of(root), home).received < 2 * MIB
+    assert fetch(reader_of(root), home).received == MIB
     assert (home / RUN / "a").read_bytes() == noise(2 * MIB)
+
+
+def test_a_size_that_no_disk_has_is_not_hashed(root, home):
+    path = write(root / RUN / "a")
+    os.truncate(path, 2**40)
+    with pytest.raises(FlowerError, match="too little room"):
+        fetch(reader_of(root), home)
+    assert reader_of(root).contents(RUN, 2**30).files["a"].sha256 == ""
 
 
 def test_too_little_room_is_noticed_before(root, home, monkeypatch):
@@ -317,12 +336,15 @@ def test_too_little_room_is_noticed_before(root, home, monkeypatch):
         seen = real(path)
         return os.statvfs_result((seen[0], 4096, seen[2], seen[3], 300, *seen[5:]))
 
-    monkeypatch.setattr(outputs_staging.os, "statvfs", small)
+    monkeypatch.setattr(outputs_fetch.os, "statvfs", small)
     reader = reader_of(root)
     work = fetching(reader, home)
     with pytest.raises(FlowerError, match=r"too little room .*1.0 MiB are to be fetched, 1.2 MiB are free"):
         work.fetch({})
     assert reader.cluster.connections == 1, "only the list was read"
+
+
+HEAD = {"room": {"size": 1, "free": 1}, "began": {}}
 
 
 @pytest.mark.parametrize(
@@ -334,7 +356,7 @@ def test_too_little_room_is_noticed_before(root, home, monkeypatch):
 )  # fmt: skip
 def test_paths_that_lead_elsewhere_are_refused(files):
     with pytest.raises(FlowerError, match="reader of outputs on hub named .*Nothing was fetched"):
-        checked([{"files": files, "left_out": []}], "hub")
+        checked([HEAD, *({"file": [*one, 1, ""]} for one in files)], "hub")
 
 
 @pytest.mark.parametrize(
@@ -345,74 +367,64 @@ def test_paths_that_lead_elsewhere_are_refused(files):
     ],
 )  # fmt: skip
 def test_names_that_are_not_written(path, why):
-    found = checked([{"files": [[path, 1]], "left_out": []}], "hub")
-    assert not found.sizes
+    found = checked([HEAD, {"file": [path, 1, 1, ""]}], "hub")
+    assert not found.files
     assert len(found.left_out) == 1
     name, reason = next(iter(found.left_out.items()))
     assert why in reason and len(name) <= 200 and "\x1b" not in name
 
 
-def test_frames_are_cut_out_of_any_pieces():
-    def frame(kind, data):
-        return kind + len(data).to_bytes(4, "big") + data
-
-    stream = b"".join((frame(b"J", b'{"a": 1}'), frame(b"D", b"data"), frame(b"J", b'{"done": true}'), b".\n"))
-    for size in (1, 3, 7, 1000):
-        frames = Frames("hub")
-        pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
-        assert [one for piece in pieces for one in frames.feed(piece)] == [{"a": 1}, b"data", {"done": True}]
-        assert frames.done
-
-
-@pytest.mark.parametrize(
-    "data", [b"X\0\0\0\1a", b"D\xff\xff\xff\xff", b"J\0\0\0\2[]", b"J\0\0\0\1{", b"Traceback (most"]
-)
-def test_what_is_no_frame_counts_as_lost(data):
-    with pytest.raises(Unreachable, match="lost on the way"):
-        list(Frames("hub").feed(data))
-
-
 class Liar:
-    """Sends frames that do not fit together."""
+    """A hub whose answers to C(read) are others."""
 
     name = "hub"
 
-    def __init__(self, cluster, frames):
-        self.cluster, self.frames = cluster, frames
+    def __init__(self, cluster, data, rc=0):
+        self.cluster, self.data, self.rc, self.asked = cluster, data, rc, 0
 
-    def exec(self, *args, on_stdout=None, **more):
-        if on_stdout is None:
-            return self.cluster.exec(*args, **more)
-        for kind, data in self.frames:
-            on_stdout(kind + len(data).to_bytes(4, "big") + data)
-        raise Unreachable("hub: the connection was cut.")
+    def exec(self, *args, stdin, on_stdout, **more):
+        if json.loads(stdin.splitlines()[1])["do"] != "read":
+            return self.cluster.exec(*args, stdin=stdin, on_stdout=on_stdout, **more)
+        self.asked += 1
+        on_stdout(self.data)
+        return ExecResult(b"", b"Traceback\x1b[2J", self.rc)
 
 
 @pytest.mark.parametrize(
-    "frames",
+    ("data", "rc", "words"),
     [
-        [(b"D", b"data without a file")],
-        [(b"J", b'{"file": 0, "start": 3, "size": 5}')],
-        [(b"J", b'{"file": 4, "start": 0, "size": 5}')],
-        [(b"J", b'{"file": 0, "start": 0, "size": 5}'), (b"D", b"123456")],
-        [
-            (b"J", b'{"file": 0, "start": 0, "size": 5}'),
-            (b"D", b"12345"),
-            (b"J", b'{"end": 0, "sha256": "0", "same": true}'),
-        ],
-        [(b"J", b'{"file": 0, "start": 0, "size": 5}'), (b"J", b'{"end": 0}')],
-        [(b"J", b'{"file": [], "start": 0}')],
-        [(b"J", b'{"done": true}')],
+        (b"", 0, "a part was lost on the way"),
+        (b"123", 0, "a part was lost on the way"),
+        (b"12346.\n", 0, "a part was lost on the way"),
+        (b"1" * 10_000, 0, "sent more than was requested"),
+        (b"", 1, r"ended with code 1: Traceback\?\[2J"),
     ],
 )
-def test_frames_that_do_not_fit_never_make_outputs(root, home, frames):
+def test_bytes_that_do_not_fit_never_make_outputs(root, home, data, rc, words):
     write(root / RUN / "a", b"12345")
     reader = reader_of(root)
     work = fetching(reader, home)
-    reader.cluster = Liar(reader.cluster, frames)
+    reader.cluster = Liar(reader.cluster, data, rc)
+    with pytest.raises(FlowerError, match=f"could not be fetched completely: .*{words}"):
+        work.fetch({})
+    assert not (home / RUN).exists() and reader.cluster.asked <= 8
+    assert all(len(found) <= 5 for found in tree(home).values())
+
+
+def test_a_reader_whose_hash_is_of_something_else_is_given_up(root, home, monkeypatch):
+    write(root / RUN / "a", b"12345")
+    reader = reader_of(root)
+    work = fetching(reader, home)
+    contents = reader.contents
+
+    def other(*given):
+        found = contents(*given)
+        found.files["a"] = found.files["a"]._replace(sha256="0" * 64)
+        return found
+
+    reader.contents = other
     with pytest.raises(FlowerError, match="could not be fetched completely"):
         work.fetch({})
-    assert not (home / RUN).exists()
 
 
 def test_memory_does_not_depend_on_the_size(root, home):
@@ -428,5 +440,5 @@ def test_memory_does_not_depend_on_the_size(root, home):
     found = work.fetch({})
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found.size == size and peak < 16 * MIB
+    assert found.files["big"]["size"] == size and peak < 16 * MIB
     assert 0 < reader.cluster.peak < 64 * 1024, "KiB of the program"

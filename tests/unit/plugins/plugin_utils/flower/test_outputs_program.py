@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import socket
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import NoFiles
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import outputs_program as program
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of, write
@@ -25,15 +24,15 @@ def test_runs_are_folders_with_numbers(root):
     write(root / "lost+found/x")
     write(root / "9")
     (root / "8").symlink_to(root / "7")
-    room, stored = reader_of(root).list()
-    assert [(one.run_id, one.files, one.size) for one in stored] == [("7", 1, 5), ("12", 1, 1)]
-    assert room.size >= room.free > 0 and room.floor == 512 * 2**20
+    room, stored, inputs = reader_of(root).list()
+    assert [(one.name, one.files, one.size) for one in stored] == [("7", 1, 5), ("12", 1, 1)]
+    assert inputs == [] and room.size >= room.free > 0 and room.floor == 512 * 2**20
 
 
 def test_only_the_runs_that_are_asked_for(root):
     for run in ("1", "2", "3"):
         write(root / run / "x")
-    assert [one.run_id for one in reader_of(root).list(["3", "1", "5"])[1]] == ["1", "3"]
+    assert [one.name for one in reader_of(root).list(["3", "1", "5"])[1]] == ["1", "3"]
 
 
 def test_nothing_but_regular_files_is_taken(root, tmp_path, monkeypatch):
@@ -55,7 +54,7 @@ def test_nothing_but_regular_files_is_taken(root, tmp_path, monkeypatch):
 def test_the_list_of_files_has_a_limit(root, monkeypatch):
     for name in "abc":
         write(root / "7" / (name * 100))
-    for limit, most, words in ((250, 9, "more than 250 characters"), (1000, 2, "more than 2 files")):
+    for limit, most, words in ((250, 9, "or 250 characters"), (1000, 2, "more than 2 files")):
         monkeypatch.setattr(program, "LONGEST", limit)
         monkeypatch.setattr(program, "MOST", most)
         found = list(walked(root, "7"))
@@ -65,10 +64,8 @@ def test_the_list_of_files_has_a_limit(root, monkeypatch):
 def walked(root, run):
     """What the program finds."""
     top = os.open(root, os.O_RDONLY)
-    try:
-        yield from program.walk(top, run)
-    finally:
-        os.close(top)
+    yield from program.walk(program.opened(top, run))
+    os.close(top)
 
 
 def test_links_are_not_followed_when_a_file_is_opened(root, tmp_path):
@@ -78,9 +75,11 @@ def test_links_are_not_followed_when_a_file_is_opened(root, tmp_path):
     (root / "7/file").symlink_to(tmp_path / "secret/file")
     os.mkfifo(root / "7/pipe")
     top = os.open(root, os.O_RDONLY)
-    for path in ("inside/file", "file", "pipe"):
+    for path in ("inside/file", "file"):
         with pytest.raises(OSError):
-            program.opened(top, "7", path)
+            program.opened(top, f"7/{path}", program._FILE)
+    with os.fdopen(program.opened(top, "7/pipe", program._FILE), "rb") as pipe:
+        assert not program.is_same(pipe.fileno(), 0, os.fstat(pipe.fileno()).st_mtime_ns)
     os.close(top)
 
 
@@ -90,7 +89,7 @@ def test_names_that_are_hard_to_write_are_left_out(root):
     write(root / "7/fine ünicode.txt")
     write(root / "7/flower-outputs.json")
     found = reader_of(root).contents("7")
-    assert set(found.sizes) == {"fine ünicode.txt"}
+    assert set(found.files) == {"fine ünicode.txt"}
     assert len(found.left_out) == 5 and not any("\n" in path for path in found.left_out)
 
 
@@ -109,7 +108,7 @@ def test_a_run_without_outputs(root):
 
 @pytest.mark.parametrize("run", ["..", "../etc", "7/..", "", "٧"])
 def test_a_run_is_a_number(root, run):
-    with pytest.raises(FlowerError, match="ended with code 1"):
+    with pytest.raises(ClusterError, match="ended with code 1"):
         reader_of(root).delete([run])
 
 
@@ -131,11 +130,11 @@ def test_what_was_handed_to_a_run_since_it_was_listed_is_not_deleted(root):
     write(root / "7/x")
     write(root / "9/x")
     reader = reader_of(root)
-    used = {one.run_id: one.used for one in reader.list()[1]}
+    used = {one.name: one.used for one in reader.list()[1]}
     assert reader.use("7") and not reader.use("8")
     assert reader.delete(["7", "9"], used=used) == {"7": "it was handed to another run meanwhile"}
     assert (root / "7/x").exists() and not (root / "9").exists()
-    used = {one.run_id: one.used for one in reader.list()[1]}
+    used = {one.name: one.used for one in reader.list()[1]}
     assert reader.delete(["7"], used=used) == {} and not (root / "7").exists()
 
 
@@ -161,12 +160,12 @@ def test_what_was_deleted_in_part_is_no_run_and_goes_with_the_next(root):
     write(root / ".deleted-7-0/left")
     write(root / "8/x")
     reader = reader_of(root)
-    assert [one.run_id for one in reader.list()[1]] == ["8"]
+    assert [one.name for one in reader.list()[1]] == ["8"]
     assert reader.delete(["9"]) == {}
     assert sorted(path.name for path in root.iterdir()) == ["8"]
 
 
-def test_an_entry_that_cannot_be_deleted_does_not_keep_others(root, monkeypatch, capsys):
+def test_an_entry_that_cannot_be_deleted_does_not_keep_others(root, monkeypatch):
     """For example one of a user that the pod had before."""
     write(root / ".deleted-1-0/foreign")
     for run in ("2", "3"):
@@ -180,13 +179,11 @@ def test_an_entry_that_cannot_be_deleted_does_not_keep_others(root, monkeypatch,
 
     monkeypatch.setattr(program.os, "unlink", refuse)
     here = os.open(root, os.O_RDONLY)
-    program.serve({"do": "delete", "runs": ["2"], "used": {}}, here)
-    assert json.loads(capsys.readouterr().out) == {"run": "2", "fault": ""}
+    assert list(program.deleted(here, {"runs": ["2"], "inputs": [], "used": {}})) == [{"name": "2", "fault": ""}]
     assert sorted(path.name for path in root.iterdir()) == [".deleted-1-0", "3"]
     write(root / "4/locked")
-    program.serve({"do": "delete", "runs": ["4", "3"], "used": {}}, here)
-    first, second = map(json.loads, capsys.readouterr().out.splitlines())
-    assert first == {"run": "4", "fault": "Permission denied: locked"} and second == {"run": "3", "fault": ""}
+    first, second = program.deleted(here, {"runs": ["4", "3"], "inputs": [], "used": {}})
+    assert first == {"name": "4", "fault": "Permission denied: locked"} and second == {"name": "3", "fault": ""}
     os.close(here)
 
 

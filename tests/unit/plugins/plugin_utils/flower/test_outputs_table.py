@@ -85,7 +85,7 @@ def test_what_was_handed_to_a_run_stays_until_that_can_be_submitted():
     assert {one["run_id"]: one["in_use"] for one in found} == {"1": True, LOST: False, "3" * 16: False}
     assert outputs_table.expired(found, 0, None) == [LOST, "3" * 16]
     with pytest.raises(FlowerError, match="outputs of run 1 may be in use: .* within the last hour"):
-        outputs_table.refuse_in_use(["1", "2"], found)
+        outputs_table.refuse_in_use(["1", "2"], found, [], [])
     late = {**run(9, "running"), "pending_at": "2999-01-01 00:00:00Z"}  # by a clock that is ahead
     assert outputs_table.entries([Stored("1", 1, 1, 0, used=now)], [late])[0]["in_use"]
 
