@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 # They write nothing to a cluster.
-READING = {"Compare the plan with the fleet", "Return the lease", "Report what Open Cluster Management could not delete"}
+READING = {"Make the plan, or compare it with the fleet", "Return the lease", "Report what Open Cluster Management could not delete"}
 SITES = "{{ flower_hub_group | default('flower_hub') }}:{{ flower_sites_group | default('flower_sites') }}"
 
 
