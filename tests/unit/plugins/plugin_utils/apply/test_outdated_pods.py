@@ -118,3 +118,17 @@ def test_what_may_not_be_seen_is_no_failure() -> None:
 )
 def test_where_nothing_is_wrong_no_pod_is_read(item: dict[str, Any], looked: bool) -> None:
     assert outdated_pods.may_have(item) is looked
+
+
+@pytest.mark.parametrize(("kind", "labels", "deleted"), [("Pod", OURS, ["u1"]), ("Pod", {}, []), ("Service", OURS, [])])
+def test_a_listed_pod_of_ours_goes_although_its_controller_made_it(kind: str, labels: dict[str, str], deleted: list[str]) -> None:
+    meta = {"name": "superlink-0", "namespace": "flower"}
+    made = {**meta, "uid": "u1", "labels": labels, "managedFields": [{"manager": "kube-controller-manager", "operation": "Update"}]}
+    listed, there = ({"apiVersion": "v1", "kind": kind, "metadata": one} for one in (meta, made))
+    hub = Hub((there, there))
+    if deleted:
+        apply_objects(hub, [listed], state="absent", own_only=True)
+    else:
+        with pytest.raises(ApplyFailed, match="this collection did not create it"):
+            apply_objects(hub, [listed], state="absent", own_only=True)
+    assert hub.deleted == deleted
