@@ -28,7 +28,7 @@ def key(node: str, name: str = "3") -> dict[str, Any]:
 
 HUB: dict[str, Any] = {
     "federation": "demo",
-    "nodes": {node: {"status": status, "online-at": "t1"} for node, status in {"1": "online", "2": "online", "3": "offline", "4": "online", "5": "online"}.items()},
+    "nodes": {node: {"status": "offline" if node == "3" else "online", "online-at": "t1"} for node in "12345"},
     "sites": {
         "site-a": {"access": {}, "keys": [key("1")]},
         "site-b": {"access": {}, "keys": [key("3"), key("2", "node-7"), key("5")]},
@@ -51,7 +51,8 @@ def test_what_is_broken_by_default() -> None:
     assert places == {"superlink_killed": "hub", "supernode_killed": "site-b", "site_cut": "site-a"}
     assert [pair[1]["node_id"] for pair in evaluated("{{ __drill_pairs }}")] == ["1", "2", "5"]
     assert [pair[1]["node_id"] for pair in evaluated("{{ __drill_pods }}")] == ["5"]
-    lines = evaluated("{{ __drill_names | map('extract', __drill_lines) | list }}", flower_drill="site_cut, superlink_killed", flower_drill_targets={"site_cut": 45})
+    given = {"flower_drill": "site_cut, superlink_killed", "flower_drill_targets": {"site_cut": 45}}
+    lines = evaluated("{{ __drill_names | map('extract', __drill_lines) | list }}", **given)
     assert [line.partition(":")[0] for line in lines] == ["site_cut at site-a", "superlink_killed at hub"]
     assert lines[0].endswith("target 45 s") and lines[1].endswith("target 60 s")
 

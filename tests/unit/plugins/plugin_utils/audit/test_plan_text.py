@@ -83,7 +83,8 @@ def test_what_is_made_when_it_is_applied_does_not_make_it_another_plan(monkeypat
         return plan(change(None, config({"ca.crt": ca}, name)), change(before, config({"ca": name, **more})), change(None, service))
 
     assert first() == first() != first(mode="new")
-    assert "(made when the plan is applied)" in first() and "- nodePort: (chosen)" in first() and "created ConfigMap flower/trust-*" in first() and "port: 1" in first()
+    shown = ("(made when the plan is applied)", "- nodePort: (chosen)", "created ConfigMap flower/trust-*", "port: 1")
+    assert all(words in first() for words in shown)
     # Digests that are there already, and certificates of the inventory, are part of it.
     known = first(config({"ca": "trust-0123456789ab", "mode": "x"}))
     assert "    -  ca: trust-0123456789ab" in known and "    +  ca: trust-*" in known
