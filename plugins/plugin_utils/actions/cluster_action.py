@@ -273,11 +273,11 @@ class ClusterAction(ActionBase):
 
         C(timeout): seconds for a request that is not worth more attempts; C(flower_api_timeout) wins. Without it, attempts fill the wait of the task.
         """
-        self._site = host or self.inventory_host
+        name = self._site = host or self.inventory_host  # other threads connect as well
         seconds = self.api_timeout(host) or timeout or _API_TIMEOUT
         retry_seconds = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
         cluster = connect(self.auth_of(host), timeout=seconds, retry_seconds=retry_seconds)
-        if self._site == self.hub_host():
+        if name == self.hub_host():
             cluster.max_list_bytes *= _SITES  # it lists what it has of all sites
         return cluster
 

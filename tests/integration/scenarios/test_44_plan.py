@@ -77,7 +77,6 @@ def test_a_plan_is_applied_as_it_was_shown(fed, place):
     refused(fed, f"site-b: changed {name} in another way", file, hosts)
     site.patch("apps/v1", "StatefulSet", POD, fed.namespace, {"metadata": {"labels": {label: version}}})
     refused(fed, f"site-b: changed {name} in another way", file, noted(fed, "other"))
-    refused(fed, "flower_forget_sites and flower_forget_clusters cannot be applied with a plan", file, hosts, "-e", "flower_forget_sites=site-b")
 
     trail = len(fed.trail())
     fed.site(hosts, "-e", f"flower_plan={file}")
