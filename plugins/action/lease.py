@@ -15,7 +15,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions import se
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     Forbidden,
     Unavailable,
@@ -97,9 +96,8 @@ class ActionModule(ClusterAction):
                 )
             words = [] if params["any_state"] else self._require_serving(hub, lease, params)
             block.begin(lease, folder, facts["pid"])
-            drill = mark.is_there(hub, lease.namespace)
         text = f"{record.words(taken)} holds the lease of the federation {lease.federation}"
-        return _same(text, missing=False, drill=drill, **({"warnings": words} if words else {}))
+        return _same(text, missing=False, **({"warnings": words} if words else {}))
 
     def _require_serving(self, hub: Cluster, lease: Lease, params: dict[str, Any]) -> list[str]:
         """Refuse a hub that another one took over from, or that is a standby; what is not known, as warnings."""

@@ -45,7 +45,8 @@ options:
       - V(present) creates or updates the objects.
       - V(absent) deletes the listed objects in reverse order, and all members of the O(applyset). A Namespace in the list is deleted
         with everything in it, a CustomResourceDefinition with all its objects.
-      - A listed object that the field manager C(federated.flower) never wrote to is not deleted; the task fails before anything is.
+      - A listed object that the field manager C(federated.flower) never wrote to is not deleted, but for pods of workloads of this collection; the task
+        fails before anything is.
     type: str
     choices:
       - present

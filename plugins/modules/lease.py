@@ -87,8 +87,4 @@ missing:
   description: Whether there is no namespace for the lease yet. Take it again when there is one.
   returned: when O(state=taken), but not in check mode
   type: bool
-drill:
-  description: Whether an interrupted drill has left something to undo.
-  returned: when the lease was taken
-  type: bool
 """

@@ -30,7 +30,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup.about impo
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle import draft as drafts
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark as drill_mark
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients, credentials, wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -97,7 +96,6 @@ def _config_maps() -> dict[str, Object]:
     _ledger(Ledger(hub, SPACE, FEDERATION))
     trail.Trail(hub, SPACE, FEDERATION).append(_entries())
     unfinished.Store(hub, SPACE, FEDERATION).change(lambda known: _upgrade())
-    drill_mark.Store(hub, SPACE, FEDERATION).begin("site_lost", NOW, {"site": "site-a"})
     term = leadership.Term(leadership.ACTIVE, 2, "hub", "other", "2026-11-24T10:00:00Z", "uid-1", "uid-2", "uid-3")
     term_record.store(hub, SPACE, FEDERATION, term)
     with (

@@ -37,7 +37,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader, checked
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable, status_of
-from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_document
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import unexpected
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Done, Outcome
@@ -332,13 +331,6 @@ def test_text_of_a_reply_has_to_be_text(change: Callable[[dict[str, Any]], None]
     change(sent)
     with pytest.raises(ClusterError, match="not a reply"):
         reply.opened(sent)
-
-
-def test_a_plan_with_aliases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_document, "_seal", lambda *_given: pytest.fail("gigabytes are made of a few lines"))
-    plan = f"plan: {{format: {plan_document.FORMAT}, clusters: *a8}}\norigin: {{seal: x}}"
-    with pytest.raises(ClusterError, match="was edited"):
-        plan_document.read(f"{plan_document.HEAD}\n{nested(9)}\n{plan}\n", "plan.yml")
 
 
 # ---- logs ------------------------------------------------------------------------------------------------------------

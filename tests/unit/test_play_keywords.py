@@ -30,7 +30,7 @@ PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
 # They are evaluated for each task and host.
 PER_TASK = {"name", "tasks", "pre_tasks", "post_tasks", "handlers", "roles", "vars", "tags", "module_defaults", "environment", "import_playbook", "when"}
 # Only the command line can give them, and the inventory is refused if it has them: check_inventory.yml and the preflight of each host find the
-# names of groups; what would change something refuses to, with a plan that was not opened.
+# names of groups; with a plan, nothing is changed before it was compared.
 COMMAND_LINE = {"flower_hub_group", "flower_sites_group", "flower_plan", "flower_plan_hash"}
 # The first plays of standby.yml and failover.yml check them before there are variables of hosts; the options of modules check them again.
 CHECKED_AGAIN = {"flower_standby_follow", "flower_standby_interval"}
@@ -209,7 +209,7 @@ def test_a_playbook_that_keeps_the_hub_goes_on_although_every_site_fails(given: 
     assert keeping["tasks"][0] == {"name": "Leave the hub out", "ansible.builtin.meta": "end_host", "when": "inventory_hostname in __site_kept"}
 
 
-@pytest.mark.parametrize("playbook", ["failover.yml", "plan.yml", "reconcile.yml", "render.yml"])
+@pytest.mark.parametrize("playbook", ["failover.yml", "plan_changes.yml", "reconcile.yml", "render.yml"])
 def test_playbooks_with_more_to_do_keep_the_hub(playbook: str) -> None:
     found = [play for play in yaml_file("playbooks", playbook) if play.get("import_playbook") in ("site_sites.yml", "site.yml")]
     assert found and all("__site_kept" in play["vars"] for play in found)

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 # They write nothing to a cluster.
-READING = {"Compare the plan with the fleet", "Return the lease", "Report what Open Cluster Management could not delete"}
+READING = {"Make the plan, or compare it with the fleet", "Return the lease", "Report what Open Cluster Management could not delete"}
 SITES = "{{ flower_hub_group | default('flower_hub') }}:{{ flower_sites_group | default('flower_sites') }}"
 
 
@@ -174,3 +174,22 @@ def test_reconcile_does_not_call_clusters_right_that_it_could_not_compare(drift:
     templar = Templar(DataLoader(), {**hosts, "__reconcile_drift": drift})
     templar.available_variables["__reconcile_left"] = templar.template(trusted(kept))
     assert templar.template(trusted(told)) == shown
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "good"),
+    [
+        ({}, False, True),
+        ({"flower_plan": "plan.txt"}, True, True),
+        ({"flower_plan_hash": "5f0c", "flower_forget_sites": ""}, True, True),
+        ({"flower_plan": "plan.txt", "flower_forget_sites": ["site-b"]}, True, False),
+        ({"flower_plan": "plan.txt", "flower_forget_clusters": "c1"}, True, False),
+    ],
+)
+def test_a_plan_is_compared_and_forgets_no_site(given: dict[str, Any], wanted: bool, good: bool) -> None:
+    (compare,) = [play for play in yaml_file("playbooks", "site.yml") if play.get("import_playbook") == "plan_changes.yml"]
+    play = yaml_file("playbooks", "plan_changes.yml")[-1]
+    templar = Templar(loader=DataLoader(), variables={**trusted(compare["vars"]), **trusted(play["vars"]), **given})
+    assert templar.template(trusted(play["hosts"])) == ("flower_hub:flower_sites" if wanted else [])
+    assert templar.template(trusted(f"{{{{ ({play['tasks'][0]['ansible.builtin.assert']['that']}) | bool }}}}")) is good
+    assert play["any_errors_fatal"] and templar.template(trusted(play["vars"]["__lease_needed"])) is True

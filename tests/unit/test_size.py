@@ -17,7 +17,6 @@ BOUND = 20_000
 APPLY = 10_000
 #: Actions that still stand on more. C(superlink) and C(supernode) are all steps of hub and sites: checks, keys, objects, rights.
 ABOVE = {
-    "drill": 30_000,
     "superlink": 32_000,
     "superlink_restore": 22_500,
     "superlink_standby": 24_500,

@@ -24,7 +24,6 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..apply import watching
 from ..apply.results import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
@@ -41,7 +40,7 @@ from ..lease import holding
 from ..preflight import hub_place
 from ..reach.registry import DELIVERIES
 from ..reach.site_access import access_of
-from . import planning, rendering
+from . import rendering
 from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
 
@@ -95,15 +94,11 @@ class ClusterAction(ActionBase):
     NEEDS_LEASE = True
     #: Whether a task that names no hub means that of the inventory; otherwise it means its own host.
     HUB_BY_GROUP = False
-    #: Whether what it would write is known in check mode; if not, a plan shows it and does not bind it.
-    IS_FORESEEN = True
     _requires_connection = False
     _supports_async = False
 
     #: Whether files for a GitOps controller are asked for, in check mode.
     rendering: bool = False
-    #: Whether what would be changed is kept for a plan, in check mode.
-    planning: bool = False
     #: Variables of hosts that were read, besides those of the task.
     _by_host: dict[str, HostVariables] = {}
     #: Validated options of the task, without the auth options.
@@ -133,8 +128,7 @@ class ClusterAction(ActionBase):
             self._refuse_other_strategies()
             self.params = self._validated()
             self.rendering = self.check and bool(self.variable(rendering.VARIABLE, False))
-            self.planning = self.check and boolean(self.variable(planning.KEEP, False))
-            with self._leased() as lost, watching.watched(self._watcher()):
+            with self._leased() as lost:
                 if lost:
                     raise ClusterError(lost)
                 result.update(_shown(self.execute(self.params, self.task_vars)))
@@ -147,6 +141,7 @@ class ClusterAction(ActionBase):
             self.note(objects=notes.of_objects(objects))
             if result.get("changed") and not self._noted:
                 self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
+            self._note_diff(None, result.get("diff") or ())
             if result.get("failed"):
                 self._write_note(self.inventory_host, failed=self.public(str(result.get("msg", ""))))
         except ClusterError as error:
@@ -178,19 +173,10 @@ class ClusterAction(ActionBase):
                 "ansible.builtin.linear, which the playbooks of this collection have."
             )
 
-    def _watcher(self) -> watching.Watcher | None:
-        """Who watches what is written: while a plan is made, or applied."""
-        folder = Path(constants.DEFAULT_LOCAL_TMP)
-        if self.check:
-            return planning.Recorder(folder, apart=not self.IS_FORESEEN) if self.planning else None
-        if not (self.IS_FORESEEN and self.NEEDS_LEASE and boolean(self.variable(planning.NEEDED, False))):
-            return None
-        return planning.Guard(folder, planning.in_force(folder))
-
-    def stand_in(self, text: str) -> None:
-        """In check mode: a text in objects that stands in for what does not exist yet."""
-        if self.planning and text:
-            planning.keep_stand_in(Path(constants.DEFAULT_LOCAL_TMP), text)
+    def _note_diff(self, site: str | None, entries: Iterable[Mapping[str, str]]) -> None:
+        """In check mode, note what would differ: M(federated.flower.plan) needs it."""
+        if self.check and self.show_diff:
+            self.note(site, diff=entries)
 
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
         """Record a change for the audit trail, right after it. Public facts only.
@@ -202,8 +188,6 @@ class ClusterAction(ActionBase):
         if noted:
             self._noted = True
             self._write_note(site or self._site, facts=noted)
-            if self.planning:
-                planning.keep_facts(Path(constants.DEFAULT_LOCAL_TMP), site or self._site, noted)
 
     def render(self, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
         """Keep what would be applied in a host's cluster for files for a GitOps controller. Nothing else is to be done with it.
@@ -289,12 +273,11 @@ class ClusterAction(ActionBase):
 
         C(timeout): seconds for a request that is not worth more attempts; C(flower_api_timeout) wins. Without it, attempts fill the wait of the task.
         """
-        self._site = host or self.inventory_host
+        name = self._site = host or self.inventory_host  # other threads connect as well
         seconds = self.api_timeout(host) or timeout or _API_TIMEOUT
         retry_seconds = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
         cluster = connect(self.auth_of(host), timeout=seconds, retry_seconds=retry_seconds)
-        cluster.host = host or self.inventory_host
-        if cluster.host == self.hub_host():
+        if name == self.hub_host():
             cluster.max_list_bytes *= _SITES  # it lists what it has of all sites
         return cluster
 

@@ -97,9 +97,6 @@ class HubCertificates(CertificateAction):
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
             tracking = tracking_secret.secrets(spec, params["tracking_credentials"])
             secrets = [*made.secrets, *shown.secrets, *own.secrets, *tracking, *self._metrics(hub, spec, made.ca)]
-            for item in secrets:
-                for pem in certificates.split(entries(item).get("tls.crt", "")):
-                    self.stand_in(pem)
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
             self.note(certificates=[facts for item in secrets for facts in _issued(item)])

@@ -36,7 +36,6 @@ _OLDEST = ".".join(map(str, OLDEST))
 class SkupperAction(RoleAction):
     """An action on Skupper's objects."""
 
-    IS_FORESEEN = False  # tokens, certificates and links come one from the other
     #: What was done so far, for the result.
     done: dict[str, Any]
 

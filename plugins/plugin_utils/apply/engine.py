@@ -20,7 +20,7 @@ from ..kube.api_errors import ApiError, Conflict, Forbidden, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import disowned, parts, proof, record
 from . import applyset as sets
-from . import diff, held, messages, order, outdated_pods, watching
+from . import diff, held, messages, order, outdated_pods
 from .compare import content, difference, differing_parts
 from .content import content_digest
 from .live import Live
@@ -57,7 +57,6 @@ def apply_objects(
     proven: Collection[str] = (),
     named: Collection[sets.GroupKind] = (),
     unrecorded: Collection[sets.GroupKind] = (),
-    passing: bool = False,
 ) -> Result:
     """Apply C(objects) to C(cluster) (C(state="present")), or delete them (C("absent")).
 
@@ -73,7 +72,6 @@ def apply_objects(
     C(proven): uids of live objects that the caller knows to be of this collection, although another controller created them.
     C(named): kinds (group, kind) of which the caller names all members of the set in C(objects): they need not be listable.
     C(unrecorded): with state absent, kinds whose members are looked for in the whole cluster where the set has no record.
-    C(passing): the objects only help to make what cannot be known in advance, see C(watching.Step).
 
     With C(part) of a site, a Namespace that it shares with the hub stays as the hub applied it.
 
@@ -88,7 +86,6 @@ def apply_objects(
     work.own_only, work.part, work.proven = own_only, part, frozenset(proven)
     work.named = frozenset(named)
     work.unrecorded = frozenset(unrecorded) if state == "absent" else frozenset()
-    work.passing = passing
     if applyset:
         work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
     elif prune:
@@ -156,8 +153,6 @@ class _Apply:
         self.named: frozenset[sets.GroupKind] = frozenset()
         self.unrecorded: frozenset[sets.GroupKind] = frozenset()
         self.part: str | None = None
-        self.passing = False
-        self.watcher = watching.current()
         self._failed: set[Id] = set()
         self._learnt = False
 
@@ -254,27 +249,6 @@ class _Apply:
             self.mask.learn(item.desired for item in self.items)
             self._learnt = True
         return self.mask.text(text, secret=secret)
-
-    def _step(
-        self, which: Id, api_version: str, change: str, desired: Object | None, live: Object | None, now: Object | None = None
-    ) -> watching.Step:
-        host = self.cluster.host or self.cluster.name
-        serves = self.cluster.serves or host
-        return watching.Step(host, serves, which, api_version, change, desired, live, now, self.passing)
-
-    def _refused(self, step: watching.Step) -> str:
-        """Why the watcher does not let an object be written; empty if it does, or if writing it would not change it."""
-        why = self.watcher.fault(step) if self.watcher and not self.check else ""
-        if not why or step.desired is None or step.live is None:
-            return why
-        foreseen = self.cluster.apply(dict(step.desired), dry_run=True)
-        return "" if content(step.live) == content(foreseen) else why
-
-    def _tell(self, step: watching.Step) -> None:
-        if self.watcher and self.check:
-            self.watcher.foreseen(step)
-        elif self.watcher:
-            self.watcher.done(step)
 
     def _show(self, which: Id, before: Object | None, after: Object | None) -> None:
         if self.show_diff:
@@ -399,15 +373,9 @@ class _Apply:
 
     def _replace(self, pod: Object) -> None:
         which = Id("", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])
-        step = self._step(which, "v1", "deleted", None, pod)
-        why = self._refused(step)
-        if why:
-            self._note_error(None, "not planned", f"{which}: {why}")
-            return
         if not self.check:
             stranded.replace(self.cluster, pod)
         self._record(which, "v1", "deleted")
-        self._tell(step)
         said = "would be deleted, and created again" if self.check else "was deleted, and is created again"
         self._warn(f"Pod {which.namespace}/{which.name} {said}: {outdated.WORDS}.")
 
@@ -511,13 +479,7 @@ class _Apply:
         if item.live is not None and not difference(item.desired, item.live, FIELD_MANAGER):
             item.change, item.now = "unchanged", item.live
             return
-        api_version = item.desired["apiVersion"]
         try:
-            change = "created" if item.live is None else "changed"
-            why = self._refused(self._step(item.which, api_version, change, item.desired, item.live))
-            if why:
-                self._note_error(item, "not planned", why)
-                return
             if self.check and item.foreseen:
                 item.now = item.desired
             else:
@@ -542,7 +504,6 @@ class _Apply:
             item.change = "unchanged" if content(item.live) == content(item.now) else "changed"
         if item.change != "unchanged":
             self._show(item.which, item.live, item.now)
-            self._tell(self._step(item.which, api_version, item.change, item.desired, item.live, item.now))
 
     def _await_active(self, item: _Item) -> None:
         """A new namespace is Active at once, as a rule."""
@@ -642,11 +603,6 @@ class _Apply:
         which, meta = id_of(obj), obj["metadata"]
         if meta.get("deletionTimestamp") and item is None:
             return True
-        step = self._step(which, obj["apiVersion"], "deleted", None, obj)
-        why = self._refused(step)
-        if why:
-            self._note_error(item, "not planned", why if item else f"{which}: {why}")
-            return False
         try:
             answer = self.cluster.delete(
                 obj["apiVersion"],
@@ -676,7 +632,6 @@ class _Apply:
             self._record(which, obj["apiVersion"], "deleted")
         if answer is not None:
             self._show(which, obj, None)
-            self._tell(step)
         return answer is not None
 
     # ---- state: absent -----------------------------------------------------------------------------------------------
@@ -692,7 +647,7 @@ class _Apply:
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"
-            elif self.own_only and proof.is_strange(item.live):
+            elif self.own_only and proof.is_strange(item.live) and not (item.which.kind == "Pod" and proof.is_managed(item.live)):
                 self._note_error(
                     item,
                     "foreign",

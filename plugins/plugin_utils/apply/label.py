@@ -15,7 +15,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.api_errors import ApiError
 from ..kube.client import Cluster
-from . import diff, messages, watching
+from . import diff, messages
 from .content import content_digest
 from .mask import Mask
 from .order import id_of
@@ -43,7 +43,6 @@ def set_label(
     key: str,
     value: str | None,
     *,
-    goal: str | None = None,
     check: bool = False,
     show_diff: bool = False,
 ) -> Result:
@@ -54,12 +53,11 @@ def set_label(
         live: the object.
         key: of the label.
         value: of the label; None to remove it.
-        goal: the value that the label gets right after a removal: a plan has the object once, with what it has in the end.
         check: nothing is written.
         show_diff: keep what differs.
 
     Raises:
-        ClusterError: the API server refuses it, or a plan does not have it.
+        ClusterError: the API server refuses it.
     """
     result = Result()
     if (live["metadata"].get("labels") or {}).get(key) == value:
@@ -67,20 +65,13 @@ def set_label(
     which, api_version = id_of(live), str(live["apiVersion"])
     now = with_label(live, key, value)
     meta = {"name": which.name, **({"namespace": which.namespace} if which.namespace else {})}
-    desired = {"apiVersion": api_version, "kind": which.kind, "metadata": {**meta, "labels": {key: value or goal}}}
-    host, watcher = cluster.host or cluster.name, watching.current()
-    step = watching.Step(host, cluster.serves or host, which, api_version, "changed", desired, live, now)
+    desired = {"apiVersion": api_version, "kind": which.kind, "metadata": {**meta, "labels": {key: value}}}
     if not check:
-        why = watcher.fault(step) if watcher else ""
-        if why:
-            raise ClusterError(f"{which}: {why}.")
         try:
             cluster.patch(api_version, which.kind, which.name, which.namespace or None, patch(key, value))
         except ApiError as error:
             raise ClusterError(f"{which}: the label {key} cannot be changed: {messages.describe(error)[1]}.") from error
         result.requests = 1
-    if watcher:
-        (watcher.foreseen if check else watcher.done)(step)
     result.changed = True
     entry = {"apiVersion": api_version, "kind": which.kind, "namespace": which.namespace, "name": which.name}
     result.objects = [{**entry, "change": "changed", "sha256": content_digest(desired)}]

@@ -6,7 +6,8 @@
 
 A I(note) is a dict: C(run) (facts of the run of Ansible, see C(actions/run_facts.py)), C(at) (time, ISO 8601, UTC), C(check) (bool),
 C(site) (inventory name) and either C(facts) (kind of fact -> list, for example C({"objects": [{"change": "created", "object":
-"Secret flower/superexec"}], "keys": [{"change": "registered", "fingerprint": "SHA256:…"}]})) or C(failed) (a message).
+"Secret flower/superexec"}], "keys": [{"change": "registered", "fingerprint": "SHA256:…"}]})) or C(failed) (a message). The kind C(diff), entries of
+Ansible's, is of check mode alone (C(plan_text)).
 """
 
 from __future__ import annotations

@@ -131,8 +131,6 @@ class Cluster:
 
     def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30, retry_seconds: float = 0) -> None:
         self.name = access.name
-        #: Inventory host whose cluster it is, and the site for whose sake it is used; empty where the caller names none.
-        self.host = self.serves = ""
         self.server = access.server
         self.timeout, self.retry_seconds = timeout, max(timeout, retry_seconds)
         #: HTTP requests sent so far.

@@ -23,7 +23,6 @@ _APPLICATIONS = {
     "flower-ledger": HUB,
     "flower-audit": HUB,
     "flower-lease": HUB,
-    "flower-drill": HUB,
     "flower-upgrade": HUB,
     "flower-standby": HUB,
     "flower-restore": HUB,

@@ -106,7 +106,7 @@ class Apps:
             self._apply(changes)
         clock = Clock(seconds or 0)
         if moves:
-            self._leave(before, Clock(max(seconds or 0, _SILENCE)), self.version)
+            self._leave(before, Clock(max(seconds or 0, _SILENCE)))
             self._set(self.version)
         if seconds is not None and not self.check:
             self._wait(clock)
@@ -162,11 +162,11 @@ class Apps:
         changed = {one["kind"] for one in foreseen.objects if one["change"] != "unchanged"}
         return [item for item in wanted if item["kind"] in changed]
 
-    def _leave(self, versions: Iterable[str], clock: Clock | None, goal: str | None = None) -> None:
-        """Remove the label, and wait until objects of versions are deleted in the cluster; C(goal): the version that follows."""
+    def _leave(self, versions: Iterable[str], clock: Clock | None) -> None:
+        """Remove the label, and wait until objects of versions are deleted in the cluster."""
         left = {version for version in versions if version}
         if left:
-            self._set(None, goal)
+            self._set(None)
         while clock is not None and not self.check and (left := {one for one in left if self._works(one)}):
             if not clock.tick():
                 names = ", ".join(sorted(map(replica_set.name_of, left)))
@@ -175,10 +175,10 @@ class Apps:
                     f"(ManifestWork {names}) after {clock.seconds:g} s: its agent must clean up first. Run again: the next run waits for it, too."
                 )
 
-    def _set(self, version: str | None, goal: str | None = None) -> None:
+    def _set(self, version: str | None) -> None:
         """The label that selects the version: the only field of the ManagedCluster that is written, which may have those of other federations."""
         live, options = self._cluster(), {"check": self.check, "show_diff": self.show_diff}
-        self.results.append(set_label(self.hub, live, self.label, version, goal=goal, **options))
+        self.results.append(set_label(self.hub, live, self.label, version, **options))
 
     def live(self) -> dict[str, Any] | None:
         """The cluster's ManifestWork with this version; None while there is none."""

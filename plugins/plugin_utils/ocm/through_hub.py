@@ -126,7 +126,7 @@ class ThroughHub:
             self._watches = scraping.served(self.hub, live or self._live())
         if self._watches:
             wanted = {**wanted, "spec": scraping.watched(wanted["spec"])}
-        self.written.append(apply_objects(self.hub, [wanted], check=self.check, passing=True))
+        self.written.append(apply_objects(self.hub, [wanted], check=self.check))
 
     def _answered(self, live: dict[str, Any] | None, clock: Clock) -> dict[str, Any] | None:
         """The ManifestWork once the site has reported something about its current form."""

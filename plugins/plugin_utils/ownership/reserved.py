@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.labels import record_labels
-from ..base.names import CLIENT_KEY, DRILL, METRICS, PUBLIC_KEYS, keys_secret
+from ..base.names import CLIENT_KEY, METRICS, PUBLIC_KEYS, keys_secret
 from ..base.object_names import (
     AUDIT_CONFIG,
     CLIENTS_CONFIG,
@@ -45,7 +45,7 @@ HUB = {
     ),
     "ConfigMap": (
         CLIENTS_CONFIG, LEDGER_CONFIG, LEDGER_DATASETS_CONFIG, LEDGER_NODES_CONFIG, LEDGER_ACCEPTANCE_CONFIG, LEDGER_DEPLOYED_CONFIG,
-        LEDGER_BACKUP_CONFIG, AUDIT_CONFIG, UPGRADE_CONFIG, DRILL, STANDBY_CONFIG, RESTORE_CONFIG,
+        LEDGER_BACKUP_CONFIG, AUDIT_CONFIG, UPGRADE_CONFIG, STANDBY_CONFIG, RESTORE_CONFIG,
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip

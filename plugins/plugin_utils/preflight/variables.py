@@ -22,7 +22,7 @@ OWN = "flower_own_variables"
 # What entry points of roles return.
 RESULTS = frozenset((
     "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked",
-    "superlink_described", "superlink_drill_result", "superlink_metrics_policy", "superlink_rights",
+    "superlink_described", "superlink_metrics_policy", "superlink_rights",
 ))  # fmt: skip
 
 # Variables of the role supernode of earlier releases -> the inventory's variable that says the same. They may not contradict it.
@@ -40,7 +40,7 @@ _REPORT = "images are asked when a run is submitted, and pods report no packages
 # Variables that earlier releases had -> why there are none any more, and what to do instead.
 REMOVED = dict.fromkeys(("flower_backup_outputs", "flower_restore_outputs", "flower_standby_outputs"), _OUTPUTS) | dict.fromkeys(
     ("flower_packages_report", "supernode_packages_report"), _REPORT
-)
+) | {"flower_plan_hours": "a plan is compared with the changes that are due, and does not become too old"}
 
 # Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
 SHARED = frozenset((
@@ -87,7 +87,7 @@ SHARED = frozenset((
     "flower_standby_result", "flower_standby_state",
     "flower_site_result", "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_fail", "flower_status_file",
     "flower_status_format", "flower_status_page", "flower_status_result",
-    "flower_plan", "flower_plan_hash", "flower_plan_hours", "flower_run_regions", "flower_run_regions_only", "flower_run_regions_wait",
+    "flower_plan", "flower_plan_hash", "flower_run_regions", "flower_run_regions_only", "flower_run_regions_wait",
     "flower_takeover", "flower_takeover_federation", "flower_takeover_namespace", "flower_teardown", "flower_time_zone", "flower_tracking",
     "flower_tracking_credentials", "flower_upgrade_app", "flower_upgrade_app_config",
     "flower_upgrade_backup", "flower_upgrade_max_failed", "flower_upgrade_pull", "flower_upgrade_pull_timeout",

@@ -67,7 +67,6 @@ class Way:
         """The connection to the hub, which is opened on first use."""
         if self._hub is None:
             self._hub = self.run.connect(self.site.hub)
-            self._hub.serves = self.site.name
         return self._hub
 
     @property

@@ -194,7 +194,7 @@ class AtSite:
         def prepare() -> None:
             refuse_others(self.cluster, self.site)
             needed = [*look.missing_namespace(self.cluster, spec), key_job.owner(spec)]
-            prepared.extend(apply_objects(self.cluster, needed, passing=True).objects)
+            prepared.extend(apply_objects(self.cluster, needed).objects)
 
         if self.run.check:
             outcome = site_keygen.foresee(self.place, spec, wanted)

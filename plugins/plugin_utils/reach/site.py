@@ -52,9 +52,6 @@ class Run(Protocol):
     def say(self, text: str) -> None:
         """Show what is waited for."""
 
-    def stand_in(self, text: str) -> None:
-        """In check mode: a text in objects that stands in for what does not exist yet."""
-
     def render(self, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
         """Keep what would be applied in a host's cluster for those files; C(site): for which site, if that is another cluster."""
 

@@ -94,11 +94,6 @@ class Admission:
         self.hub, self.namespace, self.note, self.check = hub, namespace, note, check
         self.ledger = Ledger(hub, namespace, federation, check=check)
 
-    def denial(self, site: str) -> dict[str, Any]:
-        """The denial of a site; empty where it is admitted."""
-        records, _unreadable = self.ledger.read_sites()
-        return access.denied(self.ledger.read_book(), records).get(site, {})
-
     def change(self, sites: Sequence[str] | None, state: str, reason: str = "", holder: str = "") -> Admitted:
         """Change it for some sites. A denial holds even if this is interrupted.
 
@@ -181,16 +176,6 @@ class Admission:
         if faults:
             raise ClusterError("; ".join(faults))
         return warnings
-
-    def fault(self, site: str) -> str:
-        """Why a denial of a site would have no effect; empty if it would."""
-        records, unreadable = self.ledger.read_sites()
-        try:
-            self._check_known(site, True, {}, {**unreadable, **records})
-            self._check_gateway(site, self._asked(), records.get(site))
-        except ClusterError as error:
-            return error.message
-        return ""
 
     def _check_known(self, site: str, denying: bool, denials: Mapping[str, Any], records: Mapping[str, Any]) -> None:
         if site in records or (not denying and site in denials):

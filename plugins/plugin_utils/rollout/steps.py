@@ -18,15 +18,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..apply.order import id_of
 from ..base.choices import BUNDLE
 from ..base.errors import ClusterError
 from ..base.hosts import named
-from ..base.placeholders import UNKNOWN_ADDRESS
 from ..flower.cli import FlowerCLI
 from ..ledger import dataset_index, node_index, records
 from ..manifests import supernode
-from ..plan.planned_object import mark_of
 from ..reach.site import Done, KeysMade, Reach, Restart, Site
 from ..rotation import conditions
 from ..validate.supernode_faults import render_faults
@@ -39,7 +36,6 @@ _HEAL_WAY_OUT = (
     "rotate_certs.yml waits for it",
     "rotate_certs.yml -e flower_rotate=supernode_keys -e cert_rotation_force=true",
 )
-_ELSEWHERE = "192.0.2.1:9092"  # an address for documentation (RFC 5737)
 _SHARED = ("superexec", "loopback")  # what all pods of a site share, see C(Restart)
 _WAY_OUT = "supernode_clientapp_wait", "flower_clientapp_force=true"
 
@@ -168,8 +164,6 @@ class Rollout:
         published = numbers.publication(
             self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen
         )
-        if not published["version"]:
-            self.run.stand_in(published["ca_bundle"])
         found = self._numbers = numbers.allocate(
             self.run,
             self.hub.ledger,
@@ -222,7 +216,6 @@ class Rollout:
             site.spec = replace(site.spec, client_certificate=certificate)
             self.outcomes[name].changed |= name in registered.changed
             if self.run.check and name in registered.issued:
-                self.run.stand_in(site.spec.client_certificate)
                 self.run.note(name, words=["a client certificate would be issued"])
         for name, count in registered.lost.items():
             words = (
@@ -294,11 +287,6 @@ class Rollout:
     def _apply(self, name: str) -> Done:
         site = self.sites[name]
         wanted = objects_of(site)
-        if self.run.check and site.spec.superlink_address == UNKNOWN_ADDRESS:
-            # Policies differ for a name and for an address: what is not the same for another one is not known yet.
-            other = objects_of(replace(site, spec=replace(site.spec, superlink_address=_ELSEWHERE)))
-            for one in (one for one in wanted if one not in other):
-                self.run.stand_in(mark_of(name, id_of(one)))
         done = self.ways[name].apply(wanted, lambda: self.wait_no_run(site))
         self.outcomes.add(name, done)
         if done.failed:

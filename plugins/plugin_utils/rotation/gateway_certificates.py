@@ -59,11 +59,9 @@ def next_names(names: Sequence[str]) -> list[str]:
     return [next_server_name(name) for name in names if not is_ip(name) and not name.startswith("*")]
 
 
-def issue(
-    ca: certificates.Issued, names: Sequence[str], lifetime: datetime.timedelta, begin: datetime.timedelta | None = None
-) -> dict[str, str]:
-    """A new certificate for the gateway, as entries of its Secret; C(begin): from now until it becomes valid."""
-    return entries_of(certificates.issue(ca, SUBJECT, list(names), lifetime, begin), ca)
+def issue(ca: certificates.Issued, names: Sequence[str], lifetime: datetime.timedelta) -> dict[str, str]:
+    """A new certificate for the gateway, as entries of its Secret."""
+    return entries_of(certificates.issue(ca, SUBJECT, list(names), lifetime), ca)
 
 
 def leaf(

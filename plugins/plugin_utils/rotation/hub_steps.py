@@ -250,21 +250,6 @@ class Hub:
             )
         self._write_leaf(self.gateway.secret(), gateway_certificates.issue(signer, names, self.settings.lifetime))
 
-    def made_for(self, lifetime: datetime.timedelta, begin: datetime.timedelta | None = None) -> dict[str, str]:
-        """A certificate with another validity, for a drill, as entries of the gateway's Secret; nothing is written.
-
-        Args:
-            lifetime: from now until it ends.
-            begin: from now until it becomes valid; None for a certificate that is valid at once.
-        """
-        signer, names = self._signer()
-        return gateway_certificates.issue(signer, names, lifetime, begin)
-
-    def put(self, made: Mapping[str, str]) -> None:
-        """Write it, and have the gateway serve it for new connections, without a reload of its files."""
-        self._write_leaf(self.gateway.secret(), made)
-        self.warnings += self.gateway.push(made["tls.crt"] + made["tls.key"])
-
     def _signer(self) -> tuple[certificates.Issued, list[str]]:
         """Who signs, and the names of the gateway's next certificate."""
         handed_in = self.settings.handed_in

@@ -114,11 +114,11 @@ def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     noted, file = copy.deepcopy(hosts), site.folder / "plan.yml"
     noted[SITE]["supernode_pools"][0]["node_config"]["note"] = "planned"
     fed.play("plan", "-e", f"flower_plan={file}", hosts=noted)
-    assert "#   bundle version 3 to write, content " in file.read_text()
+    assert f"{SITE}: bundle version 3 to write, content " in file.read_text()
     other = copy.deepcopy(noted)
     other[SITE]["supernode_pools"][0]["node_config"]["note"] = "another"
     said = fed.play("site", "-e", f"flower_plan={file}", hosts=other, rc=2).messages(failed=True)
-    assert f"{SITE}: not planned: bundle version 3 to write, content " in said, said
+    assert f"{SITE}: bundle version 3 to write, content " in said and "is not planned" in said, said
     assert fed.site(noted, "-e", f"flower_plan={file}").changed[SITE]
     assert site.apply(told) == "3"
     hosts = noted

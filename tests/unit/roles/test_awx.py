@@ -32,8 +32,8 @@ ROLE = ROOT / "roles" / "awx"
 #: does not keep.
 PARTS = {
     "awx", "batch_check", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
-    "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check", "site_hub", "site_join", "site_plan_compare",
-    "site_plan_open", "site_plan_settle", "site_sites", "site_whole", "skupper_rotate_network", "standby_check", "take_lease", "takeover_check",
+    "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check", "site_hub", "site_join",
+    "plan_changes", "site_sites", "site_whole", "skupper_rotate_network", "standby_check", "take_lease", "takeover_check",
 }  # fmt: skip
 #: Modules of objects that all organizations of a controller share.
 SHARED = {"credential_type", "execution_environment"}

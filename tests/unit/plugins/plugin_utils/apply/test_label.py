@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import watching
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.label import set_label
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_document, planned_object
-from ansible_collections.federated.flower.plugins.plugin_utils.plan.plan_permission import Allowed
 
 API = "cluster.open-cluster-management.io/v1"
 A, B = "clientapp.federated.flower/a", "clientapp.federated.flower/b"
@@ -26,8 +23,7 @@ class Hub(Cluster):
     """Takes merge patches of labels."""
 
     def __init__(self, **labels: str) -> None:
-        self.name = self.host = "hub"
-        self.serves = "site-a"
+        self.name = "hub"
         self.patches: list[Any] = []
         meta = {"name": "cluster-a", "uid": "1", "labels": dict(labels)}
         self.live: dict[str, Any] = {"apiVersion": API, "kind": "ManagedCluster", "metadata": meta}
@@ -67,49 +63,6 @@ def test_check_mode_writes_nothing(hub):
     before = copy.deepcopy(hub.live)
     result = set_label(hub, hub.live, B, None, check=True, show_diff=True)
     assert result.changed and hub.patches == [] and hub.live == before and B not in result.diff[0]["after"]
-
-
-class Plan:
-    """Keeps what would be written, then lets only that be written."""
-
-    def __init__(self) -> None:
-        self.entries: list[Any] = []
-        self.written: list[Any] = []
-
-    def content(self) -> dict[str, Any]:
-        return plan_document.compose({}, [{"entry": one} for one in self.entries])
-
-    def foreseen(self, step: watching.Step) -> None:
-        self.entries.append(planned_object.entry(step))
-
-    def fault(self, step: watching.Step) -> str:
-        return Allowed(self.content()).fault(step, {(one["cluster"], one["object"]) for one in self.written})
-
-    def done(self, step: watching.Step) -> None:
-        self.written.append(Allowed(self.content()).written(step))
-
-
-def move(hub: Hub, version: str, *, check: bool) -> None:
-    set_label(hub, copy.deepcopy(hub.live), B, None, goal=version, check=check)
-    set_label(hub, copy.deepcopy(hub.live), B, version, check=check)
-
-
-def test_a_plan_has_it_once_and_allows_both_steps_of_a_move(hub):
-    plan = Plan()
-    with watching.watched(plan):
-        move(hub, "3", check=True)
-        assert hub.patches == [] and len(plan.entries) == 2
-        (entry,) = planned_object.objects(plan.content())
-        assert "3" in entry["diff"] and entry["for"] == ["site-a"]
-        move(hub, "3", check=False)
-    assert hub.live["metadata"]["labels"] == {A: "1", B: "3"} and len(hub.patches) == 2
-    assert {one["sha256"] for one in plan.written} == {entry["sha256"]}
-
-
-def test_a_plan_without_it_refuses_the_first_step(hub):
-    with watching.watched(Plan()), pytest.raises(ClusterError, match="ManagedCluster cluster-a: it is not in the plan"):
-        move(hub, "3", check=False)
-    assert hub.patches == []
 
 
 def test_a_refusal_names_object_and_label(hub, monkeypatch):

@@ -56,7 +56,7 @@ class Hub(Cluster):
     """
 
     def __init__(self, kind: str, refused: dict[str, int]) -> None:
-        self.name = self.host = self.serves = "hub"
+        self.name = "hub"
         self.requests = 0
         self.warnings: dict[str, None] = {}
         self._kinds: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import outdated_pods, watching
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import outdated_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
@@ -49,7 +49,7 @@ class Hub(Cluster):
     """A hub whose StatefulSet and pod change with each look."""
 
     def __init__(self, *looks: tuple[dict[str, Any], dict[str, Any]], refused: bool = False) -> None:
-        self.name = self.host = self.serves = "hub"
+        self.name = "hub"
         self.requests, self.warnings = 0, []
         self.looks, self.refused = list(looks), refused
         self.deleted: list[str] = []
@@ -92,26 +92,11 @@ def test_the_pod_goes_with_the_template_that_was_wrong(looks: list[Any], deleted
     assert bool(result.warnings) is bool(deleted)
 
 
-def test_check_mode_and_a_plan_have_the_pod() -> None:
-    """Check mode tells of it, and a plan that does not have it keeps it."""
+def test_check_mode_tells_of_the_pod() -> None:
     hub = Hub((live(), pod(CRASHED, **MEANT)))
     result = apply_objects(hub, [WANTED], check=True)
     assert hub.deleted == [] and [one["name"] for one in result.objects if one["change"] == "deleted"] == ["superlink-0"]
     assert any("would be deleted" in text for text in result.warnings), result.warnings
-
-    class Plan:
-        def foreseen(self, step: watching.Step) -> None:
-            """Not looked at here."""
-
-        def fault(self, step: watching.Step) -> str:
-            return "it is not in the plan" if step.which.kind == "Pod" else ""
-
-        def done(self, step: watching.Step) -> None:
-            """Not looked at here."""
-
-    with watching.watched(Plan()), pytest.raises(ApplyFailed, match="Pod flower/superlink-0: it is not in the plan"):
-        apply_objects(hub, [WANTED])
-    assert hub.deleted == []
 
 
 def test_what_may_not_be_seen_is_no_failure() -> None:
@@ -133,3 +118,17 @@ def test_what_may_not_be_seen_is_no_failure() -> None:
 )
 def test_where_nothing_is_wrong_no_pod_is_read(item: dict[str, Any], looked: bool) -> None:
     assert outdated_pods.may_have(item) is looked
+
+
+@pytest.mark.parametrize(("kind", "labels", "deleted"), [("Pod", OURS, ["u1"]), ("Pod", {}, []), ("Service", OURS, [])])
+def test_a_listed_pod_of_ours_goes_although_its_controller_made_it(kind: str, labels: dict[str, str], deleted: list[str]) -> None:
+    meta = {"name": "superlink-0", "namespace": "flower"}
+    made = {**meta, "uid": "u1", "labels": labels, "managedFields": [{"manager": "kube-controller-manager", "operation": "Update"}]}
+    listed, there = ({"apiVersion": "v1", "kind": kind, "metadata": one} for one in (meta, made))
+    hub = Hub((there, there))
+    if deleted:
+        apply_objects(hub, [listed], state="absent", own_only=True)
+    else:
+        with pytest.raises(ApplyFailed, match="this collection did not create it"):
+            apply_objects(hub, [listed], state="absent", own_only=True)
+    assert hub.deleted == deleted

@@ -34,7 +34,7 @@ class Place(Cluster):
     """A cluster with one namespace."""
 
     def __init__(self, there: dict[str, Any], record: Any) -> None:
-        self.name = self.host = self.serves = "cluster"
+        self.name = "cluster"
         self.there, self.record = there, record
         self.requests, self.warnings = 0, []
         self.asked: list[str] = []

@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import client
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import heartbeat_program
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.tests.integration.hostile_api import (
     ANSWERS,
@@ -174,7 +174,7 @@ def test_an_exec_has_an_end(kind: str) -> None:
         tracemalloc.start()
         begun = time.monotonic()
         with pytest.raises(ClusterError, match=r"127\.0\.0\.1"):
-            in_pod.run(site(url, 0.5), "flower", "superlink-0", "superlink", heartbeat_program, {}, seconds=0.5)
+            in_pod.run(site(url, 0.5), "flower", "superlink-0", "superlink", pod_program, {}, seconds=0.5)
         took, (_now, peak) = time.monotonic() - begun, tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < 150 * MIB, f"{peak / MIB:.0f} MiB"

@@ -51,7 +51,7 @@ class Live(Cluster):
     """A cluster that keeps what is applied, and has nodes. Its controllers leave objects as they are."""
 
     def __init__(self, *nodes: dict[str, Any]) -> None:
-        self.name = self.host = self.serves = "site-a"
+        self.name = "site-a"
         self.requests, self.warnings, self.nodes = 0, {}, nodes
         self.objects: dict[tuple[str, str], Any] = {}
 
