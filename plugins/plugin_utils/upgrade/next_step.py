@@ -1,0 +1,262 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The next step of an upgrade. Pure: the record on the hub and the facts of this run in, one step out.
+
+The record (C(upgrade_record)) has what ran before the upgrade and how far it is at each place. Which steps this run of the playbook has
+taken is in the facts. Every step can be repeated, so whenever a control node dies, the next run begins with the same question.
+
+The hub comes first, since SuperNodes are never newer than their SuperLink. A wave begins when the one before has succeeded, and is rolled back if more
+sites failed than may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .flower_versions import Pair, Versions, differs
+from .rollback import unreadable_since
+from .upgrade_record import WAIVED, Record
+from .wave_result import site_result
+
+BEGIN = "begin"
+BACK_UP = "back_up"
+DEPLOY_HUB = "deploy_hub"
+ROLL_BACK_HUB = "roll_back_hub"
+PULL = "pull"
+DEPLOY = "deploy"
+CHECK = "check"
+ROLL_BACK = "roll_back"
+FINISH = "finish"
+STOP = "stop"
+END = "end"
+
+WORDS = {
+    BEGIN: "record what runs, and wait for the end of runs",
+    BACK_UP: "back up the hub",
+    DEPLOY_HUB: "deploy the hub, and wait for it and its SuperNodes",
+    ROLL_BACK_HUB: "roll the hub back",
+    PULL: "pull the new images",
+    DEPLOY: "deploy the sites",
+    CHECK: "check the sites",
+    ROLL_BACK: "roll the sites back",
+    FINISH: "end the upgrade",
+}
+
+_AGAIN = "Correct the cause and run federated.flower.upgrade again"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The next step.
+
+    Attributes:
+        name: one of the names above. C(STOP) ends the upgrade with an error, C(END) without one.
+        sites: the sites that it concerns.
+        why: for people: how the upgrade ended.
+    """
+
+    name: str
+    sites: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """What is done, for people."""
+        return WORDS[self.name] + (f": {', '.join(self.sites)}" if self.sites else "")
+
+
+@dataclass(frozen=True)
+class Hub:
+    """The hub in this run.
+
+    Attributes:
+        live: what ran there when this run began.
+        wanted: what is to run there.
+        release: the release of the SuperLink when this run began; empty if it is not known.
+        begun: whether an earlier run began with the hub and its end is open.
+        backs_up: whether it is backed up before it is changed.
+        archive: the backup, or C(WAIVED); empty before that.
+        error: why it is not ready with what is wanted; empty if it is, None before it was deployed.
+        never_started: whether a SuperLink was never started with the image that is wanted.
+        offline: SuperNodes that were online before and are not now.
+        rollback_error: why the hub is not well after it was rolled back; empty if it is, None if it was not rolled back.
+    """
+
+    live: Versions
+    wanted: Versions
+    release: str = ""
+    begun: bool = False
+    backs_up: bool = False
+    archive: str = ""
+    error: str | None = None
+    never_started: bool = False
+    offline: tuple[str, ...] = ()
+    rollback_error: str | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """What ran there, and what is to run."""
+        return self.live, self.wanted
+
+    @property
+    def changes(self) -> bool:
+        """Whether its release or its images change."""
+        return differs(self.live, self.wanted) or self.begun
+
+
+@dataclass(frozen=True)
+class Facts:
+    """This run of the upgrade.
+
+    Attributes:
+        hub: the hub.
+        waves: the sites, in the order of the upgrade.
+        sites: site -> what ran there when this run began, and what is to run.
+        by_hand: sites that get files, which their own people apply.
+        changes: sites whose release or images change.
+        most_failed: how many sites may fail.
+        begun: whether the record was written.
+        failed: site -> why it failed, or takes no part.
+        pulled: sites whose nodes were asked to pull the new images.
+        deployed: sites that were deployed.
+        checked: sites that were checked after that.
+        rolled_back: site -> why it could not be rolled back; empty if it was.
+        finished: whether the record was deleted.
+    """
+
+    hub: Hub
+    waves: Sequence[Sequence[str]] = ()
+    sites: Mapping[str, Pair] = field(default_factory=dict)
+    by_hand: frozenset[str] = frozenset()
+    changes: frozenset[str] = frozenset()
+    most_failed: int = 0
+    begun: bool = False
+    failed: Mapping[str, str] = field(default_factory=dict)
+    pulled: frozenset[str] = frozenset()
+    deployed: frozenset[str] = frozenset()
+    checked: frozenset[str] = frozenset()
+    rolled_back: Mapping[str, str] = field(default_factory=dict)
+    finished: bool = False
+
+    @property
+    def too_many_failed(self) -> bool:
+        """Whether more sites failed than may fail."""
+        return len(self.failed) > self.most_failed
+
+
+def next_step(record: Record, facts: Facts) -> Step:
+    """The next step.
+
+    Args:
+        record: of the upgrade, as on the hub; it has every site of the waves once C(facts.begun) is true.
+        facts: what this run knows besides.
+    """
+    if not facts.begun:
+        return Step(BEGIN)
+    step = _hub_step(record, facts.hub)
+    for number, wave in enumerate(facts.waves, 1):
+        step = step or _wave_step(record, facts, number, wave)
+    if step:
+        return step
+    version = facts.hub.wanted["version"]
+    if facts.failed:
+        why = f"the hub runs {version}; {', '.join(facts.failed)} does not. Correct what is reported of them, and run federated.flower.upgrade again"
+        return Step(END, why=why)
+    return Step(END, why=f"the upgrade to {version} is complete") if facts.finished else Step(FINISH)
+
+
+def _hub_step(record: Record, hub: Hub) -> Step | None:
+    """What is left to be done at the hub before the sites."""
+    if hub.changes and hub.backs_up and not hub.archive:
+        return Step(BACK_UP)
+    if hub.error is None:
+        return Step(DEPLOY_HUB)
+    if hub.error:
+        return _after_hub_error(record, hub, hub.error)
+    if hub.offline:
+        why = (
+            f"the SuperLink runs {hub.wanted['version']}, and these SuperNodes, which were online before, are not online: {', '.join(hub.offline)}. No site "
+            "was upgraded. Look at federated.flower.status, then run federated.flower.upgrade again: it continues with the sites."
+        )
+        return Step(STOP, why=why)
+    return None
+
+
+def _after_hub_error(record: Record, hub: Hub, error: str) -> Step:
+    """Roll the hub back if its database can still be opened; stop."""
+    former, wanted = record["hub"]["was"], hub.wanted["version"]
+    if not hub.changes or not former["workloads"]:
+        return Step(STOP, why=f"the hub is not ready: {error}. No site was upgraded.")
+    release = former["version"]
+    unreadable = unreadable_since(release, hub.release, wanted, never_started=hub.never_started)
+    if unreadable:
+        archive = record["backup"]
+        rest = (
+            f"go back with the backup {archive} and federated.flower.restore; runs since then are lost with it"
+            if archive not in ("", WAIVED)
+            else "there is no way back: no backup was written (flower_upgrade_backup)"
+        )
+        why = (
+            f"the hub does not start with {wanted}: {error}. No site was upgraded. The hub is not rolled back: its SuperLink was started with {unreadable}, or may "
+            f"have been, so its database may have the format of {unreadable}, which {release} cannot open. {_AGAIN}. Otherwise: {rest}."
+        )
+    elif hub.rollback_error is None:
+        return Step(ROLL_BACK_HUB)
+    elif hub.rollback_error:
+        why = f"{error}. It was rolled back to {release}, and is not healthy: {hub.rollback_error}. No site was upgraded."
+    else:
+        safe = "The SuperLink was not started with it" if hub.never_started else "Its database has the same format for both"
+        why = (
+            f"{error}. {safe}, so the hub was rolled back: it runs {release} again, and its SuperNodes are online. No site was upgraded. {_AGAIN}."
+        )
+    return Step(STOP, why=why)
+
+
+def _wave_step(record: Record, facts: Facts, number: int, wave: Sequence[str]) -> Step | None:
+    """What is left to be done for a wave before the next one."""
+    if sites := [site for site in wave if site in facts.changes and site not in facts.pulled]:
+        return Step(PULL, tuple(sites))
+    deployed = [site for site in wave if site in facts.deployed]
+    if facts.too_many_failed and not deployed:
+        return Step(STOP, why=_stopped(record, facts, number))
+    if sites := [site for site in wave if site not in facts.failed and site not in facts.deployed]:
+        return Step(DEPLOY, tuple(sites))
+    if sites := [site for site in deployed if site not in facts.checked]:
+        return Step(CHECK, tuple(sites))
+    chosen = [site for site in deployed if facts.too_many_failed or site in facts.failed]
+    if sites := [site for site in chosen if _can_go_back(record, facts, site) and site not in facts.rolled_back]:
+        return Step(ROLL_BACK, tuple(sites))
+    return Step(STOP, why=_stopped(record, facts, number)) if facts.too_many_failed else None
+
+
+def _can_go_back(record: Record, facts: Facts, site: str) -> bool:
+    """Whether something else ran there before. A bundle stays: its people may have applied it."""
+    former = record["sites"][site]["was"]
+    return site not in facts.by_hand and bool(former["workloads"]) and differs(former, facts.sites[site][1])
+
+
+def result_of(record: Record, facts: Facts, site: str) -> dict[str, object] | None:
+    """The result of a site that failed or was rolled back; None for others."""
+    why = facts.failed.get(site, "")
+    if not why and site not in facts.rolled_back:
+        return None
+    former = (record["sites"].get(site) or {"was": {"version": ""}})["was"]
+    return site_result(site, why, former["version"], facts.rolled_back.get(site))
+
+
+def _stopped(record: Record, facts: Facts, number: int) -> str:
+    """Why a wave stops the upgrade, and what to do."""
+    wave = facts.waves[number - 1]
+    has_begun = any(site in facts.deployed for site in wave)
+    results = [found for site in wave if (found := result_of(record, facts, site))]
+    words = " ".join(f"{str(one['msg']).rstrip('.')}." for one in results)
+    untouched = ", ".join(site for later in facts.waves[number if has_begun else number - 1 :] for site in later)
+    rest = f" Not touched: {untouched}." if untouched else ""
+    end = "failed, and the upgrade stops" if has_begun else "does not begin"
+    return (
+        f"wave {number} of {len(facts.waves)} {end}: {words}{rest} {_AGAIN}: it continues with this wave. "
+        f"flower_upgrade_max_failed ({facts.most_failed}) is the number of sites that may fail."
+    )
