@@ -232,7 +232,7 @@ class ActionModule(CompositeAction):
     def _faults(self, params: dict[str, Any], hub: Mapping[str, Any]) -> list[str]:
         facts, name = self.facts, self.inventory_host
         found = flower_versions.faults(name, facts.hub.pair, facts.sites, facts.by_hand)
-        if facts.too_many_failed:
+        if len(facts.failed) > facts.most_failed:
             found.append(
                 f"{len(facts.failed)} of {len(facts.sites) + len(facts.failed)} sites cannot be upgraded: {'; '.join(facts.failed.values())}. Repair them, or "
                 f"upgrade the others with -e flower_upgrade_max_failed={len(facts.failed)}"

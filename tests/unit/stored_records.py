@@ -50,7 +50,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout import he
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import maker
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import leadership, term_record
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
 SPACE, FEDERATION = "flower", "study"
@@ -96,7 +96,7 @@ def _config_maps() -> dict[str, Object]:
     hub = Hub()
     _ledger(Ledger(hub, SPACE, FEDERATION))
     trail.Trail(hub, SPACE, FEDERATION).append(_entries())
-    unfinished.Store(hub, SPACE, FEDERATION).change(lambda known: _upgrade())
+    upgrade_record.Store(hub, SPACE, FEDERATION).change(lambda known: _upgrade())
     drill_mark.Store(hub, SPACE, FEDERATION).begin("site_lost", NOW, {"site": "site-a"})
     term = leadership.Term(leadership.ACTIVE, 2, "hub", "other", "2026-11-24T10:00:00Z", "uid-1", "uid-2", "uid-3")
     term_record.store(hub, SPACE, FEDERATION, term)
@@ -178,7 +178,7 @@ def _entries() -> list[notes.Content]:
     return [entry, *({**one, "id": "2"} for one in notes.in_parts(entry, 500))]
 
 
-def _upgrade() -> unfinished.Progress:
+def _upgrade() -> upgrade_record.Record:
     def what(version: str) -> Object:
         return {
             "version": version,
@@ -186,7 +186,7 @@ def _upgrade() -> unfinished.Progress:
         }
 
     live, new = what("1.41.0"), what("1.42.0")
-    return unfinished.begin(
+    return upgrade_record.begin(
         {}, NOW, [["site-a"]], (live, new), {"site-a": (live, new), "site-b": (new, new)}, hub_begun=False
     )
 

@@ -141,11 +141,6 @@ class Facts:
     rolled_back: Mapping[str, str] = field(default_factory=dict)
     finished: bool = False
 
-    @property
-    def too_many_failed(self) -> bool:
-        """Whether more sites failed than may fail."""
-        return len(self.failed) > self.most_failed
-
 
 def next_step(record: Record, facts: Facts) -> Step:
     """The next step.
@@ -220,16 +215,18 @@ def _wave_step(record: Record, facts: Facts, number: int, wave: Sequence[str]) -
     if sites := [site for site in wave if site in facts.changes and site not in facts.pulled]:
         return Step(PULL, tuple(sites))
     deployed = [site for site in wave if site in facts.deployed]
-    if facts.too_many_failed and not deployed:
+    later = {site for one in facts.waves[number:] for site in one}
+    too_many = sum(site not in later for site in facts.failed) > facts.most_failed
+    if too_many and not deployed:
         return Step(STOP, why=_stopped(record, facts, number))
     if sites := [site for site in wave if site not in facts.failed and site not in facts.deployed]:
         return Step(DEPLOY, tuple(sites))
     if sites := [site for site in deployed if site not in facts.checked]:
         return Step(CHECK, tuple(sites))
-    chosen = [site for site in deployed if facts.too_many_failed or site in facts.failed]
+    chosen = [site for site in deployed if too_many or site in facts.failed]
     if sites := [site for site in chosen if _can_go_back(record, facts, site) and site not in facts.rolled_back]:
         return Step(ROLL_BACK, tuple(sites))
-    return Step(STOP, why=_stopped(record, facts, number)) if facts.too_many_failed else None
+    return Step(STOP, why=_stopped(record, facts, number)) if too_many else None
 
 
 def _can_go_back(record: Record, facts: Facts, site: str) -> bool:
