@@ -10,7 +10,6 @@ import datetime
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.composite_action import CompositeAction
@@ -33,9 +32,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
     next_step,
     rollback,
     upgrade_record,
-    wave_result,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.next_step import Facts, Hub, Step, result_of
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.next_step import Facts, Hub, Step, site_result
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.upgrade_record import BACK, BEGUN, DONE, WAITING, WAIVED, with_hub, with_sites
 
 # A pull that fails once may succeed with the next attempt. Seconds.
@@ -76,7 +74,7 @@ class ActionModule(CompositeAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Take step after step until the upgrade is complete, or stops."""
         self._refuse_parts()
-        self.warnings: list[str] = []
+        self.warnings = []
         self.diff: list[Any] = []
         self.results: dict[str, list[dict[str, Any]]] = {}
         self.namespace, self.hub_changed = params["namespace"], False
@@ -91,7 +89,10 @@ class ActionModule(CompositeAction):
                 self.say(line)
             if not self._has_work:
                 return {"changed": False, "plan": self.plan, "sites": {}, "msg": self.plan[0]}
+            self._begin(params)
             end = self._take_steps()
+            if end.name == next_step.END and not self.facts.failed and self.store.delete():
+                self.note(words=[end.why])
         hub = self.inventory_host
         if end.name == next_step.STOP:
             self.note(words=[end.why])
@@ -182,7 +183,6 @@ class ActionModule(CompositeAction):
                 wanted,
                 release=next((str(one.get("version") or "") for one in hub["workloads"] if one["name"] == SUPERLINK), ""),
                 begun=begun,
-                backs_up=params["backup"] and not begun and not self.check,
             ),
             sites=sites,
             by_hand=frozenset(name for name in sites if seen[name].get("bundle")),
@@ -231,7 +231,7 @@ class ActionModule(CompositeAction):
 
     def _faults(self, params: dict[str, Any], hub: Mapping[str, Any]) -> list[str]:
         facts, name = self.facts, self.inventory_host
-        found = flower_versions.faults(name, facts.hub.pair, facts.sites, facts.by_hand)
+        found = flower_versions.faults(name, (facts.hub.live, facts.hub.wanted), facts.sites, facts.by_hand)
         if len(facts.failed) > facts.most_failed:
             found.append(
                 f"{len(facts.failed)} of {len(facts.sites) + len(facts.failed)} sites cannot be upgraded: {'; '.join(facts.failed.values())}. Repair them, or "
@@ -255,7 +255,8 @@ class ActionModule(CompositeAction):
             return [f"{self.inventory_host}: {facts.hub.live['version']}, and all {len(names)} sites: nothing to upgrade"]
         self.warnings += flower_versions.warnings(facts.hub.wanted["version"], facts.sites)
         begun = [f"continued: {upgrade_record.describe(self.record)}"] if self.record else []
-        return begun + flower_versions.table(self.inventory_host, facts.hub.pair, facts.waves, facts.sites, facts.by_hand)
+        pair = facts.hub.live, facts.hub.wanted
+        return begun + flower_versions.table(self.inventory_host, pair, facts.waves, facts.sites, facts.by_hand)
 
     def _check_pulls(self) -> list[str]:
         """Which nodes have to pull images, in lines for people.
@@ -275,17 +276,20 @@ class ActionModule(CompositeAction):
 
     # ---- the hub -----------------------------------------------------------------------------------------------------
 
-    def _begin(self, _step: Step) -> None:
+    def _begin(self, params: dict[str, Any]) -> None:
         """Record what runs now, and wait for the end of runs."""
-        facts = self.facts
+        facts, former = self.facts, self.record
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        begin = partial(upgrade_record.begin, now=now, waves=facts.waves, hub=facts.hub.pair, sites=facts.sites, hub_begun=facts.hub.begun)
-        former, self.record = self.record, self.store.change(begin)
+        pair = facts.hub.live, facts.hub.wanted
+        self.record = self.store.change(
+            lambda old: upgrade_record.begin(old, now, facts.waves, pair, facts.sites, hub_begun=facts.hub.begun)
+        )
         if self.record != former and not self.check:
             self.note(words=[f"upgrade to {facts.hub.wanted['version']}: {'; '.join(self.plan)}"])
         if facts.hub.changes or self._replaced(facts.changes):
             self._wait_no_run()
-        self._now(begun=True)
+        if facts.hub.changes and params["backup"] and not facts.hub.begun and not self.check:
+            self._back_up()
 
     def _replaced(self, sites: Iterable[str]) -> list[str]:
         """Those of some sites whose pods are replaced now. A bundle is only written: its people replace them, whenever they do."""
@@ -303,7 +307,7 @@ class ActionModule(CompositeAction):
                 return
         conditions.wait_no_run(self.cli, self.params["wait"], self.say, _REMEDY)
 
-    def _back_up(self, _step: Step) -> None:
+    def _back_up(self) -> None:
         recipients = self.variable("flower_backup_recipients", [])
         options = {
             "namespace": self.namespace,
@@ -316,14 +320,13 @@ class ActionModule(CompositeAction):
         }
         done = self.run_action("superlink_backup", {name: value for name, value in options.items() if value not in _EMPTY})
         self.say(f"{self.inventory_host}: {done['msg']}")
-        self._hub_is(archive=str(done["path"]))
+        self.record = self.store.change(lambda old: {**old, "backup": str(done["path"])})
 
     def _deploy_hub(self, _step: Step) -> None:
         """Record that the hub is changed from now on, and deploy it with what connects it to its sites."""
-        hub = self.facts.hub
-        if hub.changes:
+        if self.facts.hub.changes:
             self._wait_no_run()  # one may have been submitted during the backup
-            self.record = self.store.change(lambda old: with_hub({**old, "backup": hub.archive or old["backup"] or WAIVED}, state=BEGUN))
+            self.record = self.store.change(lambda old: with_hub({**old, "backup": old["backup"] or WAIVED}, state=BEGUN))
         else:  # other changes of the inventory must not fail runs either; those of images have been waited for
             self.run_action("superlink", {"state": "checked"})
         done = self._deploy_superlink()
@@ -337,7 +340,7 @@ class ActionModule(CompositeAction):
                 self._add_change(self.run_action("skupper_listener"))
             offline = self._await_nodes()
             self.record = self.store.change(lambda old: with_hub(old, state=DONE))
-        self._hub_is(error=error, never_started=bool(error) and self._has_never_started(), offline=tuple(offline))
+        self._hub_is(error=error, never_started=bool(error) and self._has_never_started(), offline=offline)
 
     def _deploy_superlink(self, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Deploy it with what it needs, and wait until all of it is ready; returns the result, which may be that of a failure."""
@@ -411,7 +414,7 @@ class ActionModule(CompositeAction):
         states = {name: {"state": BEGUN, "why": failed[name]} if name in failed else {"state": DONE} for name in step.sites}
         self.record = self.store.change(lambda old: with_sites(old, states))
         self._now(checked=self.facts.checked | {*step.sites}, failed={**self.facts.failed, **failed})
-        self._add_results({name: result for name in failed if (result := result_of(self.record, self.facts, name))})
+        self._add_results({name: result for name in failed if (result := site_result(self.record, self.facts, name))})
 
     def _failures(self, sites: tuple[str, ...]) -> dict[str, str]:
         """Site -> why it failed, of those that did.
@@ -432,16 +435,20 @@ class ActionModule(CompositeAction):
         online = [name for name in asked if name in good]
         nodes = [node for name in online if name in expected and name not in exempt for node in records.node_ids(expected[name])]
         offline = conditions.away(online, expected, unreadable, book, self.cli.nodes(nodes, self.params["wait_timeout"]))
-        live = {name: flower_versions.running(self._workloads(seen.get(name) or {})) for name in online}
-        return wave_result.failures(
-            asked,
-            deployed=self.deployed,
-            offline=offline,
-            images={name: wave_result.other_images(live[name], facts.sites[name][1]) for name in online},
-            # The SuperNodes of a site that is denied are offline, as they should be.
-            accepted={name: result for name, result in accepted.items() if name not in exempt},
-            run=run,
-        )
+        found = {}
+        for name in asked:
+            judged = accepted.get(name) if name not in exempt else None  # SuperNodes of a site that is denied are offline, as they should be
+            live = flower_versions.running(self._workloads(seen.get(name) or {}))
+            reasons = (
+                "" if name in good else str(self.deployed[name]["msg"]),
+                offline.get(name, ""),
+                flower_versions.other_images(live, facts.sites[name][1]),
+                "" if judged is None or judged["accepted"] else f"it is not accepted: {'; '.join(judged.get('reasons') or [])}",
+                f"the acceptance run failed: {run}" if run else "",
+            )
+            if why := next(filter(None, reasons), ""):
+                found[name] = named(name, why)
+        return found
 
     def _acceptance(self, sites: Collection[str]) -> dict[str, Any]:
         limits = {name: self.variable(f"flower_verify_{name}", None) for name in ("round_trip", "upload")}
@@ -473,13 +480,7 @@ class ActionModule(CompositeAction):
         }
         self.record = self.store.change(lambda old: with_sites(old, states))
         self._now(rolled_back={**self.facts.rolled_back, **errors})
-        results = {name: result for name in step.sites if (result := result_of(self.record, self.facts, name))}
+        results = {name: result for name in step.sites if (result := site_result(self.record, self.facts, name))}
         self._add_results(results)
         for name, result in results.items():
             self.note(name, words=[result["msg"]])
-
-    def _finish(self, _step: Step) -> None:
-        if self.store.delete():
-            self.note(words=[f"the upgrade to {self.facts.hub.wanted['version']} is complete"])
-        self.record = {}
-        self._now(finished=True)

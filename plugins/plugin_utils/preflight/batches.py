@@ -109,20 +109,11 @@ def _members(entry: Any, left: Sequence[str], number_of_sites: int, groups: Mapp
 
 
 def _wave_faults(entries: Sequence[Any], sites: Sequence[str], groups: Mapping[str, Collection[str]]) -> list[str]:
-    faults: list[str] = []
-    waves_of: dict[str, int] = {}
-    for number, entry in enumerate(entries, 1):
-        for word in _words(entry):
-            where = f"{WAVES}: wave {number}: {word!r}"
-            if isinstance(word, str) and word in sites:
-                if waves_of.setdefault(word, number) != number:
-                    faults.append(f"{where} is in wave {waves_of[word]} already; name each site once")
-            elif isinstance(word, str) and word and word in groups:
-                if not set(groups[word]) & set(sites):
-                    faults.append(f"{where} is a group without a site. Leave it out, or add sites to the group")
-            elif not is_size(word):
-                faults.append(
-                    f"{where} is neither a site nor a group of the inventory, nor a number of sites or a share such as '25%'. Sites: {', '.join(sites)}. "
-                    "Correct the name, or leave it out: sites that no wave names are the last wave"
-                )
-    return faults
+    known = {*sites, *groups}
+    return [
+        f"{WAVES}: wave {number}: {word!r} is neither a site nor a group of the inventory, nor a number of sites or a share such as '25%'. Sites: "
+        f"{', '.join(sites)}. Correct the name, or leave it out: sites that no wave names are the last wave"
+        for number, entry in enumerate(entries, 1)
+        for word in _words(entry)
+        if not is_size(word) and not (isinstance(word, str) and word in known)
+    ]

@@ -60,6 +60,17 @@ def differs(live: Versions, want: Versions) -> bool:
     return bool(common) and (live["version"] != want["version"] or any(there[name] != then[name] for name in common))
 
 
+def other_images(live: Versions, wanted: Versions) -> str:
+    """Which images run although others are wanted; empty if all are as wanted."""
+    there = images_by_workload(live)
+    return "; ".join(
+        f"{name}/{container} runs {there.get(name, {}).get(container, 'nothing')}, not {image}"
+        for name, images in images_by_workload(wanted).items()
+        for container, image in images.items()
+        if there.get(name, {}).get(container) != image
+    )
+
+
 def change(live: Versions, want: Versions) -> str:
     """From what to what, for people."""
     if not live["workloads"]:

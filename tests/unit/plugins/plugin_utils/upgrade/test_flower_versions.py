@@ -144,3 +144,9 @@ def test_releases_of_which_nothing_is_known_are_named_once() -> None:
 )
 def test_which_database_the_release_of_before_may_find(former: str, live: str, want: str, never_started: bool, other: str) -> None:
     assert rollback.unreadable_since(former, live, want, never_started=never_started) == other
+
+
+def test_other_images() -> None:
+    assert flower_versions.other_images(NEW, NEW) == ""
+    assert "supernode-cpu/supernode runs r/supernode:1.40.0, not r/supernode:1.41.0" in flower_versions.other_images(OLD, NEW)
+    assert "runs nothing" in flower_versions.other_images(flower_versions.NOTHING, NEW)
