@@ -13,7 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.composite_action import CompositeAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import hub_hosts, role_settings, site_hosts
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import (
+    hub_hosts,
+    role_settings,
+    site_hosts,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
@@ -25,7 +29,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import rec
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import batches
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import SKUPPER, connected_by, delivered_by
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import (
+    SKUPPER,
+    connected_by,
+    delivered_by,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
     flower_versions,
@@ -34,7 +42,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
     upgrade_record,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.next_step import Facts, Hub, Step, site_result
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.upgrade_record import BACK, BEGUN, DONE, WAITING, WAIVED, with_hub, with_sites
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.upgrade_record import (
+    BACK,
+    BEGUN,
+    DONE,
+    WAITING,
+    WAIVED,
+    with_hub,
+    with_sites,
+)
 
 # A pull that fails once may succeed with the next attempt. Seconds.
 IMAGE_SECONDS = 20

@@ -12,8 +12,17 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import flower_versions, upgrade_record
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import next_step as steps
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.next_step import Facts, Hub, next_step, site_result
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.upgrade.test_flower_versions import NEW, OLD, what
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.next_step import (
+    Facts,
+    Hub,
+    next_step,
+    site_result,
+)
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.upgrade.test_flower_versions import (
+    NEW,
+    OLD,
+    what,
+)
 
 HUB_OLD, HUB_NEW = what("1.40.0", pools=("hub",)), what("1.41.0", pools=("hub",))
 IMAGE = "a: node n: no image."

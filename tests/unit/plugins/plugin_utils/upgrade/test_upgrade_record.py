@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.upgrade.test_flower_versions import NEW, OLD, what
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.upgrade.test_flower_versions import (
+    NEW,
+    OLD,
+    what,
+)
 
 
 def begin(known: Any, live: Any = None, target: Any = None, *, answers: bool = False) -> Any:
