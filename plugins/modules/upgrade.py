@@ -18,8 +18,10 @@ description:
   - >-
     What ran before, and how far the upgrade is, is in a ConfigMap of the hub until it is complete. A later task continues an upgrade that was interrupted.
   - >-
-    The task runs on the hub, once. The playbook C(federated.flower.upgrade) has it, with the checks that come before it and the lease. Options that
-    are not set have the values of the variables C(flower_upgrade_app), C(flower_upgrade_waves) and so on.
+    The task runs on the hub, once, after the checks of the playbook and under its lease. Options that are not set have the values of the variables
+    C(flower_upgrade_app), C(flower_upgrade_waves) and so on.
+  - >-
+    This module is a step of the playbook C(federated.flower.upgrade). Its options may change in any release.
 options:
   app:
     description:
