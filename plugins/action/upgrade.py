@@ -110,16 +110,18 @@ class ActionModule(CompositeAction):
             if end.name == next_step.END and not self.facts.failed and self.store.delete():
                 self.note(words=[end.why])
         hub = self.inventory_host
+        words = f"{_NOTHING_CHANGED} This is check mode." if self.check else end.why
+        self.say(named(hub, words))
         if end.name == next_step.STOP:
             self.note(words=[end.why])
             self.results[hub] = [{"failed": True, "msg": named(hub, end.why)}]
         return {
-            "changed": self.hub_changed or (self.check and bool(self.facts.hub.changes or self.facts.changes)),
+            "changed": self.hub_changed or self.check,
             "plan": self.plan,
             "sites": self.results,
             "diff": self.diff,
             "warnings": self.warnings,
-            "msg": "\n".join([*self.plan, f"{_NOTHING_CHANGED} This is check mode."]) if self.check else end.why,
+            "msg": "\n".join([*self.plan, words]) if self.check else words,
         }
 
     @property
