@@ -257,7 +257,7 @@ def test_a_site_that_is_not_accepted_goes_back(federation: Any) -> None:
     fed = federation
     fed.settle()
     told = fed.play("upgrade", *WAIVED, "-e", "flower_upgrade_verify=true", hosts=other_names(fed, False), rc=2).messages("hub", failed=True)
-    assert "site-b is not accepted: gpu: GPU: " in told and f"it runs {NEW} again" in told, told
+    assert "site-b: it is not accepted: gpu: GPU: " in told and f"it runs {NEW} again" in told, told
     assert site_replaced(fed) and f"flwr/supernode:{NEW}" not in images(fed, "site-b")
     assert not fed.play("upgrade", *WAIVED).rc and not progress(fed)
 

@@ -274,7 +274,7 @@ def test_images_that_cannot_be_pulled_stop_the_wave() -> None:
 @pytest.mark.parametrize(
     ("options", "answers", "words"),
     [
-        ({"verify": True}, {"supernode_acceptance": {"a": {"accepted": False, "reasons": ["clock"]}}}, "a is not accepted: clock"),
+        ({"verify": True}, {"supernode_acceptance": {"a": {"accepted": False, "reasons": ["clock"]}}}, "a: it is not accepted: clock"),
         ({"app": "/x"}, {"run": {"result": {"status": "finished:completed", "node_errors": "1 reply is an error"}}}, "acceptance run failed: 1 reply"),
         ({"app": "/x"}, {"run": {"result": {"failed": True, "msg": "it ended"}}}, "the acceptance run failed: it ended"),
         ({}, {"supernode_info": {"a": {"workloads": [{**pool_of(OLD), "version": OLD}]}}}, "a: supernode-cpu/supernode runs n:1.40.0, not n:1.41.0"),
