@@ -33,7 +33,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metr
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.running_gateway import Gateway
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, network, rotation_plan
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
 
 _PODS = "app.kubernetes.io/name in (superlink,serverapp)"
 
@@ -68,7 +68,7 @@ class ActionModule(ClusterAction):
                     self._read_network(hub, params["namespace"], result)
                 if result["deployed"]:
                     self._read_lease(hub, params, result)
-                    result["upgrade"] = unfinished.words(unfinished.Store(hub, params["namespace"], params["federation"]).read())
+                    result["upgrade"] = upgrade_record.describe(upgrade_record.Store(hub, params["namespace"], params["federation"]).read())
                     self._read_ledger(hub, params, result)
                     self._ask_flower(hub, params, result)
                     result["trouble"] = result["trouble"] or Gateway(hub, params["namespace"]).refusal()

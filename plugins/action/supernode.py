@@ -28,7 +28,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers i
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import AppsOptions, Options, Rollout
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import as_before
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import rollback
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED, RESTARTED, TRUSTED = (
@@ -127,7 +127,7 @@ class ActionModule(SiteCheck, ImagePull, SiteRestart, SiteHealing, SiteTrust):
                 outcomes.fail(name, "\n".join(faults))
             site.image_seconds = params["image_seconds"]
             if name in params["before"]:
-                site.spec = as_before.site_as_before(site.spec, params["before"][name])
+                site.spec = rollback.former_site(site.spec, params["before"][name])
         if not outcomes.good():
             return
         first = sites[outcomes.good()[0]]

@@ -2,165 +2,221 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.upgrade): one step of an upgrade of the fleet."""
+"""Action of M(federated.flower.upgrade): upgrade the hub, then the sites in waves."""
 
 from __future__ import annotations
 
 import datetime
-import time
-from collections.abc import Mapping
-from functools import partial
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import state as readiness
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.composite_action import CompositeAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import (
+    hub_hosts,
+    role_settings,
+    site_hosts,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
-from ansible_collections.federated.flower.plugins.plugin_utils.base.images import images_of
-from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import (
-    SERVERAPP,
-    SUPERLINK,
-    SUPERLINK_POD,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK, SUPERLINK_POD
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import outdated, pod_health, stranded
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import COMPLETED
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stranded
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import batches
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import (
+    SKUPPER,
+    connected_by,
+    delivered_by,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
-    as_before,
-    unfinished,
-    verdict,
-    wave_list,
-    way_back,
-    what_runs,
+    flower_versions,
+    next_step,
+    rollback,
+    upgrade_record,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.unfinished import (
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.next_step import Facts, Hub, Step, site_result
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.upgrade_record import (
     BACK,
     BEGUN,
     DONE,
     WAITING,
     WAIVED,
-    Progress,
+    with_hub,
+    with_sites,
 )
 
 # A pull that fails once may succeed with the next attempt. Seconds.
 IMAGE_SECONDS = 20
-_PAUSE = 1.0
-_WAY_OUT = "flower_upgrade_wait", ""
-_KINDS = ("StatefulSet", "Deployment")
+_REMEDY = "flower_upgrade_wait", ""
+_OPTIONS = ("app", "app_config", "backup", "max_failed", "verify", "wait", "waves")
+_EMPTY = (None, "", [], {})  # a controller sends empty ones for questions without an answer
+_NOTHING_CHANGED = "Nothing was changed."
 
 
-class ActionModule(ClusterAction):
+class ActionModule(CompositeAction):
     """See the module's documentation."""
 
     ARGS = {
-        "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str"},
+        "namespace": {"type": "str"},
         "federation": {"type": "str"},
-        "step": {"type": "str", "required": True, "choices": ["plan", "begin", "hub_begin", "hub", "hub_back", "wave", "gate", "settle", "finish"]},
-        "superlink": {"type": "dict", "default": {}},
-        "supernodes": {"type": "dict", "default": {}},
-        "hub_checked": {"type": "dict", "default": {}},
-        "sites_checked": {"type": "dict", "default": {}},
-        "sites": {"type": "list", "elements": "str", "default": []},
-        "waves": {"type": "raw"},
-        "max_failed": {"type": "int", "default": 0},
-        "wait": {"type": "int", "default": 3600},
-        "wait_timeout": {"type": "int", "default": 300},
+        "app": {"type": "path"},
+        "app_config": {"type": "dict", "default": {}},
         "backup": {"type": "bool", "default": True},
-        "archive": {"type": "str", "default": ""},
-        "can_back_up": {"type": "bool", "default": False},
-        "plan": {"type": "dict", "default": {}},
-        "pulled": {"type": "dict", "default": {}},
-        "deployed": {"type": "dict", "default": {}},
-        "gate": {"type": "dict", "default": {}},
-        "run": {"type": "dict", "default": {}},
-        "accepted": {"type": "dict", "default": {}},
-        "failed": {"type": "list", "elements": "str", "default": []},
+        "max_failed": {"type": "int", "default": 0},
+        "verify": {"type": "bool", "default": False},
+        "wait": {"type": "int", "default": 3600},
+        "wait_timeout": {"type": "int"},
+        "waves": {"type": "raw"},
     }
+    HUB_BY_GROUP = True
+
+    facts: Facts
+    record: upgrade_record.Record
+
+    def arguments(self) -> dict[str, Any]:
+        """See C(ClusterAction); what the task leaves out are the variables C(flower_upgrade_…)."""
+        given = super().arguments()
+        of_fleet = {name: self.variable(f"flower_upgrade_{name}", None) for name in _OPTIONS}
+        seconds = role_settings(self, SUPERLINK, ["wait_timeout"])
+        return seconds | {name: value for name, value in of_fleet.items() if value not in _EMPTY} | given
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Do one step."""
-        self.where = params["hub_namespace"]
-        if params["step"] == "plan" and not params["superlink"].get("deployed"):
-            raise ClusterError(self._not_deployed(params))
-        with self.connect(params["hub"]) as cluster:
-            self.store = unfinished.Store(cluster, self.where, params["federation"], check=self.check)
-            self.cli = FlowerCLI(cluster, self.where)
-            step = getattr(self, f"_{params['step']}")
-            result: dict[str, Any] = step(params, cluster)
-        return {"changed": False, "msg": "", **result}
+        """Take step after step until the upgrade is complete, or stops."""
+        self._refuse_parts()
+        self.warnings = []
+        self.diff: list[Any] = []
+        self.results: dict[str, list[dict[str, Any]]] = {}
+        self.namespace, self.hub_changed = params["namespace"], False
+        if params["app"]:  # where it cannot be read, the first wave would be upgraded and rolled back for it
+            self.run_action("run", {"app": params["app"], "run_config": params["app_config"]}, check=True)
+        with self.connect() as cluster:
+            self.cluster, self.cli = cluster, FlowerCLI(cluster, self.namespace)
+            self.store = upgrade_record.Store(cluster, self.namespace, params["federation"], check=self.check)
+            self.record = self.store.read()
+            self.plan = self._prepare(params)
+            for line in self.plan:
+                self.say(line)
+            if not self._has_work:
+                return {"changed": False, "plan": self.plan, "sites": {}, "msg": self.plan[0]}
+            self._begin(params)
+            end = self._take_steps()
+            if end.name == next_step.END and not self.facts.failed and self.store.delete():
+                self.note(words=[end.why])
+        hub = self.inventory_host
+        words = f"{_NOTHING_CHANGED} This is check mode." if self.check else end.why
+        self.say(named(hub, words))
+        if end.name == next_step.STOP:
+            self.note(words=[end.why])
+            self.results[hub] = [{"failed": True, "msg": named(hub, end.why)}]
+        return {
+            "changed": self.hub_changed or self.check,
+            "plan": self.plan,
+            "sites": self.results,
+            "diff": self.diff,
+            "warnings": self.warnings,
+            "msg": "\n".join([*self.plan, words]) if self.check else words,
+        }
 
-    @staticmethod
-    def _not_deployed(params: dict[str, Any]) -> str:
-        error = params["superlink"].get("error")
-        return error or f"there is no SuperLink in namespace {params['hub_namespace']}: federated.flower.site deploys one, and this upgrades it."
+    @property
+    def _has_work(self) -> bool:
+        """Whether anything is to be upgraded, or to be continued."""
+        return bool(self.facts.hub.changes or self.facts.changes or self.record)
 
-    # ---- plan --------------------------------------------------------------------------------------------------------
+    def _refuse_parts(self) -> None:
+        """An upgrade is that of the whole fleet."""
+        if limit := self.task_vars.get("ansible_limit"):
+            raise ClusterError(
+                f"--limit {limit}: an upgrade is that of the whole fleet. Choose the order of the sites with flower_upgrade_waves; federated.flower.site "
+                "deploys single sites."
+            )
+        if self.variable("flower_plan", "") or self.variable("flower_plan_hash", ""):
+            raise ClusterError(
+                "flower_plan: only federated.flower.site applies a plan of federated.flower.plan, and an upgrade does not keep to one. Leave flower_plan "
+                "and flower_plan_hash out; --check shows the plan of an upgrade."
+            )
+        if self.inventory_host != self.hub_host():
+            raise ClusterError(f"an upgrade runs on the hub, {self.hub_host()}: give its play the hosts of the hub first, and the task run_once.")
 
-    def _plan(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """What is to be done; nothing is written."""
-        known, seen = self.store.read(), params["superlink"]
-        hub, names = params["hub"], params["sites"]
-        pair = what_runs.running(seen["workloads"]), params["hub_checked"]["flower"]
-        out = self._unusable(params)
-        live = {name: what_runs.running(self._workloads(params["supernodes"][name])) for name in names if name not in out}
-        want = {name: params["sites_checked"][name]["flower"] for name in live}
-        by_hand = [name for name in live if params["supernodes"][name].get("bundle")]
-        faults = what_runs.faults(hub, *pair, live, want, by_hand)
-        denied = [name for name, site in seen["sites"].items() if site["access"]]
-        groups = {name: hosts for name, hosts in (self.task_vars.get("groups") or {}).items() if name not in names}
-        waves: list[list[str]] = []
+    def _take_steps(self) -> Step:
+        """Take steps until the last one, which is returned.
+
+        Raises:
+            ClusterError: an error before the sites; after that, it is the last step, since each site gets its result.
+        """
+        while True:
+            step = next_step.next_step(self.record, self.facts)
+            if step.name == next_step.STOP and not self.results:
+                raise ClusterError(step.why)
+            if step.name in (next_step.STOP, next_step.END):
+                return step
+            self.say(f"{self.inventory_host}: {step.words}")
+            try:
+                getattr(self, f"_{step.name}")(step)
+            except ClusterError as error:
+                if not self.results:
+                    raise
+                return Step(next_step.STOP, why=error.message)
+
+    def _now(self, **changes: Any) -> None:
+        self.facts = replace(self.facts, **changes)
+
+    def _hub_is(self, **changes: Any) -> None:
+        self._now(hub=replace(self.facts.hub, **changes))
+
+    # ---- the plan ----------------------------------------------------------------------------------------------------
+
+    def _prepare(self, params: dict[str, Any]) -> list[str]:
+        """Read what runs and what is wanted; refuse what cannot be upgraded. Returns the plan for people.
+
+        Raises:
+            ClusterError: names every fault.
+        """
+        names = site_hosts(self)
+        hub = self.run_action("superlink_info", {"hub": self.inventory_host})
+        if not hub["deployed"]:
+            there = f"there is no SuperLink in namespace {self.namespace}: federated.flower.site deploys one, and this upgrades it."
+            raise ClusterError(hub["error"] or there)
+        seen = self.run_action("supernode_info", {"sites": names})["sites"]
+        checked_hub = self.variable("superlink_checked", None) or self.run_action("superlink", {"state": "checked"})
+        found = self._variable_of(self.variables_of(names[0]), "__site_checked") if names else {"sites": {}}
+        checked = (found or self.run_action("supernode", {"state": "checked", "sites": names, "hub_checked": checked_hub}))["sites"]
+        left_out = self._unusable(names, hub, seen, checked)
+        live, wanted = flower_versions.running(hub["workloads"]), checked_hub["flower"]
+        sites = {
+            name: (flower_versions.running(self._workloads(seen[name])), checked[name]["flower"]) for name in names if name not in left_out
+        }
+        self.nodes_before = [node for node, facts in hub["nodes"].items() if facts["status"] == "online"]
+        begun = upgrade_record.is_hub_begun(self.record, live, wanted["version"], answers=not hub["error"])
+        half = {name for name, site in (self.record.get("sites") or {}).items() if site["state"] == BEGUN}
+        self.facts = Facts(
+            Hub(
+                live,
+                wanted,
+                release=next((str(one.get("version") or "") for one in hub["workloads"] if one["name"] == SUPERLINK), ""),
+                begun=begun,
+            ),
+            sites=sites,
+            by_hand=frozenset(name for name in sites if seen[name].get("bundle")),
+            changes=frozenset(name for name, pair in sites.items() if name in half or flower_versions.differs(*pair)),
+            most_failed=params["max_failed"],
+            failed=left_out,
+        )
+        faults = self._faults(params, hub)
         try:
-            waves = [
-                [name for name in wave if name not in out]
-                for wave in wave_list.make(params["waves"], names, groups, [*denied, *out, *by_hand])
-            ]
-            waves = [wave for wave in waves if wave]
+            waves = self._waves(params["waves"], names, hub)
+            self._now(waves=[wave for one in waves if (wave := [name for name in one if name in sites])])
         except ValueError as error:
             faults.append(str(error))
-        if len(out) > params["max_failed"]:
-            faults.append(
-                f"{len(out)} of {len(names)} sites cannot be upgraded: {'; '.join(out.values())}. Repair them, or upgrade the others with "
-                f"-e flower_upgrade_max_failed={len(out)}"
-            )
-        begun = unfinished.is_hub_begun(known, pair[0], pair[1]["version"], answers=not seen.get("error"))
-        hub_changes = what_runs.differs(*pair) or begun
-        half = {name for name, site in (known.get("sites") or {}).items() if site["state"] == BEGUN}
-        changes = [name for name in live if name in half or what_runs.differs(live[name], want[name])]
-        if hub_changes and not begun and params["backup"] and not params["can_back_up"]:
-            faults.append(
-                f"{hub}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup leads back. Set "
-                "flower_backup_directory and flower_backup_recipients, or do without one: -e flower_upgrade_backup=false"
-            )
-        if seen.get("error") and not begun:
-            faults.append(f"{hub}: the SuperLink does not answer, so nothing is known of runs: {seen['error']} Repair it with federated.flower.site first")
         if faults:
-            raise ClusterError("\n".join(faults) + "\nNothing was changed.")
-        todo = bool(hub_changes or changes or known)
-        lines = what_runs.table(hub, *pair, waves, live, want, by_hand)
-        lines = ([f"continued: {unfinished.words(known)}"] if known else []) + lines if todo else []
-        return {
-            "changed": todo and self.check,
-            "todo": todo,
-            "waves": waves if todo else [],
-            "changes": changes,
-            "hub_changes": hub_changes,
-            "hub_begun": begun,
-            "hub_release": next((str(one.get("version") or "") for one in seen["workloads"] if one["name"] == SUPERLINK), ""),
-            "back_up": bool(hub_changes and not begun and params["backup"] and params["can_back_up"]),
-            "hub_pair": list(pair),
-            "pairs": {name: [live[name], want[name]] for name in live},
-            "online": [node for node, facts in seen["nodes"].items() if facts["status"] == "online"],
-            "by_hand": by_hand,
-            "left_out": out,
-            "warnings": what_runs.warnings(pair[1], live, want) if todo else [],
-            "lines": lines or [f"{hub}: {pair[0]['version']}, and all {len(names)} sites: nothing to upgrade"],
-            "msg": f"{len(changes)} sites to upgrade" if todo else "nothing to upgrade",
-        }
+            raise ClusterError("\n".join([*faults, _NOTHING_CHANGED]))
+        return self._plan_lines(names) + self._check_pulls()
 
     @staticmethod
     def _workloads(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -168,290 +224,281 @@ class ActionModule(ClusterAction):
         return [one for key in ("workloads", "clientapps", "bundle_workloads") for one in facts.get(key) or []]
 
     @staticmethod
-    def _unusable(params: dict[str, Any]) -> dict[str, str]:
+    def _unusable(
+        names: Iterable[str], hub: Mapping[str, Any], seen: Mapping[str, Any], checked: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, str]:
         """Sites that cannot be upgraded, and why."""
-        out = {}
-        for name in params["sites"]:
-            checked, seen = params["sites_checked"].get(name) or {}, params["supernodes"].get(name) or {}
-            if checked.get("failed") or "flower" not in checked:
-                out[name] = str(checked.get("msg") or named(name, "it was not checked"))
-            elif not seen.get("reachable"):
-                out[name] = named(name, str(seen.get("error") or "it does not answer"))
-            elif fault := (params["superlink"].get("sites", {}).get(name) or {}).get("fault"):
-                out[name] = named(name, str(fault))
-        return out
+        found = {}
+        for name in names:
+            check, status = checked.get(name) or {}, seen.get(name) or {}
+            if check.get("failed") or "flower" not in check:
+                found[name] = named(name, str(check.get("msg") or "it was not checked"))
+            elif not status.get("reachable"):
+                found[name] = named(name, str(status.get("error") or "it does not answer"))
+            elif fault := (hub["sites"].get(name) or {}).get("fault"):
+                found[name] = named(name, str(fault))
+        return found
 
-    def _begin(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """Keep what runs now, and wait for the end of runs."""
-        plan = params["plan"]
+    def _waves(self, given: Any, names: list[str], hub: Mapping[str, Any]) -> list[list[str]]:
+        serial = self.variable(batches.SERIAL, "") or "100%"
+        if faults := batches.batch_faults(serial, 100):
+            raise ValueError("\n".join(faults))
+        groups = {name: hosts for name, hosts in (self.task_vars.get("groups") or {}).items() if name not in names}
+        denied = [name for name, site in hub["sites"].items() if site["access"]]
+        return batches.waves(given, serial, names, groups, {*denied, *self.facts.failed, *self.facts.by_hand})
+
+    def _faults(self, params: dict[str, Any], hub: Mapping[str, Any]) -> list[str]:
+        facts, name = self.facts, self.inventory_host
+        found = flower_versions.faults(name, (facts.hub.live, facts.hub.wanted), facts.sites, facts.by_hand)
+        if len(facts.failed) > facts.most_failed:
+            found.append(
+                f"{len(facts.failed)} of {len(facts.sites) + len(facts.failed)} sites cannot be upgraded: {'; '.join(facts.failed.values())}. Repair them, or "
+                f"upgrade the others with -e flower_upgrade_max_failed={len(facts.failed)}"
+            )
+        can_back_up = self.variable("flower_backup_directory", "") and self.variable("flower_backup_recipients", None) is not None
+        if facts.hub.changes and not facts.hub.begun and params["backup"] and not can_back_up:
+            found.append(
+                f"{name}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup leads back. Set "
+                "flower_backup_directory and flower_backup_recipients, or do without one: -e flower_upgrade_backup=false"
+            )
+        if hub["error"] and not facts.hub.begun:
+            found.append(
+                f"{name}: the SuperLink does not answer, so nothing is known of runs: {hub['error']} Repair it with federated.flower.site first"
+            )
+        return found
+
+    def _plan_lines(self, names: list[str]) -> list[str]:
+        facts = self.facts
+        if not self._has_work:
+            return [f"{self.inventory_host}: {facts.hub.live['version']}, and all {len(names)} sites: nothing to upgrade"]
+        self.warnings += flower_versions.warnings(facts.hub.wanted["version"], facts.sites)
+        begun = [f"continued: {upgrade_record.describe(self.record)}"] if self.record else []
+        pair = facts.hub.live, facts.hub.wanted
+        return begun + flower_versions.table(self.inventory_host, pair, facts.waves, facts.sites, facts.by_hand)
+
+    def _check_pulls(self) -> list[str]:
+        """Which nodes have to pull images, in lines for people.
+
+        Raises:
+            ClusterError: more sites refuse that than may fail.
+        """
+        if not self.facts.changes:
+            return []
+        found = self.run_action("supernode", {"state": "pulled", "sites": sorted(self.facts.changes)}, check=True)
+        refused = [str(site["msg"]) for site in found["sites"].values() if site.get("failed")]
+        if len(refused) + len(self.facts.failed) > self.facts.most_failed and refused:
+            raise ClusterError("\n".join([*refused, _NOTHING_CHANGED]))
+        if self.check:
+            self._now(pulled=self.facts.changes)
+        return list(found["lines"])
+
+    # ---- the hub -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, params: dict[str, Any]) -> None:
+        """Record what runs now, and wait for the end of runs."""
+        facts, former = self.facts, self.record
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        hub, sites = tuple(plan["hub_pair"]), {name: tuple(pair) for name, pair in plan["pairs"].items()}
-        begin = partial(unfinished.begin, now=now, waves=plan["waves"], hub=hub, sites=sites, hub_begun=plan["hub_begun"])
-        changed = self.store.change(begin)
-        if changed:
-            self.note(words=[f"upgrade to {hub[1]['version']}: {'; '.join(plan['lines'])}"])
-        if not self.check and (plan["hub_changes"] or self._replaced(plan, plan["changes"])):
-            self._wait_no_run(params, self.store.read())
-        return {"changed": changed, "msg": "no run is active"}
+        pair = facts.hub.live, facts.hub.wanted
+        self.record = self.store.change(
+            lambda old: upgrade_record.begin(old, now, facts.waves, pair, facts.sites, hub_begun=facts.hub.begun)
+        )
+        if self.record != former and not self.check:
+            self.note(words=[f"upgrade to {facts.hub.wanted['version']}: {'; '.join(self.plan)}"])
+        if facts.hub.changes or self._replaced(facts.changes):
+            self._wait_no_run()
+        if facts.hub.changes and params["backup"] and not facts.hub.begun and not self.check:
+            self._back_up()
 
-    @staticmethod
-    def _replaced(plan: Mapping[str, Any], sites: list[str]) -> list[str]:
+    def _replaced(self, sites: Iterable[str]) -> list[str]:
         """Those of some sites whose pods are replaced now. A bundle is only written: its people replace them, whenever they do."""
-        return [name for name in sites if name not in plan["by_hand"]]
+        return [name for name in sites if name in self.facts.changes and name not in self.facts.by_hand]
 
-    def _wait_no_run(self, params: dict[str, Any], progress: Progress) -> None:
-        if progress.get("hub", {}).get("state") == BEGUN:
+    def _wait_no_run(self) -> None:
+        if self.check:
+            return
+        if self.record["hub"]["state"] == BEGUN and self.facts.hub.error is None:
             # An earlier run was interrupted while it replaced the SuperLink, which may be starting, or may not be able to.
             try:
                 self.cli.wait_for_superlink(IMAGE_SECONDS)
             except ClusterError as error:
-                self.say(f"{params['hub']}: the upgrade of the hub is completed without asking for runs: {error.message}")
+                self.say(f"{self.inventory_host}: the upgrade of the hub is completed without asking for runs: {error.message}")
                 return
-        conditions.wait_no_run(self.cli, params["wait"], self.say, _WAY_OUT)
+        conditions.wait_no_run(self.cli, self.params["wait"], self.say, _REMEDY)
 
-    # ---- hub ---------------------------------------------------------------------------------------------------------
+    def _back_up(self) -> None:
+        recipients = self.variable("flower_backup_recipients", [])
+        options = {
+            "namespace": self.namespace,
+            "ca_namespace": role_settings(self, SUPERLINK, ["ca_namespace"])["ca_namespace"],
+            "directory": os.path.realpath(os.path.expanduser(self.variable("flower_backup_directory", ""))),
+            "recipients": recipients if isinstance(recipients, list) else [recipients],
+            "identity": self.variable("flower_backup_identity", None),
+            "keep": self.variable("flower_backup_keep", None),
+            "hosts": [*hub_hosts(self), *site_hosts(self)],
+        }
+        done = self.run_action("superlink_backup", {name: value for name, value in options.items() if value not in _EMPTY})
+        self.say(f"{self.inventory_host}: {done['msg']}")
+        self.record = self.store.change(lambda old: {**old, "backup": str(done["path"])})
 
-    def _hub_begin(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """Keep that the hub is changed from now on, and the archive that was written before; a run may have started meanwhile."""
+    def _deploy_hub(self, _step: Step) -> None:
+        """Record that the hub is changed from now on, and deploy it with what connects it to its sites."""
+        if self.facts.hub.changes:
+            self._wait_no_run()  # one may have been submitted during the backup
+            self.record = self.store.change(lambda old: with_hub({**old, "backup": old["backup"] or WAIVED}, state=BEGUN))
+        else:  # other changes of the inventory must not fail runs either; those of images have been waited for
+            self.run_action("superlink", {"state": "checked"})
+        done = self._deploy_superlink()
+        self.deployed_hub, error, offline = done, str(done["msg"]) if done.get("failed") else "", []
+        if not error:
+            sites, hosts = site_hosts(self), self.task_vars["hostvars"]
+            if delivered_by(OCM, hosts, sites):
+                self._add_change(self.run_action("ocm_addon"))
+            if connected_by(SKUPPER, hosts, sites):
+                self._add_change(self.run_action("skupper_site"))
+                self._add_change(self.run_action("skupper_listener"))
+            offline = self._await_nodes()
+            self.record = self.store.change(lambda old: with_hub(old, state=DONE))
+        self._hub_is(error=error, never_started=bool(error) and self._has_never_started(), offline=offline)
 
-        def change(progress: Progress) -> Progress:
-            archive = params["archive"] or progress["backup"] or WAIVED
-            return {**progress, "backup": archive, "hub": {**progress["hub"], "state": BEGUN}}
+    def _deploy_superlink(self, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Deploy it with what it needs, and wait until all of it is ready; returns the result, which may be that of a failure."""
+        done = self.run_action("superlink", {}, {"superlink_wait": True, **(variables or {})}, may_fail=True)
+        self._add_change(done)
+        return done
 
-        if not params["plan"]["hub_changes"]:
-            return {"changed": False}
-        if not self.check:
-            self._wait_no_run(params, self.store.read())
-        return {"changed": self.store.change(change)}
+    def _add_change(self, done: Mapping[str, Any]) -> None:
+        """Count the change of an action at the hub for the result of this task."""
+        self.hub_changed |= bool(done.get("changed"))
+        diff = done.get("diff") or []
+        self.diff += diff if isinstance(diff, list) else [diff]
 
-    def _hub(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """Wait until the hub runs what is wanted; if it does not, find out whether there is a way back."""
-        if self.check:
-            return {"back": {}}
-        plan, want = params["plan"], params["plan"]["hub_pair"][1]
-        why, never_started = self._await_hub(params, cluster, want)
-        progress = self.store.read()
-        if not why:
-            away = self._await_nodes(plan["online"], params["wait_timeout"])
-            changed = self.store.change(lambda old: {**old, "hub": {**old["hub"], "state": DONE}})
-            if away:
-                raise ClusterError(
-                    f"the SuperLink runs {want['version']}, and these SuperNodes, which were online before, are not online after "
-                    f"{params['wait_timeout']} s: {', '.join(away)}. No site was upgraded. Look at federated.flower.status, then run "
-                    "federated.flower.upgrade again: it continues with the sites."
-                )
-            return {"changed": changed, "back": {}, "msg": f"the hub runs {want['version']}"}
-        was = progress["hub"]["was"]
-        if not plan["hub_changes"] or not was["workloads"]:
-            raise ClusterError(f"the hub is not ready: {why}. No site was upgraded.")
-        other = way_back.other_format(was["version"], plan["hub_release"], want["version"], never_started=never_started)
-        if not other:
-            safe = "The SuperLink was not started with it" if never_started else "Its database has the same format for both"
-            return {"back": as_before.hub_as_before(was), "why": why, "safe": safe}
-        archive = progress["backup"]
-        rest = (
-            f"go back with the backup {archive} and federated.flower.restore; runs since then are lost with it"
-            if archive != WAIVED
-            else "there is no way back: no backup was written (flower_upgrade_backup)"
-        )
-        raise ClusterError(
-            f"the hub does not start with {want['version']}: {why}. No site was upgraded. The hub is not rolled back: its SuperLink was "
-            f"started with {other}, or may have been, so its database may have the format of {other}, which {was['version']} cannot open. Correct "
-            f"the cause and run federated.flower.upgrade again. Otherwise: {rest}."
-        )
+    def _has_never_started(self) -> bool:
+        """Whether the SuperLink's pod has the images that are wanted, and its container was never started with them."""
+        images = flower_versions.images_by_workload(self.facts.hub.wanted)[SUPERLINK].items()
+        pods = self.cluster.list("v1", "Pod", self.namespace, labels=proof.pods_query(self.params["federation"], SUPERLINK))
+        own = [pod for pod in pods if pod["metadata"]["name"] == SUPERLINK_POD and images <= pod_health.images_of_pod(pod).items()]
+        return bool(own) and stranded.never_started(own[0], CONTAINER)
 
-    def _hub_back(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """Wait until the hub runs again what it ran before, and report why the upgrade stopped."""
-        was = self.store.read()["hub"]["was"]
-        first = params["gate"]["why"]
-        why, _never = self._await_hub(params, cluster, was)
-        away = [] if why else self._await_nodes(params["plan"]["online"], params["wait_timeout"])
-        if why or away:
-            raise ClusterError(
-                f"{first}. It was rolled back to {was['version']}, and is not healthy: {why or 'SuperNodes are offline: ' + ', '.join(away)}. "
-                "No site was upgraded."
-            )
-        self.store.change(lambda old: {**old, "hub": {**old["hub"], "state": WAITING}})
-        self.note(words=[f"the hub was rolled back to {was['version']}: {first}"])
-        raise ClusterError(
-            f"{first}. {params['gate']['safe']}, so the hub was rolled back: it runs {was['version']} again, and its SuperNodes are online. "
-            "No site was upgraded. Correct the cause and run federated.flower.upgrade again."
-        )
+    def _roll_back_hub(self, _step: Step) -> None:
+        former = self.record["hub"]["was"]
+        done = self._deploy_superlink(rollback.former_hub(former))
+        error = str(done["msg"]) if done.get("failed") else ""
+        if not error and (offline := self._await_nodes()):
+            error = f"SuperNodes are offline: {', '.join(offline)}"
+        if not error:
+            self.record = self.store.change(lambda old: with_hub(old, state=WAITING))
+            self.note(words=[f"the hub was rolled back to {former['version']}: {self.facts.hub.error}"])
+        self._hub_is(rollback_error=error)
 
-    def _await_hub(self, params: dict[str, Any], cluster: Cluster, want: what_runs.What) -> tuple[str, bool]:
-        """Wait until the hub's workloads are ready with these images.
-
-        Returns:
-            Why they are not, empty if they are; and whether the SuperLink was never started with its image.
-        """
-        deadline = time.monotonic() + params["wait_timeout"]
-        images = what_runs.by_name(want)
-        ours = proof.pods_query(params["federation"], SUPERLINK, SERVERAPP)
-        since, shown = 0.0, ""
-        while True:
-            items = [{"kind": kind, **one} for kind in _KINDS for one in cluster.list("apps/v1", kind, self.where, labels=ours)]
-            pods = cluster.list("v1", "Pod", self.where, labels=ours)
-            waiting = [why for item in items if (why := self._unready(item, images))]
-            waiting += [f"{name} is not there" for name in images if name not in {item["metadata"]["name"] for item in items}]
-            if not waiting:
-                return "", False
-            if waiting[0] != shown:
-                shown = waiting[0]
-                self.say(f"{cluster.name}: waiting for {shown}, up to {max(deadline - time.monotonic(), 0):.0f} s more")
-            current = [pod for pod in pods if self._is_current(pod, images)]
-            unpulled = next(filter(None, map(pod_health.unpulled, current)), "")
-            now = time.monotonic()
-            since = (since or now) if unpulled else 0.0
-            if (unpulled and now - since >= IMAGE_SECONDS) or now >= deadline:
-                own = next((pod for pod in current if pod["metadata"]["name"] == SUPERLINK_POD), None)
-                never = own is not None and stranded.never_started(own, CONTAINER)
-                return unpulled or f"{'; '.join(waiting)} ({pod_health.summary(pods)})", never
-            self._replace_outdated(cluster, params["federation"], items, pods)
-            time.sleep(_PAUSE)
-
-    @staticmethod
-    def _unready(item: Mapping[str, Any], images: Mapping[str, Mapping[str, str]]) -> str:
-        name = item["metadata"]["name"]
-        if name not in images:
-            return ""
-        if images_of(item) != images[name]:
-            return f"{name} has other images"
-        state = readiness({"apiVersion": "apps/v1", **item})
-        return "" if state.ready else f"{name}: {state.why}"
-
-    @staticmethod
-    def _is_current(pod: Mapping[str, Any], images: Mapping[str, Mapping[str, str]]) -> bool:
-        """Whether a pod has images that are wanted."""
-        own = pod_health.images_of_pod(pod).items()
-        return any(wanted.items() <= own for wanted in images.values())
-
-    def _replace_outdated(
-        self, cluster: Cluster, federation: str, items: list[dict[str, Any]], pods: list[dict[str, Any]]
-    ) -> None:
-        """Delete a SuperLink pod that is not ready and that the StatefulSet would create from another template."""
-        sets = [item for item in items if item["kind"] == "StatefulSet"]
-        for pod in pods:
-            if pod["metadata"]["name"] == SUPERLINK_POD and any(outdated.is_outdated(pod, one, federation, CONTAINER) for one in sets):
-                stranded.replace(cluster, pod)
-                self.note(words=[f"pod {SUPERLINK_POD} was created again: {outdated.WORDS}"])
-
-    def _await_nodes(self, nodes: list[str], seconds: int) -> list[str]:
-        """Wait until SuperNodes are online; returns those that are not."""
-        if not nodes:
+    def _await_nodes(self) -> list[str]:
+        """Wait until the SuperNodes that were online before are online again; returns those that are not."""
+        nodes, seconds = self.nodes_before, self.params["wait_timeout"]
+        if not nodes or self.check:
             return []
-        self.say(f"{self.cli.cluster.name}: waiting until {len(nodes)} SuperNodes are online again, up to {seconds} s")
+        self.say(f"{self.cluster.name}: waiting until {len(nodes)} SuperNodes are online again, up to {seconds} s")
         found = self.cli.nodes(nodes, seconds)
         return [node for node in nodes if found.get(node, {}).get("status") not in ("online", "unregistered")]
 
     # ---- waves -------------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _failed(params: dict[str, Any]) -> list[str]:
-        """Sites that failed so far: those that could not take part are among those that may."""
-        return list(dict.fromkeys([*params["plan"]["left_out"], *params["failed"]]))
+    def _add_results(self, results: Mapping[str, dict[str, Any]]) -> None:
+        for name, result in results.items():
+            self.results.setdefault(name, []).append(result)
 
-    def _wave(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """Before a wave: its nodes have the images, no run is active, and it is kept that its sites are changed from now on."""
-        told, wave = params["pulled"], params["sites"]
-        lost = {name: str(told[name]["msg"]) for name in wave if (told.get(name) or {}).get("failed")}
-        left = verdict.without(wave, lost, self._failed(params), params["plan"]["waves"], params["max_failed"])
-        changing = [name for name in left["sites"] if name in params["plan"]["changes"]]
-        if self.check:
-            return left
-        if self._replaced(params["plan"], changing):
-            self._wait_no_run(params, {})
+    def _pull(self, step: Step) -> None:
+        """Have nodes pull the images of a wave. A site whose nodes do not get them takes no part."""
+        done = self.run_action("supernode", {"state": "pulled", "sites": list(step.sites)})
+        for line in done["lines"]:
+            self.say(line)
+        lost = {name: str(done["sites"][name]["msg"]) for name in step.sites if done["sites"][name].get("failed")}
+        self.record = self.store.change(lambda old: with_sites(old, {name: {"why": why} for name, why in lost.items()}))
+        self._add_results({name: done["sites"][name] for name in lost})
+        self._now(pulled=self.facts.pulled | {*step.sites}, failed={**self.facts.failed, **lost})
 
-        def change(progress: Progress) -> Progress:
-            sites = dict(progress["sites"])
-            for name in lost:
-                sites[name] = {**sites[name], "why": lost[name]}
-            return {**progress, "sites": {**sites, **{name: {**sites[name], "state": BEGUN} for name in changing}}}
+    def _deploy(self, step: Step) -> None:
+        """Record that the sites are changed from now on, when no run is active, and deploy them."""
+        if self._replaced(step.sites):
+            self._wait_no_run()
+        changing = [name for name in step.sites if name in self.facts.changes]
+        self.record = self.store.change(lambda old: with_sites(old, {name: {"state": BEGUN} for name in changing}))
+        options = {"sites": list(step.sites), "image_seconds": IMAGE_SECONDS}
+        self.deployed = self.run_action("supernode", options, {"__superlink_deployed": self.deployed_hub})["sites"]
+        self._add_results(self.deployed)
+        self._now(deployed=self.facts.deployed | {*step.sites})
 
-        return {"changed": self.store.change(change) if changing or lost else False, **left}
+    def _check(self, step: Step) -> None:
+        """Find out which sites of a wave failed."""
+        failed = {} if self.check else self._failures(step.sites)
+        states = {name: {"state": BEGUN, "why": failed[name]} if name in failed else {"state": DONE} for name in step.sites}
+        self.record = self.store.change(lambda old: with_sites(old, states))
+        self._now(checked=self.facts.checked | {*step.sites}, failed={**self.facts.failed, **failed})
+        self._add_results({name: result for name in failed if (result := site_result(self.record, self.facts, name))})
 
-    def _gate(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """After a wave: what failed, and what goes back."""
-        if self.check:
-            return {"back": {}, "why": {}, "stop": False}
-        names, plan = params["sites"], params["plan"]
-        results = params["deployed"]["sites"]
-        # What others apply, whenever they do, is written: their pods cannot be asked, and still run what they ran.
-        asked = [name for name in names if name not in plan["by_hand"] or results[name].get("failed")]
-        ledger = Ledger(cluster, self.where, params["federation"])
+    def _failures(self, sites: tuple[str, ...]) -> dict[str, str]:
+        """Site -> why it failed, of those that did.
+
+        A site that applies a bundle is not asked if it was written: its people apply it whenever they do.
+        """
+        facts, asked = self.facts, [name for name in sites if name not in self.facts.by_hand or self.deployed[name].get("failed")]
+        good = [name for name in sites if not self.deployed[name].get("failed")]
+        seen = self.run_action("supernode_info", {"sites": list(sites)})["sites"]
+        accepted = self._acceptance(good) if self.params["verify"] and facts.changes & {*sites} and good else {}
+        run = self._acceptance_run() if self.params["app"] and facts.changes & {*sites} and len(good) == len(sites) else ""
+        ledger = Ledger(self.cluster, self.namespace, self.params["federation"])
         book = ledger.read_book()
         read, unreadable = ledger.read_sites()
-        # Others were waited for when the site was deployed, but for those of nodes of its cluster that are away.
-        found = {name: records.only(record, plan["online"]) for name, record in read.items()}
-        expected = {
-            name: [node for node, _key in records.node_ids(found[name]).items()]
-            for name in names
-            if name in found and not conditions.exemption(name, book, found)
+        # A node of the cluster that was away before is not waited for, nor was it when the site was deployed.
+        expected = {name: records.only(record, self.nodes_before) for name, record in read.items()}
+        exempt = {name for name in asked if conditions.exemption(name, book, read)}
+        online = [name for name in asked if name in good]
+        nodes = [node for name in online if name in expected and name not in exempt for node in records.node_ids(expected[name])]
+        offline = conditions.away(online, expected, unreadable, book, self.cli.nodes(nodes, self.params["wait_timeout"]))
+        found = {}
+        for name in asked:
+            judged = accepted.get(name) if name not in exempt else None  # SuperNodes of a site that is denied are offline, as they should be
+            live = flower_versions.running(self._workloads(seen.get(name) or {}))
+            reasons = (
+                "" if name in good else str(self.deployed[name]["msg"]),
+                offline.get(name, ""),
+                flower_versions.other_images(live, facts.sites[name][1]),
+                "" if judged is None or judged["accepted"] else f"it is not accepted: {'; '.join(judged.get('reasons') or [])}",
+                f"the acceptance run failed: {run}" if run else "",
+            )
+            if why := next(filter(None, reasons), ""):
+                found[name] = named(name, why)
+        return found
+
+    def _acceptance(self, sites: Collection[str]) -> dict[str, Any]:
+        limits = {name: self.variable(f"flower_verify_{name}", None) for name in ("round_trip", "upload")}
+        options = {name: value for name, value in limits.items() if value not in _EMPTY}
+        found: dict[str, Any] = self.run_action("supernode_acceptance", {"sites": list(sites), **options})["sites"]
+        return found
+
+    def _acceptance_run(self) -> str:
+        """Run the app that accepts the upgrade; returns why it failed.
+
+        Strategies go on without SuperNodes that answer with errors, so a run completes although the app fails at a site.
+        """
+        seconds = self.variable("flower_run_timeout", None) or 3600
+        options = {"app": self.params["app"], "run_config": self.params["app_config"], "wait_timeout": seconds, "quiet": True}
+        done = self.run_action("run", options, may_fail=True)
+        errors = str(done.get("node_errors") or "")
+        if errors or done.get("status") == COMPLETED:
+            return errors
+        return str(done.get("msg") or done.get("status") or "it has no status")
+
+    def _roll_back(self, step: Step) -> None:
+        """Deploy sites with what ran there before."""
+        former = {name: self.record["sites"][name]["was"] for name in step.sites}
+        done = self.run_action("supernode", {"sites": list(step.sites), "before": former, "image_seconds": IMAGE_SECONDS})["sites"]
+        errors = {name: str(done[name]["msg"]) if done[name].get("failed") else "" for name in step.sites}
+        states = {
+            name: {"state": BEGUN if error else BACK, "why": self.facts.failed.get(name, "rolled back with its wave")}
+            for name, error in errors.items()
         }
-        deployed = [name for name in asked if not results[name].get("failed")]
-        online = self.cli.nodes([node for name in deployed for node in expected.get(name, [])], params["wait_timeout"])
-        away = conditions.away(deployed, found, unreadable, book, online)
-        seen = {name: what_runs.running(self._workloads(params["supernodes"].get(name) or {})) for name in deployed}
-        progress = self.store.read()
-        judged = verdict.of_wave(
-            asked,
-            results=results,
-            offline=away,
-            other={name: why for name in deployed if (why := verdict.other_images(seen[name], plan["pairs"][name][1]))},
-            run=params["run"],
-            # The SuperNodes of a site that is denied are offline, as they should be.
-            accepted={
-                name: params["accepted"][name] for name in deployed if name in params["accepted"] and not conditions.exemption(name, book, read)
-            },
-            # A bundle stays: its people may have applied it, and one that could not be written is written by the next run.
-            was={name: what_runs.NOTHING if name in plan["by_hand"] else progress["sites"][name]["was"] for name in names},
-            want={name: plan["pairs"][name][1] for name in names},
-            before=self._failed(params),
-            allowed=params["max_failed"],
-        )
-        done = [name for name in names if name not in judged["back"] and name not in judged["why"]]
-
-        def change(old: Progress) -> Progress:
-            sites = old["sites"]
-            return {**old, "sites": {**sites, **{name: {**sites[name], "state": DONE} for name in done}}}
-
-        return {**judged, "changed": self.store.change(change)}
-
-    def _settle(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """After a wave, and what was rolled back of it: the result of each site."""
-        gate, names = params["gate"], params["sites"]
-        if self.check:
-            return {"sites": {}, "stop": False, "failed_sites": []}
-        back = (params["deployed"] or {}).get("sites") or {}
-        told = verdict.results(names, gate, back)
-
-        def change(old: Progress) -> Progress:
-            sites = dict(old["sites"])
-            for name in {*gate["back"], *gate["why"]}:
-                good = name in gate["back"] and not back.get(name, {}).get("failed")
-                sites[name] = {**sites[name], "state": BACK if good else BEGUN, "why": gate["why"].get(name, "rolled back with its wave")}
-            return {**old, "sites": sites}
-
-        self.store.change(change)
-        for name in gate["back"]:
-            self.note(name, words=[told[name]["msg"]])
-        failed = [*self._failed(params), *gate["why"]]
-        number = verdict.number_of(names, params["plan"]["waves"])
-        return {
-            "sites": told,
-            "stop": gate["stop"],
-            "failed_sites": failed,
-            "msg": verdict.stopped(number, params["plan"]["waves"], told, params["max_failed"]) if gate["stop"] else f"wave {number} is done",
-        }
-
-    def _finish(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """Nothing is left to be done, but for sites that failed or were left out."""
-        open_sites = self._failed(params)
-        version = params["plan"]["hub_pair"][1]["version"]
-        if open_sites:
-            return {
-                "msg": f"the hub runs {version}; {', '.join(open_sites)} does not. Correct what is reported of them, and run federated.flower.upgrade again"
-            }
-        gone = self.store.delete()
-        if gone:
-            self.note(words=[f"the upgrade to {version} is complete"])
-        return {"changed": gone, "msg": f"the upgrade to {version} is complete" if gone else f"the fleet runs {version}"}
+        self.record = self.store.change(lambda old: with_sites(old, states))
+        self._now(rolled_back={**self.facts.rolled_back, **errors})
+        results = {name: result for name in step.sites if (result := site_result(self.record, self.facts, name))}
+        self._add_results(results)
+        for name, result in results.items():
+            self.note(name, words=[result["msg"]])

@@ -10,13 +10,13 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory, play_keywords
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import batches, inventory, play_keywords
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import sites_with
 
 
 def batch_faults(serial: Any, max_failed: Any) -> list[str]:
     """All that is wrong with the size of batches."""
-    return play_keywords.batch_faults(plain(serial), plain(max_failed))
+    return batches.batch_faults(plain(serial), plain(max_failed))
 
 
 class FilterModule(Filters):

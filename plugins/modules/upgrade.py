@@ -7,62 +7,46 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: upgrade
-short_description: Do one step of an upgrade of the fleet
+short_description: Upgrade the hub, then the sites in waves
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Plans an upgrade, keeps in a ConfigMap of the hub what ran before it and how far it is, waits for the end of runs, and judges the
-    hub and each wave of sites. Deploying is what other modules do.
+    Takes a fleet to the release of Flower and the images that its inventory sets: it waits for the end of runs, backs up and deploys the hub, and
+    deploys the sites in waves. A wave that fails is rolled back, and the upgrade stops.
+  - >-
+    What ran before, and how far the upgrade is, is in a ConfigMap of the hub until it is complete. A later task continues an upgrade that was interrupted.
+  - >-
+    The task runs on the hub, once, after the checks of the playbook and under its lease. Options that are not set have the values of the variables
+    C(flower_upgrade_app), C(flower_upgrade_waves) and so on.
   - >-
     This module is a step of the playbook C(federated.flower.upgrade). Its options may change in any release.
 options:
-  step:
+  app:
     description:
-      - V(plan) compares what runs with what is wanted; V(begin) keeps what runs and waits for the end of runs; V(hub_begin) waits for those that
-        were submitted since, and keeps that the hub is changed from now on; V(hub) waits for the hub, and V(hub_back) for a hub that was rolled
-        back; V(wave) takes the sites out of a wave that M(federated.flower.supernode) reports as failed, and waits for the end of runs;
-        V(gate) judges a wave; V(settle) keeps what became of it; V(finish) ends the upgrade.
-    type: str
-    required: true
-    choices: [plan, begin, hub_begin, hub, hub_back, wave, gate, settle, finish]
-  superlink:
+      - Folder of an app that is run after each wave that changed and of which no site failed.
+    type: path
+  app_config:
     description:
-      - Result of M(federated.flower.superlink_info).
+      - Its run config.
     type: dict
     default: {}
-  supernodes:
+  backup:
     description:
-      - Sites in the result of M(federated.flower.supernode_info).
-    type: dict
-    default: {}
-  hub_checked:
-    description:
-      - Result of M(federated.flower.superlink) with C(state=checked).
-    type: dict
-    default: {}
-  sites_checked:
-    description:
-      - RV(federated.flower.supernode#module:sites) of checked sites.
-    type: dict
-    default: {}
-  sites:
-    description:
-      - All sites, or those of the wave.
-    type: list
-    elements: str
-    default: []
-  waves:
-    description:
-      - Order of the sites. A list, each entry the name of a site or of a group, a share of what is left such as V(25%), or a list of
-        these. One site and then all others if it is not set.
-    type: raw
+      - Whether the hub is backed up before it is changed, with the variables of the playbook C(federated.flower.backup).
+    type: bool
+    default: true
   max_failed:
     description:
-      - Number of sites that may fail.
+      - Number of sites that may fail, in all, before the upgrade stops.
     type: int
     default: 0
+  verify:
+    description:
+      - Whether a site also fails whose SuperNodes M(federated.flower.supernode_acceptance) does not accept.
+    type: bool
+    default: false
   wait:
     description:
       - Seconds to wait for the end of active runs. V(0) refuses at once.
@@ -70,110 +54,46 @@ options:
     default: 3600
   wait_timeout:
     description:
-      - Seconds to wait for the SuperLink or the SuperNodes.
+      - Seconds to wait for SuperNodes. The default is that of the role superlink.
     type: int
-    default: 300
-  backup:
+  waves:
     description:
-      - Whether the hub must be backed up before it is changed.
-    type: bool
-    default: true
-  archive:
-    description:
-      - Backup that was written.
-    type: str
-    default: ""
-  can_back_up:
-    description:
-      - Whether the variables of a backup are set.
-    type: bool
-    default: false
-  plan:
-    description:
-      - Result of the step V(plan).
-    type: dict
-    default: {}
-  pulled:
-    description:
-      - C(sites) of M(federated.flower.supernode), of the wave.
-    type: dict
-    default: {}
-  deployed:
-    description:
-      - Result of M(federated.flower.supernode), of the wave or of those that were rolled back.
-    type: dict
-    default: {}
-  gate:
-    description:
-      - Result of the step V(gate), or V(hub).
-    type: dict
-    default: {}
-  run:
-    description:
-      - C(status) and C(msg) of the acceptance run.
-    type: dict
-    default: {}
-  accepted:
-    description:
-      - C(sites) of M(federated.flower.supernode_acceptance), of the wave; empty if that is not wanted.
-    type: dict
-    default: {}
-  failed:
-    description:
-      - Sites that failed in earlier waves.
-    type: list
-    elements: str
-    default: []
+      - Order of the sites. A list, each entry the name of a site or of a group, a number of sites, a share of all of them such as V(25%), or a list of
+        these. One site, and then the batches of C(flower_serial), if it is not set.
+    type: raw
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
-  - federated.flower.hub
+  - federated.flower.hub.federation
+  - federated.flower.hub.namespace
   - federated.flower.attributes
 """
 
 EXAMPLES = r"""
 ---
-- name: Plan the upgrade
+- name: Upgrade the fleet
   federated.flower.upgrade:
-    hub: hub
-    step: plan
-    superlink: "{{ superlink }}"
-    supernodes: "{{ supernodes.sites }}"
-    hub_checked: "{{ superlink_checked }}"
-    sites_checked: "{{ site_checked.sites }}"
-    sites: "{{ groups['flower_sites'] }}"
+    waves: [site-a, 25%]
   run_once: true
+  register: upgraded
+
+- name: Report each host
+  federated.flower.site_result:
+    results: "{{ upgraded.sites[inventory_hostname] | default([]) }}"
 """
 
 RETURN = r"""
 msg:
-  description: A sentence.
+  description: How it ended.
   returned: always
   type: str
-todo:
-  description: Whether there is anything to do.
-  returned: for the step plan
-  type: bool
-lines:
-  description: The plan for people.
-  returned: for the step plan
+plan:
+  description: What was to be upgraded, in lines for people.
+  returned: always
   type: list
   elements: str
-waves:
-  description: Lists of sites.
-  returned: for the step plan
-  type: list
-  elements: list
-back:
-  description: What is to be rolled back, site to what it ran, or variables of the hub's role.
-  returned: for the steps hub and gate
-  type: dict
-stop:
-  description: Whether the upgrade stops.
-  returned: for the steps wave, gate and settle
-  type: bool
 sites:
-  description: Result of each site that failed or was rolled back.
-  returned: for the step settle
+  description: Results of each host that was worked on, for M(federated.flower.site_result). That of the hub says why the upgrade stopped.
+  returned: always
   type: dict
 """

@@ -49,7 +49,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout import he
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import maker
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import leadership, term_record
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
 SPACE, FEDERATION = "flower", "study"
@@ -95,7 +95,7 @@ def _config_maps() -> dict[str, Object]:
     hub = Hub()
     _ledger(Ledger(hub, SPACE, FEDERATION))
     trail.Trail(hub, SPACE, FEDERATION).append(_entries())
-    unfinished.Store(hub, SPACE, FEDERATION).change(lambda known: _upgrade())
+    upgrade_record.Store(hub, SPACE, FEDERATION).change(lambda known: _upgrade())
     term = leadership.Term(leadership.ACTIVE, 2, "hub", "other", "2026-11-24T10:00:00Z", "uid-1", "uid-2", "uid-3")
     term_record.store(hub, SPACE, FEDERATION, term)
     with (
@@ -176,7 +176,7 @@ def _entries() -> list[notes.Content]:
     return [entry, *({**one, "id": "2"} for one in notes.in_parts(entry, 500))]
 
 
-def _upgrade() -> unfinished.Progress:
+def _upgrade() -> upgrade_record.Record:
     def what(version: str) -> Object:
         return {
             "version": version,
@@ -184,7 +184,7 @@ def _upgrade() -> unfinished.Progress:
         }
 
     live, new = what("1.41.0"), what("1.42.0")
-    return unfinished.begin(
+    return upgrade_record.begin(
         {}, NOW, [["site-a"]], (live, new), {"site-a": (live, new), "site-b": (new, new)}, hub_begun=False
     )
 

@@ -18,7 +18,6 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import group_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.play_keywords import (
-    batch_faults,
     fleet_variable,
     sites_where,
 )
@@ -107,25 +106,6 @@ def test_a_variable_of_the_fleet(where: str, value: Any, given: Any, made: Any) 
 def test_sites_where_a_variable_is_true(hub: dict[str, Any], site: dict[str, Any], found: list[str]) -> None:
     assert sites_where({**HOSTVARS, "hub": hub, "site-a": site}, SITES, "x", "hub") == found
     assert sites_where({}, SITES, "x", "hub") == []
-
-
-@pytest.mark.parametrize("serial", [1, "10", "25%", ["1", 5, "30%"], "100%"])
-@pytest.mark.parametrize("max_failed", [0, "30", "30%", 100, 12.5])
-def test_sizes_of_batches(serial: Any, max_failed: Any) -> None:
-    assert batch_faults(serial, max_failed) == []
-
-
-@pytest.mark.parametrize("serial", ["10 sites", "ten", 0, -1, True, ["1", "x"], "1,5", 2.5])
-def test_no_size_of_a_batch(serial: Any) -> None:
-    (fault,) = batch_faults(serial, 100)
-    assert "flower_serial: " in fault and "such as 10, to 25%" in fault
-    assert repr(serial[-1] if isinstance(serial, list) else serial) in fault
-
-
-@pytest.mark.parametrize("max_failed", ["few", 101, -1, "", None])
-def test_no_percentage(max_failed: Any) -> None:
-    (fault,) = batch_faults(1, max_failed)
-    assert "flower_max_fail_percentage: " in fault
 
 
 @pytest.mark.parametrize("playbook", ["site.yml", "clientapp.yml", "reconcile.yml", "render.yml", "failover.yml"])

@@ -45,7 +45,7 @@ from ..preflight import (
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..spec.hub_spec import HubSpec
-from ..upgrade import what_runs
+from ..upgrade import flower_versions
 from . import serving
 from .given_spec import given_spec, hub_settings
 from .hub_action import CertificateAction
@@ -106,7 +106,7 @@ class HubCheck(CertificateAction):
             "version": version,
             "skew": skew,
             "rehearsed": rehearsed,
-            "flower": what_runs.wanted(spec.version, objects),
+            "flower": flower_versions.wanted(spec.version, objects),
             "certificate": certificate,
             "identity": identity,
             "namespace": spec.namespace,
@@ -122,7 +122,7 @@ class HubCheck(CertificateAction):
     def _check_pods(self, cluster: Cluster, params: dict[str, Any], spec: HubSpec, warnings: list[str]) -> None:
         """Can what runs now be followed by what is going to be deployed?"""
         pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, superlink.NAME))
-        if fault := what_runs.started_fault(spec.version, pods):
+        if fault := flower_versions.started_fault(spec.version, pods):
             raise ClusterError(fault)
         if params["standby"]:
             return

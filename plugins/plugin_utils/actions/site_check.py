@@ -21,7 +21,7 @@ from ..reach.registry import DELIVERIES
 from ..reach.site import Facts, Site
 from ..rollout import numbers
 from ..rollout.outcome import Outcomes, resting
-from ..upgrade import what_runs
+from ..upgrade import flower_versions
 from ..validate.supernode_faults import supernode_faults
 from .fleet_action import FleetAction
 from .inventory_checks import inventory_faults
@@ -68,7 +68,7 @@ class SiteCheck(FleetAction):
             outcome.msg = found.msg
             refused = own_trust.fault(sites[name].spec, (checked_hub.get("certificate") or {}).get("pem", ""))
             outcome.warnings += [f"{name}: {word}" for word in [*found.warnings, refused] if word]
-            flower = what_runs.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
+            flower = flower_versions.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
             outcome.facts = {"flower": flower, "version": found.version, "skew": found.skew, "rehearsed": found.rehearsed}
 
         outcomes.each(resting(ways, check))
@@ -140,7 +140,7 @@ class SiteCheck(FleetAction):
             except ClusterError:  # the error of their deployment says it
                 return
         for name in chosen:
-            if fault := what_runs.newer_fault(sites[name].spec.version, first.hub, release):
+            if fault := flower_versions.newer_fault(sites[name].spec.version, first.hub, release):
                 outcomes.fail(name, fault)
 
     def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> Facts:

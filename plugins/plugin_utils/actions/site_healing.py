@@ -12,7 +12,7 @@ from ..base.errors import ClusterError
 from ..reach.site import Site
 from ..rollout.healing import Healer, Options
 from ..rollout.outcome import Outcomes
-from ..upgrade import unfinished
+from ..upgrade import upgrade_record
 from .fleet_action import FleetAction
 
 _WORDS = {"healed": "healed", "due": "to restart", "waiting": "waiting", "given_up": "given up"}
@@ -31,7 +31,7 @@ class SiteHealing(FleetAction):
         namespace, federation = self.of_hub("namespace", host), self.of_hub("federation", host)
         with self.connect(host) as hub:
             hub.name = host
-            kept_back = self._kept_back(unfinished.Store(hub, namespace, federation), [host, *sites])
+            kept_back = self._kept_back(upgrade_record.Store(hub, namespace, federation), [host, *sites])
             healer = Healer(self, hub, namespace, federation, options)
             wrong = {name: outcome.msg for name, outcome in outcomes.sites.items() if outcome.failed}
             ways = self.reach(sites)
@@ -48,10 +48,10 @@ class SiteHealing(FleetAction):
         return {"changed": changed, "msg": msg, **found, **kept_back, "lines": [words for words in (found["fault"], found["pause"]) if words] + lines}
 
     @staticmethod
-    def _kept_back(store: unfinished.Store, hosts: list[str]) -> dict[str, Any]:
+    def _kept_back(store: upgrade_record.Store, hosts: list[str]) -> dict[str, Any]:
         """What a repair must leave to an upgrade that is not complete; all of it, if it is not known how far that is."""
         try:
-            progress = store.read()
+            record = store.read()
         except ClusterError as error:
             return {"held": hosts, "upgrade": error.message}
-        return {"held": unfinished.held(progress, hosts[0]), "upgrade": unfinished.words(progress)}
+        return {"held": upgrade_record.hosts_not_done(record, hosts[0]), "upgrade": upgrade_record.describe(record)}

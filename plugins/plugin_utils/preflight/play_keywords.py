@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -45,25 +44,3 @@ def sites_where(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str],
 
 def _or(value: Any, other: Any) -> Any:
     return other if value in _EMPTY else value
-
-
-def batch_faults(serial: Any, max_failed: Any) -> list[str]:
-    """Sentences on C(flower_serial) and C(flower_max_fail_percentage): with a wrong value ansible-core would end in the middle of a run.
-
-    Args:
-        serial: a number of sites, a percentage, or a list of these.
-        max_failed: a percentage.
-    """
-    found = [
-        f"flower_serial: {one!r} is neither a number of sites nor a percentage of them. Set it to a number such as 10, to 25%, or to a list of "
-        "these; without it, all sites are one batch"
-        for one in (serial if isinstance(serial, (list, tuple)) else [serial])
-        if isinstance(one, bool) or not re.fullmatch(r"[1-9][0-9]{0,8}%?", str(one).strip())
-    ]
-    percentage = re.fullmatch(r"([0-9]{1,3}(\.[0-9]+)?)%?", str(max_failed).strip())
-    if not percentage or float(percentage[1]) > 100:
-        found.append(
-            f"flower_max_fail_percentage: {max_failed!r} is not a percentage. Set it to a number from 0 to 100; without it, a batch in which "
-            "sites failed does not stop the others"
-        )
-    return found

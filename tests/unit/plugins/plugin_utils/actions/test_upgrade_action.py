@@ -1,10 +1,11 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps of an upgrade at the hub: what is planned, and what comes before a change."""
+"""An upgrade as a sequence of other actions: which ones, with which options, and what becomes of the record and of each host."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,260 +15,312 @@ from ansible_collections.federated.flower.plugins.action import upgrade
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 
-
-class Store:
-    """What an earlier run left, and what is changed."""
-
-    def __init__(self, known: dict[str, Any]) -> None:
-        self.known = known
-
-    def read(self) -> dict[str, Any]:
-        return self.known
-
-    def change(self, to: Any) -> bool:
-        before, self.known = self.known, to(self.known)
-        return self.known != before
+OLD, NEW = "1.40.0", "1.41.0"
 
 
 def hub_of(version: str) -> dict[str, Any]:
     return {"version": version, "workloads": [{"name": "superlink", "pool": None, "images": {"superlink": f"r:{version}"}}]}
 
 
-def at_the_hub(was: str, target: str, backup: str = "/b/old.tar") -> dict[str, Any]:
+def pool_of(version: str) -> dict[str, Any]:
+    return {"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": f"n:{version}"}}
+
+
+def begun_at_the_hub(was: str, target: str) -> dict[str, Any]:
     """What a run leaves that stops while it changes the hub."""
-    return {"target": target, "started": "then", "backup": backup, "waves": [], "hub": {"was": hub_of(was), "state": "begun"}, "sites": {}}
+    return {"target": target, "started": "then", "backup": "/b/old.tar", "waves": [], "hub": {"was": hub_of(was), "state": "begun"}, "sites": {}}
 
 
-def action_of(known: dict[str, Any], *, check: bool = False) -> Any:
-    action = object.__new__(upgrade.ActionModule)
-    action._task = SimpleNamespace(check_mode=check)
-    action.task_vars = {}
-    action.store = Store(known)
-    return action
+class Fleet(upgrade.ActionModule):
+    """An upgrade of a fleet that is a few dicts.
+
+    Args:
+        live: release of the hub and of the sites.
+        want: that is wanted.
+        sites: inventory names.
+        record: that an earlier run left.
+        check: check mode.
+        variables: of the hub.
+    """
+
+    def __init__(
+        self, live: str = OLD, want: str = NEW, sites: Any = ("a", "b"), record: Any = None, *, check: bool = False, **variables: Any
+    ) -> None:
+        self._task = SimpleNamespace(check_mode=check, args={})
+        hosts = {name: {"__site_checked": {"sites": {}}} for name in sites}
+        groups = {"flower_hub": ["hub"], "flower_sites": [*sites]}
+        backup = {"flower_backup_directory": "/b", "flower_backup_recipients": "age1x"}
+        self.task_vars = {"inventory_hostname": "hub", "groups": groups, "hostvars": hosts, **backup, **variables}
+        self._templar = SimpleNamespace(template=lambda value: value)
+        self.inventory_host = self._site = "hub"
+        self.live = {"hub": live, **dict.fromkeys(sites, live)}
+        self.want, self.known, self.calls, self.said, self.busy = want, record or {}, [], [], []
+        #: action, or action and state -> site -> changes of its result; and of the result itself.
+        self.answers: dict[str, dict[str, Any]] = {}
+        self.nodes = {name: {"status": "online"} for name in sites}
+        self.ledger = {name: {**empty_record(name), "keys": {f"SHA256:{name}": {"pool": "cpu", "name": "0", "node_id": name}}} for name in sites}
+        self.book: dict[str, Any] = {}
+        self.checked = {name: {"flower": {"version": want, "workloads": [pool_of(want)]}} for name in sites}
+        hosts[sites[0]]["__site_checked"]["sites"] = self.checked
+        self.info = {name: {"reachable": True} for name in sites}
+        self.hub_info: dict[str, Any] = {"deployed": True, "error": "", "sites": {name: {"access": {}, "fault": ""} for name in sites}}
+
+    def upgrade(self, **options: Any) -> dict[str, Any]:
+        defaults = {name: spec.get("default") for name, spec in self.ARGS.items()}
+        self.params = {**defaults, "namespace": "flower", "federation": "demo", "wait_timeout": 1, **options}
+        return self.execute(self.params, self.task_vars)
+
+    @property
+    def states(self) -> dict[str, str]:
+        return {name: one["state"] for name, one in self.known.get("sites", {}).items()}
+
+    def connect(self, *_given: Any, **_more: Any) -> Any:
+        return nullcontext(SimpleNamespace(name="hub", list=lambda *_given, **_more: []))
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def note(self, *_given: Any, **_facts: Any) -> None:
+        pass
+
+    def run_action(self, name: str, options: Any = None, variables: Any = None, *, check: bool = False, may_fail: bool = False) -> Any:
+        given = dict(options or {})
+        kind = " ".join(filter(None, [name, given.get("state", ""), "before" if "before" in given else "", "check" if check else ""]))
+        self.calls.append(f"{kind} {' '.join(given.get('sites', []))}".strip())
+        answer = self.answers.get(kind, {})
+        result: dict[str, Any] = {"changed": False, "msg": f"{name} is done", "lines": [], "path": "/b/new.tar", "flower": hub_of(self.want)}
+        result |= answer.get("result", {})
+        if name == "superlink_info":
+            workload = {**hub_of(self.live["hub"])["workloads"][0], "version": self.live["hub"]}
+            return {**result, "workloads": [workload], "nodes": self.nodes, **self.hub_info}
+        if name == "supernode_info":
+            running = {site: [{**pool_of(self.live[site]), "version": self.live[site]}] for site in given["sites"]}
+            return {"sites": {site: {"workloads": running[site], **self.info[site], **answer.get(site, {})} for site in given["sites"]}}
+        if name == "superlink" and not given:
+            self.live["hub"] = str((variables or {}).get("superlink_version", self.want))
+        if name == "supernode" and not check and "state" not in given:
+            self.live.update({site: given.get("before", {}).get(site, {"version": self.want})["version"] for site in given["sites"]})
+        if result.get("failed") and not may_fail:
+            raise ClusterError(result["msg"])
+        return {**result, "sites": {site: {"changed": True, "msg": "deployed", **answer.get(site, {})} for site in given.get("sites", [])}}
 
 
-def plan(known: dict[str, Any], live: str, want: str, error: str = "", **more: Any) -> Any:
-    workload = {"kind": "StatefulSet", **hub_of(live)["workloads"][0], "version": live}
-    params = {
-        "hub": "hub",
-        "sites": [],
-        "superlink": {"workloads": [workload], "sites": {}, "nodes": {}, "error": error},
-        "hub_checked": {"flower": hub_of(want)},
-        "sites_checked": {},
-        "supernodes": {},
-        "waves": None,
-        "max_failed": 0,
-        "backup": True,
-        "can_back_up": True,
-        **more,
-    }
-    return action_of(known)._plan(params, None)
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record, the ledger and the SuperLink of the fleet."""
+    fleets: list[Fleet] = []
+    begin = Fleet.__init__
+
+    def remember(self: Fleet, *given: Any, **more: Any) -> None:
+        begin(self, *given, **more)
+        fleets.append(self)
+
+    class Store:
+        def __init__(self, *_given: Any, check: bool) -> None:
+            self.check = check
+
+        def read(self) -> Any:
+            return fleets[-1].known
+
+        def change(self, to: Any) -> Any:
+            new = to(fleets[-1].known)
+            fleets[-1].known = new
+            return new
+
+        def delete(self) -> bool:
+            fleets[-1].known = {}
+            return True
+
+    def wait(*_given: Any) -> None:
+        fleets[-1].calls.append("wait")
+        if fleets[-1].busy and fleets[-1].busy.pop(0):
+            raise ClusterError("run 1 is active")
+
+    cli = SimpleNamespace(nodes=lambda *_given: fleets[-1].nodes, wait_for_superlink=lambda _seconds: None)
+    monkeypatch.setattr(Fleet, "__init__", remember)
+    monkeypatch.setattr(upgrade.upgrade_record, "Store", Store)
+    monkeypatch.setattr(upgrade, "FlowerCLI", lambda *_given: cli)
+    monkeypatch.setattr(upgrade.conditions, "wait_no_run", wait)
+    monkeypatch.setattr(upgrade, "role_settings", lambda _action, _role, names: dict.fromkeys(names, "flower-ca"))
+    read = SimpleNamespace(read_book=lambda: fleets[-1].book, read_sites=lambda: (fleets[-1].ledger, {}))
+    monkeypatch.setattr(upgrade, "Ledger", lambda *_given: read)
+
+
+def test_the_hub_and_then_each_wave_when_no_run_is_active() -> None:
+    fleet = Fleet()
+    result = fleet.upgrade()
+    assert fleet.calls == [
+        "superlink_info", "supernode_info a b", "superlink checked",
+        "supernode pulled check a b", "wait", "superlink_backup", "wait", "superlink",
+        "supernode pulled a", "wait", "supernode a", "supernode_info a",
+        "supernode pulled b", "wait", "supernode b", "supernode_info b",
+    ]  # fmt: skip
+    assert result["msg"] == "the upgrade to 1.41.0 is complete" and fleet.known == {}
+    assert result["plan"] == ["hub hub: 1.40.0 -> 1.41.0", "wave 1 of 2, a: 1.40.0 -> 1.41.0", "wave 2 of 2, b: 1.40.0 -> 1.41.0"]
+    assert {host: [one["msg"] for one in results] for host, results in result["sites"].items()} == {"a": ["deployed"], "b": ["deployed"]}
+
+
+def test_a_second_run_changes_nothing() -> None:
+    result = Fleet(NEW).upgrade()
+    assert result == {"changed": False, "plan": [result["msg"]], "sites": {}, "msg": "hub: 1.41.0, and all 2 sites: nothing to upgrade"}
+
+
+def test_check_mode_shows_the_plan_and_waits_for_nothing() -> None:
+    fleet = Fleet(check=True)
+    result = fleet.upgrade()
+    assert not {"wait", "superlink_backup", "supernode pulled a"} & {*fleet.calls} and {"superlink", "supernode a", "supernode b"} <= {*fleet.calls}
+    assert result["changed"] and "wave 2 of 2, b: 1.40.0 -> 1.41.0" in result["msg"] and "Nothing was changed" in result["msg"]
+
+
+def test_an_app_that_cannot_be_read_is_refused_first() -> None:
+    fleet = Fleet()
+    fleet.answers["run check"] = {"result": {"failed": True, "msg": "no pyproject.toml"}}
+    with pytest.raises(ClusterError, match="no pyproject"):
+        fleet.upgrade(app="/apps/x")
+    assert fleet.calls == ["run check"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "options", "words"),
+    [
+        ({"ansible_limit": "a"}, {}, "--limit a: an upgrade is that of the whole fleet"),
+        ({"flower_plan": "x.yml"}, {}, "only federated.flower.site applies a plan"),
+        ({"flower_plan_hash": "5f0c"}, {}, "only federated.flower.site applies a plan"),
+        ({"flower_backup_directory": ""}, {}, "flower_upgrade_backup: an upgrade of the SuperLink changes its database"),
+        ({"flower_serial": "ten"}, {}, "flower_serial: 'ten' is neither"),
+        ({}, {"waves": ["x"]}, "flower_upgrade_waves: wave 1: 'x' is neither"),
+    ],
+)
+def test_what_is_refused(variables: dict[str, Any], options: dict[str, Any], words: str) -> None:
+    fleet = Fleet(**variables)
+    with pytest.raises(ClusterError) as error:
+        fleet.upgrade(**options)
+    assert words in error.value.message and not fleet.known and not {"wait", "superlink"} & {*fleet.calls}
+
+
+def test_a_site_that_takes_no_part_counts_as_failed() -> None:
+    """Here its record is broken; the site is named before anything is changed."""
+    fleet = Fleet()
+    fleet.hub_info["sites"]["b"]["fault"] = "ConfigMap flower-site-b is not JSON"
+    with pytest.raises(ClusterError, match="1 of 2 sites cannot be upgraded: b: ConfigMap flower-site-b is not JSON"):
+        fleet.upgrade()
+    result = fleet.upgrade(max_failed=1)
+    assert result["msg"].startswith("the hub runs 1.41.0; b does not") and fleet.states == {"a": "done"}
 
 
 def test_an_upgrade_after_one_that_stopped_at_the_hub_has_its_own_backup() -> None:
-    found = plan(at_the_hub("1.40.0", "1.41.0"), "1.41.0", "1.42.0")
-    assert found["back_up"] and found["hub_changes"] and not found["hub_begun"] and found["hub_release"] == "1.41.0"
-    assert "/b/old.tar" in found["lines"][0], "the archive of then is named before it is forgotten"
-    with pytest.raises(ClusterError, match="flower_upgrade_backup"):
-        plan(at_the_hub("1.40.0", "1.41.0"), "1.41.0", "1.42.0", can_back_up=False)
-    broken = plan(at_the_hub("1.40.0", "1.41.0"), "1.41.0", "1.41.1", error="it does not answer")
-    assert broken["hub_begun"] and not broken["back_up"], "a SuperLink that does not answer cannot be backed up"
+    fleet = Fleet(NEW, "1.42.0", record=begun_at_the_hub(OLD, NEW))
+    assert "/b/old.tar" in fleet.upgrade()["plan"][0], "the archive of then is named before it is forgotten"
+    assert "superlink_backup" in fleet.calls
+    broken = Fleet(NEW, "1.41.1", record=begun_at_the_hub(OLD, NEW))
+    broken.hub_info["error"] = "it does not answer"
+    broken.upgrade()
+    assert "superlink_backup" not in broken.calls, "a SuperLink that does not answer cannot be backed up"
 
 
-def test_a_run_that_was_submitted_during_the_backup_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {**at_the_hub("1.40.0", "1.41.0", ""), "hub": {"was": hub_of("1.40.0"), "state": "waiting"}}
-    params = {"hub": "hub", "plan": {"hub_changes": True}, "archive": "/b/new.tar"}
-
-    def busy(*_given: Any) -> None:
-        raise ClusterError("run 1 is active")
-
-    monkeypatch.setattr(upgrade.ActionModule, "_wait_no_run", busy)
-    action = action_of(known)
+def test_a_run_that_was_submitted_during_the_backup_is_waited_for() -> None:
+    fleet = Fleet()
+    fleet.busy = [False, True]
     with pytest.raises(ClusterError, match="run 1 is active"):
-        action._hub_begin(params, None)
-    assert action.store.known == known
-    assert action_of(known)._hub_begin({**params, "plan": {"hub_changes": False}}, None) == {"changed": False}
-    monkeypatch.setattr(upgrade.ActionModule, "_wait_no_run", lambda *_given: None)
-    action._hub_begin(params, None)
-    assert action.store.known["hub"]["state"] == "begun" and action.store.known["backup"] == "/b/new.tar"
+        fleet.upgrade()
+    assert fleet.known["hub"]["state"] == "waiting" and "superlink" not in fleet.calls
+    fleet.upgrade()
+    assert not fleet.known
 
 
-def test_a_site_whose_record_cannot_be_read_is_named_before_anything_is_changed() -> None:
-    checked, seen = {name: {"flower": hub_of("1.41.0")} for name in ("a", "b")}, {name: {"reachable": True} for name in ("a", "b")}
-    known = {"a": {"fault": ""}, "b": {"fault": "ConfigMap flower/flower-site-b is not JSON"}, "x": {"fault": "it is broken, and not a site of the inventory"}}
-    params = {"sites": ["a", "b"], "sites_checked": checked, "supernodes": seen, "superlink": {"sites": known}}
-    assert upgrade.ActionModule._unusable(params) == {"b": "b: ConfigMap flower/flower-site-b is not JSON"}
+def test_other_changes_of_a_hub_whose_images_stay_do_not_fail_runs() -> None:
+    """The first check of the playbook does not refuse them, since the hub's upgrade waits for runs."""
+    for live, times in ((NEW, 1), (OLD, 0)):
+        fleet = Fleet(live, superlink_checked={"flower": hub_of(NEW)})
+        fleet.live["a"] = OLD
+        fleet.upgrade()
+        assert fleet.calls.count("superlink checked") == times and ("superlink_backup" in fleet.calls) is (times == 0)
+        assert times == 0 or fleet.calls.index("superlink checked") < fleet.calls.index("superlink")
 
 
-def test_only_what_belongs_to_the_federation_is_waited_for() -> None:
-    asked: list[str] = []
-    cluster = SimpleNamespace(name="hub", list=lambda _api, _kind, _namespace, labels: asked.append(labels) or [])
-    action = action_of({})
-    action.where = "flower"
-    why, _never = action._await_hub({"wait_timeout": 0, "federation": "demo"}, cluster, hub_of("1.41.0"))
-    assert "superlink is not there" in why
-    assert asked and all("app.kubernetes.io/instance=demo" in labels and "managed-by=federated.flower" in labels for labels in asked)
+def test_a_hub_that_was_never_started_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fleet, "_has_never_started", lambda _self: True)
+    fleet = Fleet()
+    failed, given = {"failed": True, "msg": "hub: no image"}, fleet.run_action
+
+    def run_action(name: str, options: Any = None, variables: Any = None, **more: Any) -> Any:
+        done = given(name, options, variables, **more)
+        return {**done, **failed} if name == "superlink" and not options and "superlink_version" not in variables else done
+
+    monkeypatch.setattr(fleet, "run_action", run_action)
+    with pytest.raises(ClusterError, match=r"hub: no image\. The SuperLink was not started with it, so the hub was rolled back: it runs 1\.40\.0 again"):
+        fleet.upgrade()
+    assert fleet.live == {"hub": OLD, "a": OLD, "b": OLD} and fleet.known["hub"]["state"] == "waiting"
 
 
-def site_running(version: str) -> dict[str, Any]:
-    return {"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": f"n:{version}"}, "version": version}
+def test_a_wave_that_fails_is_rolled_back_and_reported_to_each_host() -> None:
+    fleet = Fleet()
+    fleet.answers["supernode"] = {"a": {"failed": True, "msg": "a: not ready"}}
+    result = fleet.upgrade(waves=[["a", "b"]])
+    assert fleet.live == {"hub": NEW, "a": OLD, "b": OLD} and fleet.states == {"a": "rolled back", "b": "rolled back"}
+    last = {host: (results[-1]["failed"], results[-1]["msg"]) for host, results in result["sites"].items()}
+    assert last["a"] == (True, "a: not ready; it runs 1.40.0 again") and last["b"] == (False, "b: its wave failed; it runs 1.40.0 again")
+    assert last["hub"][0] and last["hub"][1].startswith("hub: wave 1 of 1 failed, and the upgrade stops: a: not ready; it runs 1.40.0 again.")
 
 
-BUNDLED: dict[str, Any] = {"reachable": True, "workloads": [], "bundle": {"version": 2}}
+def test_images_that_cannot_be_pulled_stop_the_wave() -> None:
+    fleet = Fleet()
+    fleet.answers["supernode pulled"] = {"a": {"failed": True, "msg": "a: no image"}}
+    result = fleet.upgrade()
+    assert "supernode a" not in fleet.calls and fleet.states == {"a": "waiting", "b": "waiting"}
+    assert result["sites"]["a"][-1]["failed"] and "wave 1 of 2 does not begin: a: no image." in result["sites"]["hub"][0]["msg"]
 
 
-def with_a_bundle(want: str, live: str = "1.40.0", **more: Any) -> Any:
-    """The plan of a fleet of a site that is reached, and one that applies bundles."""
-    wanted = {"version": want, "workloads": [{"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": f"n:{want}"}}]}
-    supernodes = {
-        "clinic": dict(BUNDLED),
-        "site-a": {"reachable": True, "workloads": [site_running(live)]},
-    }
-    checked = {name: {"flower": wanted} for name in supernodes}
-    return plan({}, live, want, sites=list(supernodes), supernodes=supernodes, sites_checked=checked, **more)
+@pytest.mark.parametrize(
+    ("options", "answers", "words"),
+    [
+        ({"verify": True}, {"supernode_acceptance": {"a": {"accepted": False, "reasons": ["clock"]}}}, "a: it is not accepted: clock"),
+        ({"app": "/x"}, {"run": {"result": {"status": "finished:completed", "node_errors": "1 reply is an error"}}}, "acceptance run failed: 1 reply"),
+        ({"app": "/x"}, {"run": {"result": {"failed": True, "msg": "it ended"}}}, "the acceptance run failed: it ended"),
+        ({}, {"supernode_info": {"a": {"workloads": [{**pool_of(OLD), "version": OLD}]}}}, "a: supernode-cpu/supernode runs n:1.40.0, not n:1.41.0"),
+    ],
+)
+def test_what_a_wave_fails_with(options: dict[str, Any], answers: dict[str, Any], words: str) -> None:
+    fleet = Fleet(sites=("a",))
+    fleet.answers |= answers
+    result = fleet.upgrade(**options)
+    assert words in result["sites"]["a"][-1]["msg"] and fleet.live["a"] == OLD
 
 
-def test_a_site_that_applies_bundles_is_not_the_one_that_goes_first() -> None:
-    found = with_a_bundle("1.41.0")
-    assert found["by_hand"] == ["clinic"] and found["waves"] == [["site-a"], ["clinic"]]
-    assert found["lines"][1:] == [
-        "wave 1 of 2, site-a: 1.40.0 -> 1.41.0",
-        "wave 2 of 2, clinic: a bundle with 1.41.0, which its own people apply",
-    ]
+@pytest.mark.parametrize(("denied", "failed"), [(False, True), (True, False)])
+def test_a_supernode_that_is_away_fails_its_site_unless_that_is_denied(
+    monkeypatch: pytest.MonkeyPatch, denied: bool, failed: bool
+) -> None:
+    fleet = Fleet(sites=("a",))
+    fleet.book = {"denied": {"a": {"since": "x"}}} if denied else {}
+    fleet.answers["supernode_acceptance"] = {"a": {"accepted": False, "reasons": ["0 of 1 are online"]}}
+    known = Fleet._failures
+
+    def failures(self: Fleet, sites: Any) -> Any:
+        self.nodes = {"a": {"status": "offline"}}
+        return known(self, sites)
+
+    monkeypatch.setattr(Fleet, "_failures", failures)
+    result = fleet.upgrade(verify=True)
+    assert bool(result["sites"]["a"][-1].get("failed")) is failed
+    assert "a: cpu/0 is offline" in result["sites"]["a"][-1]["msg"] or not failed
 
 
-def test_a_site_whose_last_bundle_has_an_older_release_is_upgraded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planned(bundle: str) -> Any:
-        monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running(bundle)])
-        return with_a_bundle("1.41.0", "1.41.0")
-
-    found = planned("1.40.0")
-    assert found["todo"] and found["changes"] == ["clinic"] and not found["hub_changes"]
-    assert found["lines"][-1] == "wave 2 of 2, clinic: a bundle with 1.41.0, which its own people apply"
-    found = planned("1.41.0")
-    assert not found["todo"] and found["lines"] == ["hub: 1.41.0, and all 2 sites: nothing to upgrade"]
-    monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running("1.41.0")])
-    found = with_a_bundle("1.41.0")
-    assert found["changes"] == ["site-a"] and found["lines"][-1] == "wave 2 of 2, clinic: 1.41.0, as it is"
+def test_a_bundle_is_written_and_neither_waited_for_nor_judged() -> None:
+    fleet = Fleet(sites=("clinic", "a"))
+    fleet.info["clinic"] |= {"bundle": {"version": 2}, "workloads": [], "bundle_workloads": [{**pool_of(OLD), "version": OLD}]}
+    result = fleet.upgrade()
+    assert result["plan"][1:] == ["wave 1 of 2, a: 1.40.0 -> 1.41.0", "wave 2 of 2, clinic: a bundle with 1.41.0, which its own people apply"]
+    assert fleet.calls[fleet.calls.index("supernode pulled clinic") + 1] == "supernode clinic" and not fleet.known
+    failing = Fleet(sites=("clinic", "a"))
+    failing.info["clinic"] |= fleet.info["clinic"]
+    failing.answers["supernode"] = {"clinic": {"failed": True, "msg": "clinic: the folder is full"}}
+    assert failing.upgrade()["sites"]["clinic"][-1]["msg"] == "clinic: the folder is full"
+    assert "supernode before clinic" not in failing.calls, "its version stays: its people may have applied it"
 
 
-def test_a_bundle_does_not_go_back_to_an_older_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running("1.41.0")])
-    with pytest.raises(ClusterError, match=r"clinic: flower_version: 1\.40\.0 is older than 1\.41\.0, which its last bundle has"):
-        with_a_bundle("1.40.0")
-
-
-@pytest.mark.parametrize(("by_hand", "waited"), [(["clinic"], 0), ([], 1)])
-def test_only_what_replaces_pods_waits_for_runs(monkeypatch: pytest.MonkeyPatch, by_hand: list[str], waited: int) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr(upgrade.ActionModule, "_wait_no_run", lambda *given: asked.append(given))
-    action = action_of({"sites": {"clinic": {"was": hub_of("1.40.0"), "state": "waiting"}}})
-    given = {"changes": ["clinic"], "by_hand": by_hand, "waves": [["clinic"]], "left_out": {}}
-    action._wave({"pulled": {}, "sites": ["clinic"], "failed": [], "max_failed": 0, "plan": given}, None)
-    assert len(asked) == waited and action.store.known["sites"]["clinic"]["state"] == "begun"
-
-
-@pytest.mark.parametrize("failed", [False, True])
-def test_pods_that_cannot_be_asked_fail_no_wave(monkeypatch: pytest.MonkeyPatch, failed: bool) -> None:
-    monkeypatch.setitem(BUNDLED, "bundle_workloads", [site_running("1.40.0")])
-    planned = with_a_bundle("1.41.0", waves=[["clinic", "site-a"]]) | {"online": ["1", "2"]}
-    key = {"node_id": "1", "pool": "cpu", "name": "0"}
-    records = {name: {**empty_record(name), "keys": {f"SHA256:{name}": {**key, "node_id": node}}} for name, node in (("clinic", "2"), ("site-a", "1"))}
-    ledger = SimpleNamespace(read_book=lambda: {}, read_sites=lambda: (records, {}))
-    monkeypatch.setattr(upgrade, "Ledger", lambda *_given: ledger)
-    action = action_of({"sites": {name: {"was": pair[0], "state": "waiting"} for name, pair in planned["pairs"].items()}})
-    action.where = "flower"
-    # The people of the clinic have not applied anything, and its SuperNode is away.
-    action.cli = SimpleNamespace(nodes=lambda *_given: {"1": {"status": "online"}, "2": {"status": "offline"}})
-    params = {
-        "federation": "demo",
-        "sites": ["clinic", "site-a"],
-        "plan": planned,
-        "deployed": {"sites": {"clinic": {"failed": failed, "msg": "clinic: the folder is full"}, "site-a": {}}},
-        "supernodes": {"site-a": {"workloads": [site_running("1.41.0")]}},
-        "run": {},
-        "accepted": {"clinic": {"accepted": False, "reasons": ["SuperNodes: 0 of 1 are online"]}, "site-a": {"accepted": True}},
-        "failed": [],
-        "max_failed": 1,
-        "wait_timeout": 1,
-    }
-    found = action._gate(params, None)
-    states = {name: one["state"] for name, one in action.store.known["sites"].items()}
-    assert not found["back"] and not found["stop"] and states["site-a"] == "done"
-    if failed:
-        assert found["why"] == {"clinic": "clinic: the folder is full"} and states["clinic"] == "waiting", "what could not be written is a failure"
-    else:
-        assert not found["why"] and states["clinic"] == "done"
-
-
-@pytest.mark.parametrize(("lost", "failed"), [("", False), ("1", True)])
-def test_a_node_of_a_cluster_that_was_away_before_fails_no_wave(monkeypatch: pytest.MonkeyPatch, lost: str, failed: bool) -> None:
-    """The deployment of a DaemonSet pool does not wait for it either."""
-    planned = with_a_bundle("1.41.0", waves=[["site-a"]]) | {"online": ["1"]}
-    keys = {f"SHA256:{node}": {"node_id": node, "pool": "edge", "name": f"node-{node}"} for node in ("1", "2")}
-    ledger = SimpleNamespace(read_book=lambda: {}, read_sites=lambda: ({"site-a": {**empty_record("site-a"), "keys": keys}}, {}))
-    monkeypatch.setattr(upgrade, "Ledger", lambda *_given: ledger)
-    action = action_of({"sites": {"site-a": {"was": planned["pairs"]["site-a"][0], "state": "waiting"}}})
-    action.where = "flower"
-    action.cli = SimpleNamespace(nodes=lambda *_given: {node: {"status": "offline" if node in ("2", lost) else "online"} for node in ("1", "2")})
-    found = action._gate(
-        {
-            "federation": "demo",
-            "sites": ["site-a"],
-            "plan": planned,
-            "deployed": {"sites": {"site-a": {}}},
-            "supernodes": {"site-a": {"workloads": [site_running("1.41.0")]}},
-            "run": {},
-            "accepted": {},
-            "failed": [],
-            "max_failed": 0,
-            "wait_timeout": 1,
-        },
-        None,
-    )
-    assert found["why"] == ({"site-a": "site-a: edge/node-1 is offline"} if failed else {}) and found["stop"] == failed
-
-
-def judged_wave(monkeypatch: pytest.MonkeyPatch, book: dict[str, Any], **more: Any) -> Any:
-    """The judgement of a wave of two sites, of which a has no SuperNode online any more and is not accepted."""
-    wanted = {"version": "1.41.0", "workloads": [{"name": "supernode-cpu", "pool": "cpu", "images": {"supernode": "n:1.41.0"}}]}
-    supernodes = {name: {"reachable": True, "workloads": [site_running("1.40.0")]} for name in ("a", "b")}
-    planned = plan({}, "1.40.0", "1.41.0", sites=["a", "b"], supernodes=supernodes, sites_checked={name: {"flower": wanted} for name in supernodes})
-    key = {"pool": "cpu", "name": "0", "public_key": "x"}
-    known = {name: {**empty_record(name), "keys": {f"SHA256:{name}": {**key, "node_id": name}}} for name in ("a", "b")}
-    monkeypatch.setattr(upgrade, "Ledger", lambda *_given: SimpleNamespace(read_book=lambda: book, read_sites=lambda: (known, {})))
-    action = action_of({"sites": {name: {"was": pair[0], "state": "begun"} for name, pair in planned["pairs"].items()}})
-    action.where = "flower"
-    action.cli = SimpleNamespace(nodes=lambda *_given: {"a": {"status": "offline"}, "b": {"status": "online"}})
-    params = {
-        "federation": "demo",
-        "sites": ["a", "b"],
-        "plan": planned | {"online": ["b"]} | more,
-        "deployed": {"sites": {"a": {}, "b": {}}},
-        "supernodes": {name: {"workloads": [site_running("1.41.0")]} for name in ("a", "b")},
-        "run": {},
-        "accepted": {"a": {"accepted": False, "reasons": ["SuperNodes: 0 of 1 are online"]}, "b": {"accepted": True}},
-        "failed": [],
-        "max_failed": 1,
-        "wait_timeout": 1,
-    }
-    return action._gate(params, None)
-
-
-def test_a_site_that_is_denied_cannot_be_accepted_and_fails_no_wave(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = judged_wave(monkeypatch, {"denied": {"a": {"since": "x"}}})
-    assert not found["why"] and not found["back"] and not found["stop"]
-    assert list(judged_wave(monkeypatch, {})["why"]) == ["a"]
-
-
-def test_sites_that_take_no_part_are_among_those_that_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One may fail, and is down already: the next one stops the upgrade, and its wave goes back."""
-    assert not judged_wave(monkeypatch, {})["stop"]
-    found = judged_wave(monkeypatch, {}, left_out={"down": "down: it does not answer"})
-    assert found["stop"] and set(found["back"]) == {"a", "b"}
-    params = {"sites": ["a"], "failed": [], "max_failed": 1, "pulled": {"a": {"failed": True, "msg": "a: no image"}}}
-    planned = {"waves": [["a"]], "changes": ["a"], "by_hand": [], "left_out": {"down": "down: it does not answer"}}
-    left = action_of({}, check=True)._wave({**params, "plan": planned}, None)
-    assert left["stop"] and left["failed_sites"] == ["down", "a"]
-    end = action_of({})._finish({"failed": ["down", "a"], "plan": {**planned, "hub_pair": [{}, {"version": "1.41.0"}]}}, None)
-    assert end["msg"].startswith("the hub runs 1.41.0; down, a does not")
+def test_the_options_are_the_variables_of_the_fleet_and_an_empty_answer_is_none() -> None:
+    fleet = Fleet(flower_upgrade_wait="60", flower_upgrade_waves="", flower_upgrade_max_failed=0, flower_upgrade_app="")
+    assert {name: value for name, value in fleet.arguments().items() if name != "wait_timeout"} == {"wait": "60", "max_failed": 0}
+    fleet._task.args = {"wait": 5}
+    assert fleet.arguments()["wait"] == 5

@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import rec
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import heal_plan, healing
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.healing import Healer, Options
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
 
 LONG_AGO = "2026-01-01T00:00:00Z"
 SITES = ("a", "b", "c")
@@ -243,5 +243,5 @@ def test_where_there_is_no_federation_nothing_is_to_be_repaired(fleet: Fleet) ->
 )
 def test_a_repair_leaves_to_an_upgrade_what_it_has_not_completed(data: Any, held: list[str], words: str) -> None:
     cluster = SimpleNamespace(name="hub", get=lambda *_given: None if data is None else {"data": data})
-    found = supernode.ActionModule._kept_back(unfinished.Store(cluster, "flower", "demo"), ["hub", "a"])
+    found = supernode.ActionModule._kept_back(upgrade_record.Store(cluster, "flower", "demo"), ["hub", "a"])
     assert found["held"] == held and words in found["upgrade"]

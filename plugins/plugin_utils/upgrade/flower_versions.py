@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What runs, what is wanted, and what an upgrade has to do about it. Pure.
+"""Releases and images that run and that are wanted, and what an upgrade refuses of them. Pure.
 
-What runs in a cluster, or is wanted there, is a dict: C(version), the release of Flower, and C(workloads), a list of dicts with C(name), C(pool) (None for
-those of the hub) and C(images) (container -> image).
+What runs in a cluster, or is wanted there, is C(Versions), a dict: C(version), the release of Flower, and C(workloads), a list of dicts with C(name), C(pool)
+(None for those of the hub) and C(images) (container -> image).
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from ..base.labels import POOL_LABEL
 from ..base.object_names import SUPERLINK
 from . import releases
 
-What = dict[str, Any]
+Versions = dict[str, Any]
+Pair = tuple[Versions, Versions]  # what runs, and what is wanted
 
 _VERSION = "app.kubernetes.io/version"
 _KINDS = ("StatefulSet", "DaemonSet", "Deployment")
-NOTHING: What = {"version": "", "workloads": []}
+NOTHING: Versions = {"version": "", "workloads": []}
 AS_IT_IS = "{}, as it is"
 
 
-def wanted(version: str, objects: Iterable[Mapping[str, Any]]) -> What:
+def wanted(version: str, objects: Iterable[Mapping[str, Any]]) -> Versions:
     """What rendered objects would run."""
     found = [
         {
@@ -40,26 +41,37 @@ def wanted(version: str, objects: Iterable[Mapping[str, Any]]) -> What:
     return {"version": version, "workloads": found}
 
 
-def running(workloads: Iterable[Mapping[str, Any]]) -> What:
+def running(workloads: Iterable[Mapping[str, Any]]) -> Versions:
     """What runs, from the workloads in the results of superlink_info and supernode_info."""
     listed = list(workloads)
     version = min((str(one.get("version") or "") for one in listed), key=releases.release_of, default="")
     return {"version": version, "workloads": [{name: one.get(name) for name in ("name", "pool", "images")} for one in listed]}
 
 
-def by_name(what: What) -> dict[str, dict[str, str]]:
+def images_by_workload(what: Versions) -> dict[str, dict[str, str]]:
     """Workload -> container -> image."""
     return {one["name"]: one["images"] or {} for one in what["workloads"]}
 
 
-def differs(live: What, want: What) -> bool:
+def differs(live: Versions, want: Versions) -> bool:
     """Whether workloads that exist would run another release or other images. One that is new is not an upgrade."""
-    there, then = by_name(live), by_name(want)
+    there, then = images_by_workload(live), images_by_workload(want)
     common = set(there) & set(then)
     return bool(common) and (live["version"] != want["version"] or any(there[name] != then[name] for name in common))
 
 
-def change(live: What, want: What) -> str:
+def other_images(live: Versions, wanted: Versions) -> str:
+    """Which images run although others are wanted; empty if all are as wanted."""
+    there = images_by_workload(live)
+    return "; ".join(
+        f"{name}/{container} runs {there.get(name, {}).get(container, 'nothing')}, not {image}"
+        for name, images in images_by_workload(wanted).items()
+        for container, image in images.items()
+        if there.get(name, {}).get(container) != image
+    )
+
+
+def change(live: Versions, want: Versions) -> str:
     """From what to what, for people."""
     if not live["workloads"]:
         return f"new: {want['version']}"
@@ -67,7 +79,7 @@ def change(live: What, want: What) -> str:
         return AS_IT_IS.format(live["version"])
     if live["version"] != want["version"]:
         return f"{live['version']} -> {want['version']}"
-    there, then = by_name(live), by_name(want)
+    there, then = images_by_workload(live), images_by_workload(want)
     pairs = {
         (there[name].get(container, "none"), image)
         for name in sorted(set(there) & set(then))
@@ -77,23 +89,22 @@ def change(live: What, want: What) -> str:
     return f"{live['version']}, " + "; ".join(f"{before} -> {after}" for before, after in sorted(pairs))
 
 
-def faults(
-    hub: str, hub_live: What, hub_want: What, live: Mapping[str, What], want: Mapping[str, What], by_hand: Collection[str] = ()
-) -> list[str]:
+def faults(hub: str, hub_pair: Pair, sites: Mapping[str, Pair], by_hand: Collection[str] = ()) -> list[str]:
     """Why an upgrade must not begin: sentences that name host, variable and remedy.
 
     Args:
         hub: inventory name of the hub.
-        hub_live: what runs there; C(hub_want): what is to run there.
-        live: site -> what runs there; C(want): site -> what is to run there.
-        by_hand: sites that get files, which their own people apply: of them it is known what the last files have.
+        hub_pair: what runs there, and what is wanted.
+        sites: site -> the same.
+        by_hand: sites that get files, which their own people apply: what the last files have is known of them.
     """
     found = []
-    if releases.is_older(hub_want["version"], hub_live["version"]):
-        found.append(f"{hub}: {_backwards(hub_want['version'], hub_live['version'])}")
-    for site, then in want.items():
-        version, runs = then["version"], (live.get(site) or NOTHING)["version"]
-        if fault := newer_fault(version, hub, hub_want["version"]):
+    release = hub_pair[1]["version"]
+    if releases.is_older(release, hub_pair[0]["version"]):
+        found.append(f"{hub}: {_backwards(release, hub_pair[0]['version'])}")
+    for site, (live, want) in sites.items():
+        version, runs = want["version"], live["version"]
+        if fault := newer_fault(version, hub, release):
             found.append(f"{site}: {fault}")
         elif releases.is_older(version, runs):
             whose = "which its last bundle has" if site in by_hand else "which its SuperNodes run"
@@ -146,34 +157,28 @@ def _backwards(want: str, runs: str) -> str:
     )
 
 
-def warnings(hub_want: What, live: Mapping[str, What], want: Mapping[str, What]) -> list[str]:
-    """Releases that meet for a while, or permanently, and of which nothing shows that they work together."""
-    found = []
-    for site in want:
-        for version in dict.fromkeys([(live.get(site) or NOTHING)["version"], want[site]["version"]]):
-            if version and releases.untested(hub_want["version"], version):
-                found.append(
-                    f"{site}: nothing is known of SuperNodes {version} with a SuperLink {hub_want['version']}; they may be offline until they "
-                    "are upgraded"
-                )
-    return found
+def warnings(release: str, sites: Mapping[str, Pair]) -> list[str]:
+    """Releases that meet for a while, or permanently, and of which nothing shows that they work together.
+
+    Args:
+        release: of the SuperLink that is wanted.
+        sites: site -> what runs there, and what is wanted.
+    """
+    return [
+        f"{site}: nothing is known of SuperNodes {version} with a SuperLink {release}; they may be offline until they are upgraded"
+        for site, pair in sites.items()
+        for version in dict.fromkeys(versions["version"] for versions in pair)
+        if version and releases.untested(release, version)
+    ]
 
 
-def table(
-    hub: str,
-    hub_live: What,
-    hub_want: What,
-    waves: Sequence[Sequence[str]],
-    live: Mapping[str, What],
-    want: Mapping[str, What],
-    by_hand: Collection[str] = (),
-) -> list[str]:
-    """The plan in lines for people. C(by_hand): sites that get files, which their own people apply."""
-    lines = [f"hub {hub}: {change(hub_live, hub_want)}"]
+def table(hub: str, hub_pair: Pair, waves: Sequence[Sequence[str]], sites: Mapping[str, Pair], by_hand: Collection[str] = ()) -> list[str]:
+    """The plan in lines for people; for the arguments see C(faults)."""
+    lines = [f"hub {hub}: {change(*hub_pair)}"]
     for number, wave in enumerate(waves, 1):
         for site in wave:
-            words = change(live.get(site) or NOTHING, want[site])
-            if site in by_hand and words != AS_IT_IS.format(want[site]["version"]):
-                words = f"a bundle with {want[site]['version']}, which its own people apply"
+            version, words = sites[site][1]["version"], change(*sites[site])
+            if site in by_hand and words != AS_IT_IS.format(version):
+                words = f"a bundle with {version}, which its own people apply"
             lines.append(f"wave {number} of {len(waves)}, {site}: {words}")
     return lines

@@ -2,16 +2,15 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An upgrade that is not complete: what ran before it, and how far it is. Kept in a ConfigMap of the hub.
+"""The record of an upgrade that is not complete: what ran before it, and how far it is. A ConfigMap of the hub.
 
-The clusters say what runs; this only keeps what they no longer show. Every step can be repeated, so whenever a control node dies, the next run reads
-it, looks at the clusters, and continues.
+The clusters say what runs; the record has what they no longer show. When a control node dies, the next run reads it, reads the clusters, and continues.
 
   C(target)   release that the hub is to run.
   C(started)  time, ISO 8601.
   C(backup)   archive that was written before the hub was changed, or C(WAIVED).
   C(waves)    lists of sites, for people.
-  C(hub)      C(was) (see C(what_runs)) and C(state): C(WAITING), C(BEGUN) or C(DONE).
+  C(hub)      C(was) (see C(flower_versions)) and C(state): C(WAITING), C(BEGUN) or C(DONE).
   C(sites)    site -> the same with C(why), where it was rolled back (C(BACK)).
 """
 
@@ -26,17 +25,17 @@ from ..base.errors import ClusterError
 from ..base.object_names import UPGRADE_CONFIG
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, remove, retry_on_conflict, write
-from .what_runs import What, differs
+from .flower_versions import Versions, differs
 
 NAME = UPGRADE_CONFIG
 WAITING, BEGUN, DONE, BACK = "waiting", "begun", "done", "rolled back"
 WAIVED = "waived"  # instead of a backup
 _KEY = "upgrade.json"
 
-Progress = dict[str, Any]
+Record = dict[str, Any]
 
 
-def is_hub_begun(known: Progress, live: What, target: str, *, answers: bool) -> bool:
+def is_hub_begun(known: Record, live: Versions, target: str, *, answers: bool) -> bool:
     """Whether an earlier run began with the hub and its end is open, so that what ran before that run is still the way back.
 
     It is not if the SuperLink answers and runs what it ran before that run; or the release of that run, while another release is wanted
@@ -56,14 +55,14 @@ def is_hub_begun(known: Progress, live: What, target: str, *, answers: bool) -> 
 
 
 def begin(
-    known: Progress,
+    known: Record,
     now: str,
     waves: Sequence[Sequence[str]],
-    hub: tuple[What, What],
-    sites: Mapping[str, tuple[What, What]],
+    hub: tuple[Versions, Versions],
+    sites: Mapping[str, tuple[Versions, Versions]],
     *,
     hub_begun: bool,
-) -> Progress:
+) -> Record:
     """The progress at the start of a run.
 
     What ran before is kept for a place that an earlier run has begun and not completed, since it may run anything now. The backup of the hub
@@ -78,7 +77,7 @@ def begin(
         hub_begun: see C(is_hub_begun).
     """
 
-    def place(earlier: Mapping[str, Any], live: What, want: What, *, begun: bool) -> dict[str, Any]:
+    def place(earlier: Mapping[str, Any], live: Versions, want: Versions, *, begun: bool) -> dict[str, Any]:
         if begun:
             return dict(earlier)
         return {"was": live, "state": WAITING if differs(live, want) or not live["workloads"] else DONE}
@@ -103,31 +102,41 @@ def begin(
     }
 
 
-def words(progress: Progress) -> str:
-    """How far it is, in a sentence; empty where there is no upgrade."""
-    if not progress:
+def describe(record: Record) -> str:
+    """How far an upgrade is, in a sentence; empty if there is none."""
+    if not record:
         return ""
-    sites = progress["sites"]
+    sites = record["sites"]
     done = sum(site["state"] == DONE for site in sites.values())
     back = sorted(name for name, site in sites.items() if site["state"] == BACK)
     rolled = f", {', '.join(back)} rolled back" if back else ""
-    archive = progress.get("backup", "")
+    archive = record.get("backup", "")
     backed_up = f", the backup before it is {archive}" if archive not in ("", WAIVED) else ""
     return (
-        f"the upgrade to {progress['target']} of {progress['started']} is not complete: hub {progress['hub']['state']}, "
+        f"the upgrade to {record['target']} of {record['started']} is not complete: hub {record['hub']['state']}, "
         f"{done} of {len(sites)} sites done{rolled}{backed_up}; federated.flower.upgrade continues it"
     )
 
 
-def held(progress: Progress, hub: str) -> list[str]:
-    """The hosts whose turn in an upgrade that is not complete has not come, or that were rolled back: only the upgrade deploys them.
+def hosts_not_done(record: Record, hub: str) -> list[str]:
+    """The hosts whose turn has not come, or that were rolled back: only the upgrade deploys them.
 
     Args:
-        progress: see above; empty for none.
+        record: empty if there is no upgrade.
         hub: inventory name of the hub.
     """
-    places = {hub: progress["hub"], **progress["sites"]} if progress else {}
+    places = {hub: record["hub"], **record["sites"]} if record else {}
     return [name for name, place in places.items() if place["state"] != DONE]
+
+
+def with_hub(record: Record, **changes: Any) -> Record:
+    """The record with other facts of the hub."""
+    return {**record, "hub": {**record["hub"], **changes}}
+
+
+def with_sites(record: Record, changes: Mapping[str, Mapping[str, Any]]) -> Record:
+    """The record with other facts of some sites. C(changes): site -> its facts."""
+    return {**record, "sites": {**record["sites"], **{name: {**record["sites"][name], **facts} for name, facts in changes.items()}}}
 
 
 class Store:
@@ -137,36 +146,38 @@ class Store:
         cluster: a connection to the hub.
         namespace: the SuperLink's.
         federation: its name, for labels.
-        check: True writes nothing.
+        check: True writes nothing: changes are remembered as if they had been written.
     """
 
     def __init__(self, cluster: Cluster, namespace: str, federation: str, *, check: bool = False) -> None:
         self.cluster, self.namespace, self.federation, self.check = cluster, namespace, federation, check
+        self._unwritten: Record | None = None
 
-    def read(self) -> Progress:
-        """What is kept; empty for nothing.
+    def read(self) -> Record:
+        """The record; empty if there is none.
 
         Raises:
             ClusterError: it cannot be read.
         """
-        return self._parse(self._item())
+        return self._parse(self._item()) if self._unwritten is None else self._unwritten
 
-    def change(self, to: Callable[[Progress], Progress]) -> bool:
-        """Change it; returns whether it differs. C(to): old -> new."""
+    def change(self, to: Callable[[Record], Record]) -> Record:
+        """Change it; returns the new one. C(to): old -> new."""
         if self.check:
-            return False
+            self._unwritten = to(self.read())
+            return self._unwritten
 
-        def attempt() -> bool:
+        def attempt() -> Record:
             item = self._item()
             old = self._parse(item)
             new = to(old)
             if new == old:
-                return False
+                return new
             data = {_KEY: json.dumps(new, sort_keys=True, indent=1)}
             if item is None:
                 item = config_map(self.federation, self.namespace, NAME, data, application=NAME, component="upgrade")
             write(self.cluster, {**item, "data": data})
-            return True
+            return new
 
         return retry_on_conflict(f"ConfigMap {self.namespace}/{NAME} on {self.cluster.name}", attempt)
 
@@ -182,7 +193,7 @@ class Store:
         item = self.cluster.get("v1", "ConfigMap", NAME, self.namespace)
         return None if item is None else {"apiVersion": "v1", "kind": "ConfigMap", **item}
 
-    def _parse(self, item: Mapping[str, Any] | None) -> Progress:
+    def _parse(self, item: Mapping[str, Any] | None) -> Record:
         if item is None:
             return {}
         text = (
