@@ -80,19 +80,19 @@ class Internal:
         if BEGUN not in notes:
             notes[BEGUN] = now.isoformat(timespec="seconds")
             self.cluster.replace(live)
-            self._tell(live, "the rotation of shared secrets and internal certificates was started")
+            self._note(live, "the rotation of shared secrets and internal certificates was started")
         return notes[BEGUN]
 
-    def settle(self, words: str) -> bool:
-        """It is over; returns whether it was open. C(words) are for the audit trail."""
+    def complete(self, words: str) -> bool:
+        """Record that it is complete; returns whether it was open. C(words) are for the audit trail."""
         live = self._authority()
         if (live["metadata"].get("annotations") or {}).pop(BEGUN, None) is None:
             return False
         self.cluster.replace(live)
-        self._tell(live, words)
+        self._note(live, words)
         return True
 
-    def _tell(self, live: Mapping[str, Any], words: str) -> None:
+    def _note(self, live: Mapping[str, Any], words: str) -> None:
         self.hub.note(objects=changed("Secret", live), words=[words])
 
     def make(self, mark: str) -> list[str]:
