@@ -29,7 +29,7 @@ from ..pki import certificates, chain
 from . import ca_state as ca
 from . import gateway_certificates, machine
 from .ca_state import State
-from .running_gateway import Gateway
+from .gateway_certificates import Gateway
 
 _ROTATION_SECONDS = 90  # until a Secret is served that a kubelet must update
 
