@@ -22,12 +22,18 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources import builtin
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import BUILTIN
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import BUILTIN
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, library
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import DATA_FAULTS, Proof, Reach, Site, unexpected
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
+    DATA_FAULTS,
+    Proof,
+    Reach,
+    Site,
+    unexpected,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
@@ -65,7 +71,14 @@ class ActionModule(SiteCheck, SiteDeployment):
             ledger = Ledger(cluster, options["hub_namespace"], options["federation"])
             self._rotation = Rotation(hub, ledger, FlowerCLI(cluster, options["hub_namespace"]), options, self.say)
             due = self._rotation.due(names, check=self.check)
-            found = {"changed": False, "msg": due.msg, "todo": list(due.todo), "reasons": dict(due.todo), "plan": [*due.plan], "warnings": [*due.warnings]}
+            found = {
+                "changed": False,
+                "msg": due.msg,
+                "todo": list(due.todo),
+                "reasons": dict(due.todo),
+                "plan": [*due.plan],
+                "warnings": [*due.warnings],
+            }
             if params["state"] == DUE:
                 return found
             for line in due.plan or [due.msg]:
@@ -83,7 +96,7 @@ class ActionModule(SiteCheck, SiteDeployment):
         handed_in: certificates.Issued | None = None
         if any(given) and options["certificates_source"] == BUILTIN:
             try:
-                handed_in = builtin.handed_in(*given)
+                handed_in = certificate_sources.handed_in(*given)
             except chain.ChainError as error:
                 raise ClusterError(f"{error}.") from error
         lifetimes = [datetime.timedelta(days=options[name]) for name in ("certificate_days", "ca_days")]
@@ -118,7 +131,13 @@ class ActionModule(SiteCheck, SiteDeployment):
 
     def prove(self, question: Question, names: Collection[str], because: Mapping[str, Report]) -> dict[str, Report]:
         """Deploy the CA bundle to some sites, and have their SuperNodes tested. A site that is down or refuses is a report with C(trouble)."""
-        proof = Proof(question.server_name, question.wanted, question.bundle, first=question.first, seconds=self._options["proof_timeout"])
+        proof = Proof(
+            question.server_name,
+            question.wanted,
+            question.bundle,
+            first=question.first,
+            seconds=self._options["proof_timeout"],
+        )
         found: dict[str, dict[str, Any]] = {name: _unasked(name) for name in names}
         with self._reached(self._copies(names)) as ways:
 
@@ -139,7 +158,11 @@ class ActionModule(SiteCheck, SiteDeployment):
                 if report["trouble"] and name in because and because[name]["trouble"]:
                     report["trouble"] = f"{because[name]['trouble']}; {report['trouble']}"
                 outcome.changed |= report["changed"]
-                outcome.msg = report["trouble"] or report["msg"] or f"{len(report['pods'])} SuperNodes accept the served certificates"
+                outcome.msg = (
+                    report["trouble"]
+                    or report["msg"]
+                    or f"{len(report['pods'])} SuperNodes accept the served certificates"
+                )
                 if question.required and report["trouble"]:
                     raise ClusterError(report["trouble"])
 
@@ -158,14 +181,22 @@ class ActionModule(SiteCheck, SiteDeployment):
         if not names:
             return found
         options = steps.Options(wait=self._options["wait"], force=self._options["force"])
-        sites = {name: replace(site, seconds=self._options["wait_timeout"]) for name, site in self._copies(names).items()}
+        sites = {
+            name: replace(site, seconds=self._options["wait_timeout"]) for name, site in self._copies(names).items()
+        }
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub, self._reached(sites) as ways:
             registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
             rollout = steps.Rollout(self, registry, first.hub, sites, ways, self._outcomes, options)
             for name, way in ways.items():
                 self._outcomes.go_on()
-                report: dict[str, Any] = {"changed": False, "site": name, "trouble": "", "renewed": False, "restarted": []}
+                report: dict[str, Any] = {
+                    "changed": False,
+                    "site": name,
+                    "trouble": "",
+                    "renewed": False,
+                    "restarted": [],
+                }
                 try:
                     way.settle()
                     way.restart(rollout.restart_of(name, files, mark), report)
@@ -202,4 +233,13 @@ class ActionModule(SiteCheck, SiteDeployment):
 
 
 def _unasked(name: str) -> dict[str, Any]:
-    return {"site": name, "trust": None, "pods": [], "accepts": [], "stale": False, "trouble": "", "changed": False, "msg": ""}
+    return {
+        "site": name,
+        "trust": None,
+        "pods": [],
+        "accepts": [],
+        "stale": False,
+        "trouble": "",
+        "changed": False,
+        "msg": "",
+    }

@@ -22,7 +22,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import healing
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import as_before
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED = STATES = ("absent", "checked", "described", "healed", "present", "pulled")
 ALL, CLIENTAPP = "all", "clientapp"

@@ -29,8 +29,7 @@ from ..base.object_names import (
 )
 from ..base.ports import FLEET_PORT
 from ..flower import in_pod
-from ..hub.made import entries_of
-from ..hub.sources.builtin import SUBJECT
+from ..hub.certificate_plan import SUBJECT, entries_of
 from ..kube.client import Cluster
 from ..pki import certificates, chain
 from ..programs import gateway_program

@@ -17,10 +17,9 @@ from ..apply.owned import as_applied
 from ..audit.notes import of_objects
 from ..base.certificate_names import next_server_name
 from ..base.errors import ClusterError
-from ..base.object_names import FEDERATION_CONFIG, GATEWAY_NEXT_SECRET, SUPERLINK
+from ..base.object_names import CA_SECRET, FEDERATION_CONFIG, GATEWAY_NEXT_SECRET, SUPERLINK
 from ..base.secret_data import encode, entries, secret
-from ..hub.authority import trust_bundle
-from ..hub.sources.builtin import CA, DAMAGED
+from ..hub.authority import DAMAGED, trust_bundle
 from ..kube import refresh
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER, Cluster
@@ -99,8 +98,8 @@ class Hub:
 
     def ca(self) -> tuple[dict[str, Any], State]:
         """The Secret of the CA, and its state."""
-        place = f"Secret {self.settings.ca_namespace}/{CA} on {self.cluster.name}"
-        live = self.cluster.get("v1", "Secret", CA, self.settings.ca_namespace)
+        place = f"Secret {self.settings.ca_namespace}/{CA_SECRET} on {self.cluster.name}"
+        live = self.cluster.get("v1", "Secret", CA_SECRET, self.settings.ca_namespace)
         if live is None:
             raise RotationError(
                 f"{place} does not exist: it is in another namespace (flower_ca_namespace), or the CA is lost, and then site.yml "
@@ -201,7 +200,7 @@ class Hub:
         new = certificates.make_ca(
             certificates.ca_name(self.settings.federation, "federation CA"), self.settings.ca_lifetime
         )
-        self._write_ca(live, ca.begin(state, new, now), certificates=[public(CA, new.certificate)])
+        self._write_ca(live, ca.begin(state, new, now), certificates=[public(CA_SECRET, new.certificate)])
 
     def switch(self, now: datetime.datetime) -> None:
         """Let the next CA sign."""
@@ -245,7 +244,7 @@ class Hub:
         signer, names = self._signer()
         if not signer.key:
             raise RotationError(
-                f"Secret {self.settings.ca_namespace}/{CA} on {self.cluster.name} has lost its key, so nothing can be issued: "
+                f"Secret {self.settings.ca_namespace}/{CA_SECRET} on {self.cluster.name} has lost its key, so nothing can be issued: "
                 "replace the CA (flower_rotate=ca)"
             )
         self._write_leaf(self.gateway.secret(), gateway_certificates.issue(signer, names, self.settings.lifetime))

@@ -18,7 +18,7 @@ from ..base.object_names import GATEWAY_SECRET, SUPERLINK
 from ..base.secret_data import entries
 from ..base.times import duration
 from ..flower.cli import FlowerCLI
-from ..hub.sources.interface import BUILTIN
+from ..hub.certificate_plan import BUILTIN
 from ..ledger.store import Ledger, LedgerError
 from ..rights import ask, fixed_rights
 from ..rights.need import ROTATE
@@ -112,7 +112,9 @@ class Rotation:
         handshakes: a table of what the SuperNodes were shown before and after; empty where nothing was tested.
     """
 
-    def __init__(self, hub: Hub, ledger: Ledger, cli: FlowerCLI, options: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, hub: Hub, ledger: Ledger, cli: FlowerCLI, options: Mapping[str, Any], say: Callable[[str], None]
+    ) -> None:
         self.hub, self.ledger, self.cli, self.options, self.say = hub, ledger, cli, options, say
         self.changed = False
         self.done: list[str] = []
@@ -149,7 +151,9 @@ class Rotation:
         if self.hub.is_insecure():
             if asked == targets.DUE:
                 return Due(msg="nothing is due: the federation has no TLS")
-            raise RotationError(f"the federation on {self.hub.cluster.name} has no TLS (flower_insecure is true), so there is nothing to rotate.")
+            raise RotationError(
+                f"the federation on {self.hub.cluster.name} has no TLS (flower_insecure is true), so there is nothing to rotate."
+            )
         state = self._state()
         inputs = targets.RotationInputs(
             now=self._now,
@@ -171,7 +175,9 @@ class Rotation:
         if not todo:
             return Due()
         settings = self.hub.settings
-        ask.require(self.hub.cluster, fixed_rights.rights_of_work(SUPERLINK, ROTATE, settings.namespace, settings.ca_namespace))
+        ask.require(
+            self.hub.cluster, fixed_rights.rights_of_work(SUPERLINK, ROTATE, settings.namespace, settings.ca_namespace)
+        )
         plan = targets.outlook(todo, inputs, site_proof.heard(site_proof.members(self.book, self.records, names), {}))
         return Due(todo, plan, " ".join(plan))
 
@@ -229,7 +235,11 @@ class Rotation:
         return site_proof.members(self.book, self.records, self.sites.good())
 
     def _prove(
-        self, wanted: Mapping[str, str], names: Collection[str] | None = None, because: Mapping[str, Report] | None = None, **more: Any
+        self,
+        wanted: Mapping[str, str],
+        names: Collection[str] | None = None,
+        because: Mapping[str, Report] | None = None,
+        **more: Any,
     ) -> dict[str, Report]:
         """Site -> its report, of some sites or of all that have not failed. C(more): attributes of C(Question)."""
         question = Question(self.hub.publication()["data"]["server_name"], wanted, self._members(), **more)
@@ -269,7 +279,9 @@ class Rotation:
                 self.done.append(step.why)
                 requested = requested and step.name != machine.BEGIN
             elif rounds == _ROUNDS:
-                raise RotationError("the CA, or the SuperNodes, were changed by another run during this rotation: run again when that is complete")
+                raise RotationError(
+                    "the CA, or the SuperNodes, were changed by another run during this rotation: run again when that is complete"
+                )
             else:
                 rounds += 1
                 reports = self._ask_sites(state, facts)
@@ -356,7 +368,9 @@ class Rotation:
         words = "all shared secrets and internal certificates are new"
         if missing:
             words = f"shared secrets and internal certificates are new, but not those of sites that were left out: {_sentence(missing)}"
-            self.hub.warnings.append(f"{words}. To replace them as well, rotate superexec again when these sites are available")
+            self.hub.warnings.append(
+                f"{words}. To replace them as well, rotate superexec again when these sites are available"
+            )
         self.changed |= self._internal.complete(words)
         self.done.append(words)
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.object_names import GATEWAY_SECRET
-from ..hub.handover import trusted
-from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING
+from ..hub.authority import trusted
+from ..hub.certificate_plan import BUILTIN, CERT_MANAGER, EXISTING
 from ..pki import certificates, chain
 from . import machine
 from .ca_state import IDLE, State
@@ -119,12 +119,16 @@ class RotationInputs:
 
     @property
     def handing_over(self) -> str | None:
-        """Why no certificate of ours can be served yet, since the gateway keeps the certificate of a previous source (C(hub.handover))."""
+        """Why no certificate of ours can be served yet, since the gateway keeps the certificate of a previous source (C(authority.hand_over))."""
         if self.source != BUILTIN or self.ca_begun:
             return None
         if self.secret != GATEWAY_SECRET:
             why = f"the gateway still serves Secret {self.secret}, of another source"
-        elif self.signer and trusted(self.leaf.get("tls.crt", ""), self.facts.published, self.now) and not self.has_own_leaf:
+        elif (
+            self.signer
+            and trusted(self.leaf.get("tls.crt", ""), self.facts.published, self.now)
+            and not self.has_own_leaf
+        ):
             why = f"the gateway still serves a certificate of a previous CA in Secret {self.secret}"
         else:
             return None
@@ -191,7 +195,10 @@ class LeafTarget(Target):
 
     def refusal(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        unusable = inputs.ca_unusable and f"{inputs.ca_unusable}, so its certificates are useless: replace the CA (flower_rotate=ca)"
+        unusable = (
+            inputs.ca_unusable
+            and f"{inputs.ca_unusable}, so its certificates are useless: replace the CA (flower_rotate=ca)"
+        )
         return inputs.refusal(LEAF) or unusable
 
 
@@ -233,8 +240,12 @@ class ClientTarget(Target):
 
     def due(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        held = {site: (record.get("client") or {}).get("certificate") for site, record in sorted(inputs.records.items())}
-        reasons = {site: certificates.aged(certificate, inputs.now) for site, certificate in held.items() if certificate}
+        held = {
+            site: (record.get("client") or {}).get("certificate") for site, record in sorted(inputs.records.items())
+        }
+        reasons = {
+            site: certificates.aged(certificate, inputs.now) for site, certificate in held.items() if certificate
+        }
         return "; ".join(f"{site}: {reason}" for site, reason in reasons.items() if reason) or None
 
 
@@ -252,7 +263,9 @@ class SecretsTarget(Target):
 
     name = "superexec"
     part = SECRETS
-    cost = "new shared secrets and internal certificates; the hub's pods and all SuperNodes restart when no run is active"
+    cost = (
+        "new shared secrets and internal certificates; the hub's pods and all SuperNodes restart when no run is active"
+    )
 
     def begun(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
@@ -260,7 +273,9 @@ class SecretsTarget(Target):
 
 
 # In the order in which they are rotated.
-TARGETS: dict[str, Target] = {one.name: one for one in (LeafTarget(), CaTarget(), ClientTarget(), KeysTarget(), SecretsTarget())}
+TARGETS: dict[str, Target] = {
+    one.name: one for one in (LeafTarget(), CaTarget(), ClientTarget(), KeysTarget(), SecretsTarget())
+}
 KINDS = tuple(TARGETS)
 CHOICES = (DUE, *KINDS)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...base.errors import ClusterError
 from ...base.object_names import GATEWAY_SECRET
-from ...hub.sources.interface import BUILTIN
+from ...hub.certificate_plan import BUILTIN
 from ...pki import certificates
 from ...rotation import ca_state
 from ...rotation.hub_steps import Hub, Settings

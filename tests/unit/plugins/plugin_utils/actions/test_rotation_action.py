@@ -86,7 +86,10 @@ def test_a_site_that_does_not_prove_it_is_a_report(monkeypatch: pytest.MonkeyPat
     outcomes = action._outcomes.as_dict()
     assert not failures and "failed" not in outcomes["site-b"] and action.good() == ["site-a", "site-b"]
     assert found["site-b"]["trouble"] == outcomes["site-b"]["msg"] == f"it was not restarted; {DOWN}"
-    assert (outcomes["site-a"]["msg"], outcomes["site-a"]["changed"]) == ("1 SuperNodes accept the served certificates", True)
+    assert (outcomes["site-a"]["msg"], outcomes["site-a"]["changed"]) == (
+        "1 SuperNodes accept the served certificates",
+        True,
+    )
     assert not found["site-a"]["trouble"] and [way.rests for way in ways.values()] == [1, 1]
 
 
@@ -112,12 +115,18 @@ def test_a_site_that_is_excused_is_not_asked(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_keeps_a_site_from_restarting_is_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     action, ways, failures = acting(monkeypatch)
     monkeypatch.setattr(rotation, "Registry", lambda *_given: None)
-    monkeypatch.setattr(rotation.steps, "Rollout", lambda *_given: SimpleNamespace(restart_of=lambda _name, _files, mark: SimpleNamespace(mark=mark)))
+    monkeypatch.setattr(
+        rotation.steps,
+        "Rollout",
+        lambda *_given: SimpleNamespace(restart_of=lambda _name, _files, mark: SimpleNamespace(mark=mark)),
+    )
     monkeypatch.setattr(action, "connect", lambda _host: Connected(), raising=False)
     found = action.restart(["site-a", "site-b"], ["superexec"], "mark")
     assert not failures and found["site-a"]["renewed"] and found["site-b"]["trouble"] == DOWN
     assert action._outcomes["site-a"].msg == "1 SuperNodes restarted" and action._outcomes["site-b"].msg == DOWN
-    assert {way.site.seconds for way in ways.values()} == {7} and {site.seconds for site in action._sites.values()} == {300}
+    assert {way.site.seconds for way in ways.values()} == {7} and {site.seconds for site in action._sites.values()} == {
+        300
+    }
 
 
 class Connected:
@@ -129,7 +138,9 @@ class Connected:
 
 
 @pytest.mark.parametrize("fault", ["", "no run ended"])
-def test_what_became_of_each_site_is_in_the_result_of_a_rotation_that_cannot_go_on(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+def test_what_became_of_each_site_is_in_the_result_of_a_rotation_that_cannot_go_on(
+    monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
     action, _ways, _failures = acting(monkeypatch)
     shown: list[str] = []
 
@@ -139,7 +150,11 @@ def test_what_became_of_each_site_is_in_the_result_of_a_rotation_that_cannot_go_
             raise ClusterError(fault)
 
     action._todo, action.say = {"leaf": "old"}, shown.append
-    action._rotation = SimpleNamespace(run=run, handshakes=["SITE"], done=["the gateway serves 2"], changed=True, hub=SimpleNamespace(warnings=[]))
+    action._rotation = SimpleNamespace(
+        run=run, handshakes=["SITE"], done=["the gateway serves 2"], changed=True, hub=SimpleNamespace(warnings=[])
+    )
     found = action.work({}, action._sites, action._outcomes)
-    assert (found["msg"], found.get("failed", False)) == ((f"hub: {fault}", True) if fault else ("the gateway serves 2", False))
+    assert (found["msg"], found.get("failed", False)) == (
+        (f"hub: {fault}", True) if fault else ("the gateway serves 2", False)
+    )
     assert found["changed"] and shown == [*found["handshakes"], "the gateway serves 2"]

@@ -80,7 +80,13 @@ class Hub:
 class Sites:
     """Sites that accept what they are asked for, but for their C(troubles); the C(stale) ones do after a restart."""
 
-    def __init__(self, names: Sequence[str], log: list[str], troubles: Mapping[str, str] | None = None, stale: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        log: list[str],
+        troubles: Mapping[str, str] | None = None,
+        stale: Collection[str] = (),
+    ) -> None:
         self.names, self.log, self.troubles, self.stale = list(names), log, dict(troubles or {}), set(stale)
         self.failed: dict[str, str] = {}
         self.asked: list[rounds.Question] = []
@@ -96,7 +102,9 @@ class Sites:
         self.log.append(f"prove at {', '.join(names)}")
         found = {}
         for name in names:
-            trouble = self.troubles.get(name, "") or ("it runs with the bundle of its start" if name in self.stale and question.bundle else "")
+            trouble = self.troubles.get(name, "") or (
+                "it runs with the bundle of its start" if name in self.stale and question.bundle else ""
+            )
             serials = {} if trouble else {label: {"serial": serial or "1"} for label, serial in question.wanted.items()}
             found[name] = {
                 "site": name, "trust": question.bundle or OLD.certificate, "accepts": [one["serial"] for one in serials.values()], "trouble": trouble,
@@ -109,7 +117,10 @@ class Sites:
     def restart(self, names: Collection[str], files: Sequence[str], mark: str = "") -> dict[str, Any]:
         self.log.append(f"restart {', '.join(names)} for {', '.join(files)}")
         self.stale -= set(names)
-        return {name: {"site": name, "trouble": self.troubles.get(name, ""), "renewed": name not in self.troubles} for name in names}
+        return {
+            name: {"site": name, "trouble": self.troubles.get(name, ""), "renewed": name not in self.troubles}
+            for name in names
+        }
 
     def renew(self, kinds: Sequence[str]) -> None:
         self.log.append(f"renew {', '.join(kinds) or 'what is due'}")
@@ -146,7 +157,9 @@ def record(site: str, **more: Any) -> dict[str, Any]:
     return {"keys": {f"SHA256:{site}": key}, **more}
 
 
-def rotation(monkeypatch: pytest.MonkeyPatch, hub: Hub, records: Mapping[str, Any], away: Collection[str] = (), **options: Any) -> Any:
+def rotation(
+    monkeypatch: pytest.MonkeyPatch, hub: Hub, records: Mapping[str, Any], away: Collection[str] = (), **options: Any
+) -> Any:
     """A rotation of sites of the ledger, of which some are offline."""
     ledger = SimpleNamespace(read_book=lambda: {"denied": {}}, read_sites=lambda: (records, {}))
     nodes = {site: {"status": "offline" if site in away else "online"} for site in records}
@@ -173,7 +186,9 @@ def test_the_ca_is_replaced_in_three_rounds(monkeypatch: pytest.MonkeyPatch) -> 
     assert hub.state.phase == ca_state.IDLE and hub.state.authority.current == NEW and run.changed
     first, trust, switched, dropped = sites.asked
     assert first.first and not first.bundle and not trust.first
-    assert [one.bundle for one in (trust, switched, dropped)] == [OLD.certificate + NEW.certificate] * 2 + [NEW.certificate]
+    assert [one.bundle for one in (trust, switched, dropped)] == [OLD.certificate + NEW.certificate] * 2 + [
+        NEW.certificate
+    ]
     assert (set(trust.wanted), set(switched.wanted)) == ({"now", "next"}, {"now"})
     assert len(run.handshakes) == 3 and all(line.endswith("yes  yes") for line in run.handshakes[1:])
 
@@ -220,7 +235,9 @@ def test_no_ca_signs_while_a_supernode_is_offline(monkeypatch: pytest.MonkeyPatc
     assert hub.state.phase == ca_state.IDLE, "with a CA that has expired, none can be online"
 
 
-def test_supernodes_that_read_their_trust_once_are_restarted_and_prove_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_supernodes_that_read_their_trust_once_are_restarted_and_prove_it_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     hub = Hub()
     rotation(monkeypatch, hub, RECORDS).run({"ca": "asked"}, Sites("ab", hub.log, stale="b"))
     assert hub.log[: len(TRUST) + 5] == [ASK, *TRUST, ASK, "restart b for trust", "prove at b", "switch"]
@@ -243,7 +260,11 @@ def test_the_gateway_gets_a_new_certificate_although_a_site_failed(monkeypatch: 
     sites.failed["b"] = "b: it may not exec"
     run = rotation(monkeypatch, hub, RECORDS)
     run.run({"leaf": "old"}, sites)
-    assert hub.log == ["prove at a", "issue", "serve", "prove at a"] and sites.asked[-1].wanted == {"now": "2"} and sites.asked[-1].required
+    assert (
+        hub.log == ["prove at a", "issue", "serve", "prove at a"]
+        and sites.asked[-1].wanted == {"now": "2"}
+        and sites.asked[-1].required
+    )
     assert run.done == ["the gateway serves certificate 2, before that it served 1"]
     for todo in ({"ca": "asked"}, {"leaf": "old", "ca": "begun"}, {"client": "old"}, {"superexec": "asked"}):
         hub.log.clear()
@@ -276,7 +297,9 @@ def test_a_site_that_is_offline_stops_restarts_with_a_way_out(monkeypatch: pytes
     for names, words in (("ab", "cpu/0 is offline. Start"), ("a", "cpu/0 is offline .not in this run.. Start")):
         hub = Hub()
         with pytest.raises(ClusterError, match=f"b: {words}.*-e cert_rotation_force=true"):
-            rotation(monkeypatch, hub, RECORDS, away="b", rotate="supernode_keys").run({"supernode_keys": "asked"}, Sites(names, hub.log))
+            rotation(monkeypatch, hub, RECORDS, away="b", rotate="supernode_keys").run(
+                {"supernode_keys": "asked"}, Sites(names, hub.log)
+            )
         assert not any(line.startswith("renew") for line in hub.log)
 
 
@@ -320,7 +343,9 @@ def test_what_is_due_at_a_site_that_this_run_does_not_reach_is_left_alone(monkey
     assert found.msg.startswith("client: site-a: more than half") and "nothing restarts" in found.msg
     found = of_clients(monkeypatch, ["site-b"])
     assert (found.todo, found.msg) == ({}, "nothing is due")
-    assert list(of_clients(monkeypatch, ["site-b"], rotate="client").todo) == ["client"], "what is requested is done at any site"
+    assert list(of_clients(monkeypatch, ["site-b"], rotate="client").todo) == ["client"], (
+        "what is requested is done at any site"
+    )
 
 
 def test_nothing_is_due_while_a_record_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
