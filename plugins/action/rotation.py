@@ -29,7 +29,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ownership import 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, library
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
     DATA_FAULTS,
-    Proof,
     Reach,
     Site,
     unexpected,
@@ -39,8 +38,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout import st
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Question, Rotation
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Report
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Object, Proof, Report
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
 
 ROLE = "cert_rotation"
@@ -71,21 +70,14 @@ class ActionModule(SiteCheck, SiteDeployment):
             ledger = Ledger(cluster, options["hub_namespace"], options["federation"])
             self._rotation = Rotation(hub, ledger, FlowerCLI(cluster, options["hub_namespace"]), options, self.say)
             due = self._rotation.due(names, check=self.check)
-            found = {
-                "changed": False,
-                "msg": due.msg,
-                "todo": list(due.todo),
-                "reasons": dict(due.todo),
-                "plan": [*due.plan],
-                "warnings": [*due.warnings],
-            }
+            found = {**due, "changed": False, "todo": list(due["todo"]), "reasons": due["todo"]}
             if params["state"] == DUE:
                 return found
-            for line in due.plan or [due.msg]:
+            for line in due["plan"] or [due["msg"]]:
                 self.say(line)
-            if self.check or not due.todo:
-                return {**found, "changed": bool(due.todo)}
-            self._todo = due.todo
+            if self.check or not due["todo"]:
+                return {**found, "changed": bool(due["todo"])}
+            self._todo = due["todo"]
             return {**found, **super().execute({"sites": names}, task_vars)}
 
     def _settings(self, place: str) -> Settings:
@@ -111,6 +103,8 @@ class ActionModule(SiteCheck, SiteDeployment):
             fault = named(self._options["hub"], error.message)
         for line in [*rotation.handshakes, *rotation.done]:
             self.say(line)
+        for outcome in outcomes.sites.values():
+            outcome.msg = outcome.msg or "it was not asked"
         return {
             "changed": rotation.changed,
             "msg": fault or "; ".join(rotation.done) or "the hub has nothing to change",
@@ -121,6 +115,10 @@ class ActionModule(SiteCheck, SiteDeployment):
 
     # ---- the sites, see C(rotation.rounds.Sites) ---------------------------------------------------------------------
 
+    def go_on(self) -> None:
+        """Raise an error if the playbook has ended: this process is a fork of it, which nothing ends."""
+        self._outcomes.go_on()
+
     def good(self) -> list[str]:
         """Names of the sites that have not failed."""
         return self._outcomes.good()
@@ -129,26 +127,16 @@ class ActionModule(SiteCheck, SiteDeployment):
         """Site -> its error, of those that have failed."""
         return {name: outcome.msg for name, outcome in self._outcomes.sites.items() if outcome.failed}
 
-    def prove(self, question: Question, names: Collection[str], because: Mapping[str, Report]) -> dict[str, Report]:
-        """Deploy the CA bundle to some sites, and have their SuperNodes tested. A site that is down or refuses is a report with C(trouble)."""
-        proof = Proof(
-            question.server_name,
-            question.wanted,
-            question.bundle,
-            first=question.first,
-            seconds=self._options["proof_timeout"],
-        )
-        found: dict[str, dict[str, Any]] = {name: _unasked(name) for name in names}
-        with self._reached(self._copies(names)) as ways:
+    def prove(self, proof: Proof, expected: Mapping[str, Sequence[Object]], because: Mapping[str, Report], *, required: bool) -> dict[str, Report]:
+        """Deploy the CA bundle to sites, and have their SuperNodes tested. A site that is down or refuses is a report with C(trouble)."""
+        found = {name: _unasked(name) for name in expected}
+        with self._reached(self._copies(expected)) as ways:
 
             def one(name: str) -> None:
-                entry, report, outcome = question.fleet[name], found[name], self._outcomes[name]
-                if entry["excused"]:
-                    outcome.msg = f"not asked: {entry['excused']}"
-                    return
-                own_bundle = bool(self._sites[name].spec.ca_bundle)
+                report, outcome = found[name], self._outcomes[name]
+                wanted = replace(proof, own_bundle=bool(self._sites[name].spec.ca_bundle), expected=expected[name])
                 try:
-                    ways[name].trust(replace(proof, own_bundle=own_bundle, expected=entry["expected"]), report)
+                    ways[name].trust(wanted, report)
                 except ask.MissingRights:
                     raise
                 except ClusterError as error:
@@ -158,15 +146,11 @@ class ActionModule(SiteCheck, SiteDeployment):
                 if report["trouble"] and name in because and because[name]["trouble"]:
                     report["trouble"] = f"{because[name]['trouble']}; {report['trouble']}"
                 outcome.changed |= report["changed"]
-                outcome.msg = (
-                    report["trouble"]
-                    or report["msg"]
-                    or f"{len(report['pods'])} SuperNodes accept the served certificates"
-                )
-                if question.required and report["trouble"]:
+                outcome.msg = report["trouble"] or report["msg"] or f"{len(report['pods'])} SuperNodes accept the served certificates"
+                if required and report["trouble"]:
                     raise ClusterError(report["trouble"])
 
-            self._outcomes.each(resting(ways, one), names)
+            self._outcomes.each(resting(ways, one), expected)
         for name, fault in self.faults().items():
             if name in found and not found[name]["trouble"]:
                 found[name]["trouble"] = fault
@@ -181,9 +165,7 @@ class ActionModule(SiteCheck, SiteDeployment):
         if not names:
             return found
         options = steps.Options(wait=self._options["wait"], force=self._options["force"])
-        sites = {
-            name: replace(site, seconds=self._options["wait_timeout"]) for name, site in self._copies(names).items()
-        }
+        sites = {name: replace(site, seconds=self._options["wait_timeout"]) for name, site in self._copies(names).items()}
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub, self._reached(sites) as ways:
             registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)

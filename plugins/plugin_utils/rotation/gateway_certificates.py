@@ -77,16 +77,12 @@ def next_names(names: Sequence[str]) -> list[str]:
     return [next_server_name(name) for name in names if not is_ip(name) and not name.startswith("*")]
 
 
-def issue(
-    ca: certificates.Issued, names: Sequence[str], lifetime: datetime.timedelta, begin: datetime.timedelta | None = None
-) -> dict[str, str]:
+def issue(ca: certificates.Issued, names: Sequence[str], lifetime: datetime.timedelta, begin: datetime.timedelta | None = None) -> dict[str, str]:
     """A new certificate for the gateway, as entries of its Secret; C(begin): from now until it becomes valid."""
     return entries_of(certificates.issue(ca, SUBJECT, list(names), lifetime, begin), ca)
 
 
-def leaf(
-    found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime
-) -> machine.Leaf:
+def leaf(found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime) -> machine.Leaf:
     """What the state machine needs of a certificate.
 
     Args:
@@ -143,8 +139,7 @@ class Gateway:
         """Name of the Secret whose certificate it serves."""
         if not self.is_able():
             raise ClusterError(
-                f"StatefulSet {self.namespace}/superlink on {self.cluster.name} does not exist, or is of an earlier release: run "
-                "site.yml first"
+                f"StatefulSet {self.namespace}/superlink on {self.cluster.name} does not exist, or is of an earlier release: run site.yml first"
             )
         return str(self._read()[GATEWAY_VOLUME]["secret"]["secretName"])
 
@@ -189,9 +184,7 @@ class Gateway:
         )
 
     def _ask(self, steps: list[dict[str, Any]], seconds: float) -> Sequence[Mapping[str, str]]:
-        output = in_pod.run(
-            self.cluster, self.namespace, SUPERLINK_POD, SUPERLINK, gateway_program, {"steps": steps}, seconds=seconds
-        )
+        output = in_pod.run(self.cluster, self.namespace, SUPERLINK_POD, SUPERLINK, gateway_program, {"steps": steps}, seconds=seconds)
         return output.objects(len(steps))
 
 

@@ -160,9 +160,7 @@ def restart_old(cluster: Cluster, namespace: str, federation: str, note: Callabl
     return restart.delete(cluster, namespace, old_pods(cluster, namespace, federation, younger=True), note)
 
 
-def renew_site(
-    cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]
-) -> list[dict[str, str]]:
+def renew_site(cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
     """Recreate a site's shared secrets without the mark; returns their audit facts.
 
     Args:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ..base.object_names import GATEWAY_SECRET, SUPERLINK
@@ -26,7 +26,7 @@ from . import conditions, machine, site_proof, targets
 from .ca_state import IDLE, State
 from .hub_steps import Hub, RotationError
 from .internal import Internal
-from .site_proof import NOW, Report
+from .site_proof import NOW, Object, Proof, Report
 
 _OFFLINE_GRACE = 30  # seconds in which a SuperNode that is offline may come back before it stops the rotation
 _ROUNDS = 3  # trust both CAs and prove it, then the switch; prove the new one; trust it alone and prove it
@@ -35,16 +35,23 @@ _ROUNDS = 3  # trust both CAs and prove it, then the switch; prove the new one; 
 class Sites(Protocol):
     """The sites that a rotation reaches. What became of each is kept there: one that fails takes no part in what follows."""
 
+    def go_on(self) -> None:
+        """Called before each step on the hub; raises C(ClusterError) if the playbook has ended."""
+
     def good(self) -> list[str]:
         """Names of the sites that have not failed."""
 
     def faults(self) -> dict[str, str]:
         """Site -> its error, of those that have failed."""
 
-    def prove(self, question: Question, names: Collection[str], because: Mapping[str, Report]) -> dict[str, Report]:
-        """Deploy the CA bundle to some sites, and have their SuperNodes tested.
+    def prove(self, proof: Proof, expected: Mapping[str, Sequence[Object]], because: Mapping[str, Report], *, required: bool) -> dict[str, Report]:
+        """Deploy the CA bundle to sites, and have their SuperNodes tested; returns their reports.
 
-        C(because): reports of restarts before, whose faults are reported together.
+        Args:
+            proof: what is tested.
+            expected: site -> keys of SuperNodes that must answer.
+            because: reports of restarts before, whose faults are reported together.
+            required: whether a site fails that is down, or whose SuperNodes refuse.
         """
 
     def restart(self, names: Collection[str], files: Sequence[str], mark: str = "") -> dict[str, Report]:
@@ -56,44 +63,6 @@ class Sites(Protocol):
 
     def renew(self, kinds: Sequence[str]) -> None:
         """Check the sites and deploy them, with C(kinds), C(keys) or C(client), replaced although they are valid."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What the SuperNodes of sites have to prove.
-
-    Attributes:
-        server_name: the name under which the gateway serves sites.
-        wanted: C(now) and C(next) -> the serial that they must accept; empty for any.
-        fleet: C(site_proof.members).
-        bundle: the CA bundle to deploy before, PEM; empty to leave it as it is.
-        first: whether this is the first question, so that missing rights are reported.
-        required: whether a site fails that is down, or whose SuperNodes refuse.
-    """
-
-    server_name: str
-    wanted: Mapping[str, str]
-    fleet: Mapping[str, Mapping[str, Any]]
-    bundle: str = ""
-    first: bool = False
-    required: bool = False
-
-
-@dataclass(frozen=True)
-class Due:
-    """What is to be rotated.
-
-    Attributes:
-        todo: kind -> why, in the order in which they are done.
-        plan: what would happen, sentences.
-        msg: the plan, or why nothing is done.
-        warnings: sentences.
-    """
-
-    todo: Mapping[str, str] = field(default_factory=dict)
-    plan: Sequence[str] = ()
-    msg: str = "nothing is due"
-    warnings: Sequence[str] = ()
 
 
 class Rotation:
@@ -112,9 +81,7 @@ class Rotation:
         handshakes: a table of what the SuperNodes were shown before and after; empty where nothing was tested.
     """
 
-    def __init__(
-        self, hub: Hub, ledger: Ledger, cli: FlowerCLI, options: Mapping[str, Any], say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, hub: Hub, ledger: Ledger, cli: FlowerCLI, options: Mapping[str, Any], say: Callable[[str], None]) -> None:
         self.hub, self.ledger, self.cli, self.options, self.say = hub, ledger, cli, options, say
         self.changed = False
         self.done: list[str] = []
@@ -127,38 +94,40 @@ class Rotation:
 
     # ---- what is due -------------------------------------------------------------------------------------------------
 
-    def due(self, names: Collection[str], *, check: bool) -> Due:
+    def due(self, names: Collection[str], *, check: bool) -> dict[str, Any]:
         """What is to be rotated, and what that means.
 
         Args:
             names: sites that this run reaches.
             check: whether nothing may be deployed yet.
 
+        Returns:
+            C(todo): kind -> why, in the order in which they are done; C(plan): what would happen, sentences; C(msg): the plan, or why nothing is done.
+
         Raises:
             RotationError: what was requested cannot be done; the text has the remedy.
             ClusterError: the hub does not answer, or rights are missing for what is to be done.
         """
-        asked = self.options["rotate"]
+        nothing: dict[str, Any] = {"todo": {}, "plan": [], "msg": "nothing is due"}
+        asked, settings = self.options["rotate"], self.hub.settings
         self.book, (self.records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
-        if unreadable:
-            if asked != targets.DUE:
-                raise LedgerError("; ".join(unreadable.values()))
+        if unreadable and asked == targets.DUE:
             # The site itself has failed with this. Nothing is rotated before all sites can be asked.
             words = "nothing is rotated: " + "; ".join(unreadable.values())
-            return Due(msg=words, warnings=[words])
+            return {**nothing, "msg": words, "warnings": [words]}
+        if unreadable:
+            raise LedgerError("; ".join(unreadable.values()))
         if check and not self.hub.is_deployed():
-            return Due(msg="nothing is deployed yet")
+            return {**nothing, "msg": "nothing is deployed yet"}
         if self.hub.is_insecure():
             if asked == targets.DUE:
-                return Due(msg="nothing is due: the federation has no TLS")
-            raise RotationError(
-                f"the federation on {self.hub.cluster.name} has no TLS (flower_insecure is true), so there is nothing to rotate."
-            )
+                return {**nothing, "msg": "nothing is due: the federation has no TLS"}
+            raise RotationError(f"the federation on {self.hub.cluster.name} has no TLS (flower_insecure is true), so there is nothing to rotate.")
         state = self._state()
         inputs = targets.RotationInputs(
             now=self._now,
             source=self.options["certificates_source"],
-            handed_in=self.hub.settings.handed_in,
+            handed_in=settings.handed_in,
             secret=self.hub.gateway.secret(),
             leaf=entries(self.hub.gateway_secret()),
             names=self.hub.needed_names(),
@@ -173,13 +142,10 @@ class Rotation:
         if refused:
             raise RotationError(f"{refused}.")
         if not todo:
-            return Due()
-        settings = self.hub.settings
-        ask.require(
-            self.hub.cluster, fixed_rights.rights_of_work(SUPERLINK, ROTATE, settings.namespace, settings.ca_namespace)
-        )
+            return nothing
+        ask.require(self.hub.cluster, fixed_rights.rights_of_work(SUPERLINK, ROTATE, settings.namespace, settings.ca_namespace))
         plan = targets.outlook(todo, inputs, site_proof.heard(site_proof.members(self.book, self.records, names), {}))
-        return Due(todo, plan, " ".join(plan))
+        return {"todo": todo, "plan": plan, "msg": " ".join(plan)}
 
     # ---- the parts ---------------------------------------------------------------------------------------------------
 
@@ -187,7 +153,7 @@ class Rotation:
         """Do what is due.
 
         Args:
-            todo: see C(Due).
+            todo: kind -> why.
             sites: those that this run reaches.
 
         Raises:
@@ -209,6 +175,7 @@ class Rotation:
             if faults and self._parts != [targets.LEAF]:
                 raise RotationError("; ".join(faults.values()))
             for part in self._parts:
+                sites.go_on()
                 parts[part]()
         finally:
             if {targets.LEAF, targets.CA} & {*self._parts}:
@@ -237,21 +204,25 @@ class Rotation:
     def _prove(
         self,
         wanted: Mapping[str, str],
-        names: Collection[str] | None = None,
+        names: Collection[str] = (),
         because: Mapping[str, Report] | None = None,
+        *,
+        required: bool = False,
         **more: Any,
     ) -> dict[str, Report]:
-        """Site -> its report, of some sites or of all that have not failed. C(more): attributes of C(Question)."""
-        question = Question(self.hub.publication()["data"]["server_name"], wanted, self._members(), **more)
-        return self.sites.prove(question, self.sites.good() if names is None else names, because or {})
+        """Site -> its report, of C(names), or of all sites that must report. C(more): C(bundle) and C(first) of C(Proof)."""
+        proof = Proof(self.hub.publication()["data"]["server_name"], wanted, seconds=self.options["proof_timeout"], **more)
+        members = self._members()
+        expected = {name: members[name]["expected"] for name in names or self.sites.good() if not members[name]["excused"]}
+        return self.sites.prove(proof, expected, because or {}, required=required)
 
     def _replace_leaf(self) -> None:
         """A new certificate of the gateway, served at once."""
         self.changed = True
         before = self.hub.facts(self._state(), self._now).leaf.served
         if self._todo[targets.LEAF] != targets.UNSERVED:
-            self.hub.issue(self._now)
-        self.hub.serve(self._now)
+            self.hub.issue()
+        self.hub.serve()
         state = self._state()
         facts = self._facts(state)
         self.done.append(f"the gateway serves certificate {facts.leaf.serial}, before that it served {before}")
@@ -274,14 +245,13 @@ class Rotation:
             if step.name in (machine.WAIT, machine.DONE):
                 break
             if step.name != machine.ASK:
+                self.sites.go_on()
                 self.hub.do(step, self._now)
                 self.changed = True
                 self.done.append(step.why)
                 requested = requested and step.name != machine.BEGIN
             elif rounds == _ROUNDS:
-                raise RotationError(
-                    "the CA, or the SuperNodes, were changed by another run during this rotation: run again when that is complete"
-                )
+                raise RotationError("the CA, or the SuperNodes, were changed by another run during this rotation: run again when that is complete")
             else:
                 rounds += 1
                 reports = self._ask_sites(state, facts)
@@ -337,6 +307,7 @@ class Rotation:
                 "again, deny them (federated.flower.site_access), or go on without them, and with runs that are active: -e cert_rotation_force=true"
             )
         conditions.wait_no_run(self.cli, self.options["wait"], self.say)
+        self.sites.go_on()
 
     def _renew_sites(self) -> None:
         """As for a site that joins: make, register, apply, wait, retire what is old."""
@@ -368,9 +339,7 @@ class Rotation:
         words = "all shared secrets and internal certificates are new"
         if missing:
             words = f"shared secrets and internal certificates are new, but not those of sites that were left out: {_sentence(missing)}"
-            self.hub.warnings.append(
-                f"{words}. To replace them as well, rotate superexec again when these sites are available"
-            )
+            self.hub.warnings.append(f"{words}. To replace them as well, rotate superexec again when these sites are available")
         self.changed |= self._internal.complete(words)
         self.done.append(words)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..base.addresses import split_address
@@ -39,6 +40,29 @@ _DIGITS = 12  # of a serial: enough to distinguish two
 
 Object = Mapping[str, Any]
 Report = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is tested at SuperNodes.
+
+    Attributes:
+        server_name: the name under which the gateway serves sites.
+        wanted: C(now) and C(next) -> the serial that they must accept; empty for any.
+        bundle: the CA bundle to deploy first, PEM; empty to leave it as it is.
+        own_bundle: whether the site's CA bundle is set by its variables.
+        first: whether this is the first step, so that missing rights must be reported.
+        expected: keys of SuperNodes that must answer, see C(members).
+        seconds: how long they may take.
+    """
+
+    server_name: str
+    wanted: Mapping[str, str]
+    bundle: str = ""
+    own_bundle: bool = False
+    first: bool = False
+    expected: Sequence[Mapping[str, Any]] = ()
+    seconds: int = 120
 
 
 def digest(text: str) -> str:
@@ -107,9 +131,7 @@ def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: 
         files["trust"] = argument(pod, "--root-certificates")
         # A SuperNode verifies the host that it connects to.
         names = {NOW: host, NEXT: next_server_name(server_name)}
-        probes = {
-            label: {"host": host, "port": port, "name": names[label], "trust": files["trust"]} for label in serials
-        }
+        probes = {label: {"host": host, "port": port, "name": names[label], "trust": files["trust"]} for label in serials}
     for label, serial in serials.items():
         probes[label]["serial"] = serial
     return {"probes": probes, "files": files, "seconds": seconds}
@@ -121,9 +143,7 @@ def is_stale(answer: Object, bundle: str) -> bool:
     return trust is not None and not (trust.get("loaded") and trust.get("sha256") == digest(bundle))
 
 
-def judge(
-    expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any]], serials: Mapping[str, str]
-) -> tuple[list[str], str]:
+def judge(expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any]], serials: Mapping[str, str]) -> tuple[list[str], str]:
     """What all SuperNodes of a site accept, and what is wrong.
 
     Args:

@@ -124,11 +124,7 @@ class RotationInputs:
             return None
         if self.secret != GATEWAY_SECRET:
             why = f"the gateway still serves Secret {self.secret}, of another source"
-        elif (
-            self.signer
-            and trusted(self.leaf.get("tls.crt", ""), self.facts.published, self.now)
-            and not self.has_own_leaf
-        ):
+        elif self.signer and trusted(self.leaf.get("tls.crt", ""), self.facts.published, self.now) and not self.has_own_leaf:
             why = f"the gateway still serves a certificate of a previous CA in Secret {self.secret}"
         else:
             return None
@@ -195,10 +191,7 @@ class LeafTarget(Target):
 
     def refusal(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        unusable = (
-            inputs.ca_unusable
-            and f"{inputs.ca_unusable}, so its certificates are useless: replace the CA (flower_rotate=ca)"
-        )
+        unusable = inputs.ca_unusable and f"{inputs.ca_unusable}, so its certificates are useless: replace the CA (flower_rotate=ca)"
         return inputs.refusal(LEAF) or unusable
 
 
@@ -240,12 +233,8 @@ class ClientTarget(Target):
 
     def due(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        held = {
-            site: (record.get("client") or {}).get("certificate") for site, record in sorted(inputs.records.items())
-        }
-        reasons = {
-            site: certificates.aged(certificate, inputs.now) for site, certificate in held.items() if certificate
-        }
+        held = {site: (record.get("client") or {}).get("certificate") for site, record in sorted(inputs.records.items())}
+        reasons = {site: certificates.aged(certificate, inputs.now) for site, certificate in held.items() if certificate}
         return "; ".join(f"{site}: {reason}" for site, reason in reasons.items() if reason) or None
 
 
@@ -263,9 +252,7 @@ class SecretsTarget(Target):
 
     name = "superexec"
     part = SECRETS
-    cost = (
-        "new shared secrets and internal certificates; the hub's pods and all SuperNodes restart when no run is active"
-    )
+    cost = "new shared secrets and internal certificates; the hub's pods and all SuperNodes restart when no run is active"
 
     def begun(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
@@ -273,9 +260,7 @@ class SecretsTarget(Target):
 
 
 # In the order in which they are rotated.
-TARGETS: dict[str, Target] = {
-    one.name: one for one in (LeafTarget(), CaTarget(), ClientTarget(), KeysTarget(), SecretsTarget())
-}
+TARGETS: dict[str, Target] = {one.name: one for one in (LeafTarget(), CaTarget(), ClientTarget(), KeysTarget(), SecretsTarget())}
 KINDS = tuple(TARGETS)
 CHOICES = (DUE, *KINDS)
 

@@ -65,9 +65,8 @@ class _Certificate(Break):
             raise ClusterError(f"{bench.hub.name}: the gateway does not serve certificate {serial} after {_SERVED:.0f} s: {shown}")
 
     def _repair(self) -> None:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        self._hub.issue(now)
-        self._hub.serve(now)
+        self._hub.issue()
+        self._hub.serve()
 
     def _end_connections(self) -> None:
         """Have the gateway read its files: connections that were opened before end."""

@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.action import rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.ask import MissingRights
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Question
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 
 DOWN = "site-b: the API server is unreachable"
 
@@ -64,7 +64,7 @@ def acting(monkeypatch: pytest.MonkeyPatch, trouble: str = DOWN) -> tuple[Any, d
     run = SimpleNamespace(failed=failures.__setitem__, note=lambda *_given, **_facts: None)
     action._sites = {name: Site() for name in ways}
     action._outcomes = Outcomes(run, ways, 1)
-    action._options = {"hub": "hub", "proof_timeout": 5, "wait_timeout": 7, "wait": 0, "force": False}
+    action._options = {"hub": "hub", "wait_timeout": 7, "wait": 0, "force": False}
 
     def reach(sites: dict[str, Site]) -> dict[str, Way]:
         for name, site in sites.items():
@@ -75,14 +75,15 @@ def acting(monkeypatch: pytest.MonkeyPatch, trouble: str = DOWN) -> tuple[Any, d
     return action, ways, failures
 
 
-def asked(**given: Any) -> Question:
-    fleet: Any = {name: {"excused": "", "expected": []} for name in ("site-a", "site-b")}
-    return Question("superlink.demo", {"now": "aa"}, given.pop("fleet", fleet), **given)
+def prove(action: Any, because: Any = None, *, first: bool = False, required: bool = False) -> dict[str, Any]:
+    proof = Proof("superlink.demo", {"now": "aa"}, first=first, seconds=5)
+    found: dict[str, Any] = action.prove(proof, {"site-a": [], "site-b": []}, because or {}, required=required)
+    return found
 
 
 def test_a_site_that_does_not_prove_it_is_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     action, ways, failures = acting(monkeypatch)
-    found = action.prove(asked(), ["site-a", "site-b"], {"site-b": {"trouble": "it was not restarted"}})
+    found = prove(action, {"site-b": {"trouble": "it was not restarted"}})
     outcomes = action._outcomes.as_dict()
     assert not failures and "failed" not in outcomes["site-b"] and action.good() == ["site-a", "site-b"]
     assert found["site-b"]["trouble"] == outcomes["site-b"]["msg"] == f"it was not restarted; {DOWN}"
@@ -95,21 +96,14 @@ def test_a_site_that_does_not_prove_it_is_a_report(monkeypatch: pytest.MonkeyPat
 
 def test_a_site_that_has_to_prove_it_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     action, _ways, failures = acting(monkeypatch)
-    action.prove(asked(required=True), ["site-a", "site-b"], {})
+    prove(action, required=True)
     assert failures == action.faults() == {"site-b": DOWN} and action.good() == ["site-a"]
 
 
 def test_a_site_without_rights_fails_and_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     action, _ways, failures = acting(monkeypatch, "site-b: the identity may not: create pods/exec")
-    found = action.prove(asked(first=True), ["site-a", "site-b"], {})
+    found = prove(action, first=True)
     assert list(failures) == ["site-b"] and "may not" in found["site-b"]["trouble"] and found["site-b"]["trust"] is None
-
-
-def test_a_site_that_is_excused_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    action, _ways, failures = acting(monkeypatch)
-    fleet = {"site-a": {"excused": "", "expected": []}, "site-b": {"excused": "it is denied", "expected": []}}
-    action.prove(asked(required=True, fleet=fleet), ["site-a", "site-b"], {})
-    assert not failures and action._outcomes["site-b"].msg == "not asked: it is denied"
 
 
 def test_what_keeps_a_site_from_restarting_is_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,9 +118,7 @@ def test_what_keeps_a_site_from_restarting_is_a_report(monkeypatch: pytest.Monke
     found = action.restart(["site-a", "site-b"], ["superexec"], "mark")
     assert not failures and found["site-a"]["renewed"] and found["site-b"]["trouble"] == DOWN
     assert action._outcomes["site-a"].msg == "1 SuperNodes restarted" and action._outcomes["site-b"].msg == DOWN
-    assert {way.site.seconds for way in ways.values()} == {7} and {site.seconds for site in action._sites.values()} == {
-        300
-    }
+    assert {way.site.seconds for way in ways.values()} == {7} and {site.seconds for site in action._sites.values()} == {300}
 
 
 class Connected:
@@ -138,9 +130,7 @@ class Connected:
 
 
 @pytest.mark.parametrize("fault", ["", "no run ended"])
-def test_what_became_of_each_site_is_in_the_result_of_a_rotation_that_cannot_go_on(
-    monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
+def test_what_became_of_each_site_is_in_the_result_of_a_rotation_that_cannot_go_on(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     action, _ways, _failures = acting(monkeypatch)
     shown: list[str] = []
 
@@ -150,11 +140,8 @@ def test_what_became_of_each_site_is_in_the_result_of_a_rotation_that_cannot_go_
             raise ClusterError(fault)
 
     action._todo, action.say = {"leaf": "old"}, shown.append
-    action._rotation = SimpleNamespace(
-        run=run, handshakes=["SITE"], done=["the gateway serves 2"], changed=True, hub=SimpleNamespace(warnings=[])
-    )
+    action._rotation = SimpleNamespace(run=run, handshakes=["SITE"], done=["the gateway serves 2"], changed=True, hub=SimpleNamespace(warnings=[]))
     found = action.work({}, action._sites, action._outcomes)
-    assert (found["msg"], found.get("failed", False)) == (
-        (f"hub: {fault}", True) if fault else ("the gateway serves 2", False)
-    )
+    assert (found["msg"], found.get("failed", False)) == ((f"hub: {fault}", True) if fault else ("the gateway serves 2", False))
+    assert {outcome.msg for outcome in action._outcomes.sites.values()} == {"it was not asked"}
     assert found["changed"] and shown == [*found["handshakes"], "the gateway serves 2"]

@@ -19,12 +19,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority imp
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import LedgerError
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state, machine, rounds
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
 OLD, NEW = (certificates.make_ca(name, 100 * DAY) for name in ("old", "new"))
 OPTIONS = {
-    "rotate": "due", "certificates_source": "builtin", "renew_before": "", "ca_renew_before": "", "grace": 0, "wait": 0, "wait_timeout": 7,
+    "rotate": "due", "certificates_source": "builtin", "renew_before": "", "ca_renew_before": "", "grace": 0, "wait": 0, "wait_timeout": 7, "proof_timeout": 5,
     "force": False,
 }  # fmt: skip
 
@@ -68,11 +69,11 @@ class Hub:
         self.log.append(step.name)
         self.state, self.known = machine.after(step, self.state, replace(self.known, now=now), NEW)
 
-    def issue(self, now: datetime.datetime) -> None:
+    def issue(self) -> None:
         self.log.append("issue")
         self.known = replace(self.known, leaf=machine.Leaf("2", machine.BY_CURRENT, True, "1"))
 
-    def serve(self, now: datetime.datetime) -> None:
+    def serve(self) -> None:
         self.log.append("serve")
         self.known = replace(self.known, leaf=replace(self.known.leaf, served=self.known.leaf.serial))
 
@@ -89,7 +90,12 @@ class Sites:
     ) -> None:
         self.names, self.log, self.troubles, self.stale = list(names), log, dict(troubles or {}), set(stale)
         self.failed: dict[str, str] = {}
-        self.asked: list[rounds.Question] = []
+        self.ends_after = ""
+        self.asked: list[Any] = []
+
+    def go_on(self) -> None:
+        if self.ends_after in self.log:
+            raise ClusterError("the playbook has ended")
 
     def good(self) -> list[str]:
         return [name for name in self.names if name not in self.failed]
@@ -97,30 +103,26 @@ class Sites:
     def faults(self) -> dict[str, str]:
         return self.failed
 
-    def prove(self, question: rounds.Question, names: Collection[str], because: Mapping[str, Any]) -> dict[str, Any]:
-        self.asked.append(question)
-        self.log.append(f"prove at {', '.join(names)}")
+    def prove(self, proof: Proof, expected: Mapping[str, Any], because: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
+        assert proof.seconds == 5
+        self.asked.append(SimpleNamespace(required=required, first=proof.first, bundle=proof.bundle, wanted=proof.wanted))
+        self.log.append(f"prove at {', '.join(expected)}")
         found = {}
-        for name in names:
-            trouble = self.troubles.get(name, "") or (
-                "it runs with the bundle of its start" if name in self.stale and question.bundle else ""
-            )
-            serials = {} if trouble else {label: {"serial": serial or "1"} for label, serial in question.wanted.items()}
-            found[name] = {
-                "site": name, "trust": question.bundle or OLD.certificate, "accepts": [one["serial"] for one in serials.values()], "trouble": trouble,
-                "stale": name in self.stale and bool(question.bundle), "pods": [{"pod": "cpu-0", "seen": serials}],
-            }  # fmt: skip
-            if trouble and question.required:
+        for name in expected:
+            is_stale = name in self.stale and bool(proof.bundle)
+            trouble = self.troubles.get(name, "") or ("it runs with the bundle of its start" if is_stale else "")
+            seen = {} if trouble else {label: {"serial": serial or "1"} for label, serial in proof.wanted.items()}
+            accepts = [one["serial"] for one in seen.values()]
+            report = {"site": name, "trust": proof.bundle or OLD.certificate, "accepts": accepts, "trouble": trouble, "stale": is_stale}
+            found[name] = {**report, "pods": [{"pod": "cpu-0", "seen": seen}]}
+            if trouble and required:
                 self.failed[name] = f"{name}: {trouble}"
         return found
 
     def restart(self, names: Collection[str], files: Sequence[str], mark: str = "") -> dict[str, Any]:
         self.log.append(f"restart {', '.join(names)} for {', '.join(files)}")
         self.stale -= set(names)
-        return {
-            name: {"site": name, "trouble": self.troubles.get(name, ""), "renewed": name not in self.troubles}
-            for name in names
-        }
+        return {name: {"site": name, "trouble": self.troubles.get(name, ""), "renewed": name not in self.troubles} for name in names}
 
     def renew(self, kinds: Sequence[str]) -> None:
         self.log.append(f"renew {', '.join(kinds) or 'what is due'}")
@@ -157,9 +159,7 @@ def record(site: str, **more: Any) -> dict[str, Any]:
     return {"keys": {f"SHA256:{site}": key}, **more}
 
 
-def rotation(
-    monkeypatch: pytest.MonkeyPatch, hub: Hub, records: Mapping[str, Any], away: Collection[str] = (), **options: Any
-) -> Any:
+def rotation(monkeypatch: pytest.MonkeyPatch, hub: Hub, records: Mapping[str, Any], away: Collection[str] = (), **options: Any) -> Any:
     """A rotation of sites of the ledger, of which some are offline."""
     ledger = SimpleNamespace(read_book=lambda: {"denied": {}}, read_sites=lambda: (records, {}))
     nodes = {site: {"status": "offline" if site in away else "online"} for site in records}
@@ -186,9 +186,7 @@ def test_the_ca_is_replaced_in_three_rounds(monkeypatch: pytest.MonkeyPatch) -> 
     assert hub.state.phase == ca_state.IDLE and hub.state.authority.current == NEW and run.changed
     first, trust, switched, dropped = sites.asked
     assert first.first and not first.bundle and not trust.first
-    assert [one.bundle for one in (trust, switched, dropped)] == [OLD.certificate + NEW.certificate] * 2 + [
-        NEW.certificate
-    ]
+    assert [one.bundle for one in (trust, switched, dropped)] == [OLD.certificate + NEW.certificate] * 2 + [NEW.certificate]
     assert (set(trust.wanted), set(switched.wanted)) == ({"now", "next"}, {"now"})
     assert len(run.handshakes) == 3 and all(line.endswith("yes  yes") for line in run.handshakes[1:])
 
@@ -246,9 +244,8 @@ def test_supernodes_that_read_their_trust_once_are_restarted_and_prove_it_again(
 def test_sites_that_never_accept_do_not_make_it_run_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = Hub()
     sites: Any = Sites("ab", hub.log)
-    monkeypatch.setattr(sites, "prove", lambda _question, names, _because: {
-        name: {"site": name, "trust": None, "accepts": [], "trouble": "", "stale": False, "pods": []} for name in names
-    })  # fmt: skip
+    nothing = {"trust": None, "accepts": [], "trouble": "", "stale": False, "pods": []}
+    monkeypatch.setattr(sites, "prove", lambda _proof, expected, _because, **_more: {name: {**nothing, "site": name} for name in expected})
     with pytest.raises(ClusterError, match="changed by another run"):
         rotation(monkeypatch, hub, RECORDS).run({"ca": "asked"}, sites)
 
@@ -260,11 +257,7 @@ def test_the_gateway_gets_a_new_certificate_although_a_site_failed(monkeypatch: 
     sites.failed["b"] = "b: it may not exec"
     run = rotation(monkeypatch, hub, RECORDS)
     run.run({"leaf": "old"}, sites)
-    assert (
-        hub.log == ["prove at a", "issue", "serve", "prove at a"]
-        and sites.asked[-1].wanted == {"now": "2"}
-        and sites.asked[-1].required
-    )
+    assert hub.log == ["prove at a", "issue", "serve", "prove at a"] and sites.asked[-1].wanted == {"now": "2"} and sites.asked[-1].required
     assert run.done == ["the gateway serves certificate 2, before that it served 1"]
     for todo in ({"ca": "asked"}, {"leaf": "old", "ca": "begun"}, {"client": "old"}, {"superexec": "asked"}):
         hub.log.clear()
@@ -277,6 +270,16 @@ def test_a_certificate_that_was_issued_is_served_and_not_issued_again(monkeypatc
     hub = Hub()
     rotation(monkeypatch, hub, RECORDS).run({"leaf": rounds.targets.UNSERVED}, Sites("ab", hub.log))
     assert hub.log == [ASK, "serve", ASK]
+
+
+@pytest.mark.parametrize("step", [ASK, "publish", "switch", "drop"])
+def test_the_hub_is_left_as_it_is_after_the_end_of_the_playbook(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    hub = Hub()
+    sites = Sites("ab", hub.log)
+    sites.ends_after = step
+    with pytest.raises(ClusterError, match="the playbook has ended"):
+        rotation(monkeypatch, hub, RECORDS).run({"ca": "asked"}, sites)
+    assert hub.log[-1] == step
 
 
 @pytest.mark.parametrize(
@@ -297,9 +300,7 @@ def test_a_site_that_is_offline_stops_restarts_with_a_way_out(monkeypatch: pytes
     for names, words in (("ab", "cpu/0 is offline. Start"), ("a", "cpu/0 is offline .not in this run.. Start")):
         hub = Hub()
         with pytest.raises(ClusterError, match=f"b: {words}.*-e cert_rotation_force=true"):
-            rotation(monkeypatch, hub, RECORDS, away="b", rotate="supernode_keys").run(
-                {"supernode_keys": "asked"}, Sites(names, hub.log)
-            )
+            rotation(monkeypatch, hub, RECORDS, away="b", rotate="supernode_keys").run({"supernode_keys": "asked"}, Sites(names, hub.log))
         assert not any(line.startswith("renew") for line in hub.log)
 
 
@@ -326,26 +327,24 @@ def test_a_site_that_was_left_out_is_not_said_to_have_new_secrets(monkeypatch: p
 # ---- what is due -----------------------------------------------------------------------------------------------------
 
 
-def of_clients(monkeypatch: pytest.MonkeyPatch, names: Collection[str], **options: Any) -> rounds.Due:
+def of_clients(monkeypatch: pytest.MonkeyPatch, names: Collection[str], **options: Any) -> dict[str, Any]:
     """What is due if site-a and site-gone have a client certificate of which more than half of the lifetime is over."""
     request = certificates.client_request(keypairs.make_client_key(), "a site")
     aged = certificates.sign_client_request(OLD, request, "a site", "demo", 90 * DAY, NOW - 60 * DAY)
     records = {name: {"keys": {}, "client": {"certificate": aged}} for name in ("site-a", "site-gone")}
     run = rotation(monkeypatch, Hub("existing"), records, certificates_source="existing", **options)
-    found: rounds.Due = run.due(names, check=True)
+    found: dict[str, Any] = run.due(names, check=True)
     return found
 
 
 def test_what_is_due_at_a_site_that_this_run_does_not_reach_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a site that has left the inventory, and stays in the ledger until it is forgotten, it would be due for ever."""
     found = of_clients(monkeypatch, ["site-a"])
-    assert "site-a: more than half" in found.todo["client"] and "site-gone" not in found.todo["client"]
-    assert found.msg.startswith("client: site-a: more than half") and "nothing restarts" in found.msg
+    assert "site-a: more than half" in found["todo"]["client"] and "site-gone" not in found["todo"]["client"]
+    assert found["msg"].startswith("client: site-a: more than half") and "nothing restarts" in found["msg"]
     found = of_clients(monkeypatch, ["site-b"])
-    assert (found.todo, found.msg) == ({}, "nothing is due")
-    assert list(of_clients(monkeypatch, ["site-b"], rotate="client").todo) == ["client"], (
-        "what is requested is done at any site"
-    )
+    assert (found["todo"], found["msg"]) == ({}, "nothing is due")
+    assert list(of_clients(monkeypatch, ["site-b"], rotate="client")["todo"]) == ["client"], "what is requested is done at any site"
 
 
 def test_nothing_is_due_while_a_record_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +353,7 @@ def test_nothing_is_due_while_a_record_cannot_be_read(monkeypatch: pytest.Monkey
         run.ledger.read_sites = lambda: ({}, {"b": "b: its record is damaged"})
         if rotate == "due":
             found = run.due(["b"], check=False)
-            assert not found.todo and found.warnings == ["nothing is rotated: b: its record is damaged"]
+            assert not found["todo"] and found["warnings"] == ["nothing is rotated: b: its record is damaged"]
         else:
             with pytest.raises(LedgerError, match="damaged"):
                 run.due(["b"], check=False)

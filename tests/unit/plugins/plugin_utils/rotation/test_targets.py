@@ -32,9 +32,7 @@ def inputs(**changes):
         "leaf": LEAF,
         "names": NAMES,
         "state": ca.State(Authority(CA_)),
-        "facts": machine.Facts(
-            NOW, published=CA_.certificate, leaf=machine.Leaf(SERIAL, machine.BY_CURRENT, True, SERIAL)
-        ),
+        "facts": machine.Facts(NOW, published=CA_.certificate, leaf=machine.Leaf(SERIAL, machine.BY_CURRENT, True, SERIAL)),
         "records": {},
     }
     return targets.RotationInputs(**{**given, **changes})
@@ -184,9 +182,7 @@ def test_a_ca_that_is_of_no_use_is_replaced_and_signs_nothing(changes, words):
 
 def test_the_outlook_tells_kinds_reasons_and_steps():
     found = inputs()
-    words = targets.outlook(
-        {"leaf": "r1", "ca": "r2", "superexec": "r3"}, found, {"a": machine.Site(), "b": machine.Site()}
-    )
+    words = targets.outlook({"leaf": "r1", "ca": "r2", "superexec": "r3"}, found, {"a": machine.Site(), "b": machine.Site()})
     assert [word.partition(":")[0] for word in words] == ["leaf", "ca", "superexec"]
     assert "create the next CA" in words[1] and "(a, b)" in words[1] and words[1].count("let the next CA sign") == 1
     assert "PRIVATE" not in " ".join(words)
