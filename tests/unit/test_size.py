@@ -18,7 +18,7 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights.
 ABOVE = {
     "drill": 30_000,
-    "rotation": 28_000,
+    "rotation": 29_000,
     "superlink": 32_000,
     "superlink_restore": 22_500,
     "superlink_standby": 24_500,
