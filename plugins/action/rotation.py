@@ -91,8 +91,8 @@ class ActionModule(SiteCheck, SiteDeployment):
                 handed_in = certificate_sources.handed_in(*given)
             except chain.ChainError as error:
                 raise ClusterError(f"{error}.") from error
-        lifetimes = [datetime.timedelta(days=options[name]) for name in ("certificate_days", "ca_days")]
-        return Settings(options["federation"], options["hub_namespace"], place, *lifetimes, handed_in)
+        lifetime, ca_lifetime = (datetime.timedelta(days=options[name]) for name in ("certificate_days", "ca_days"))
+        return Settings(options["federation"], options["hub_namespace"], place, lifetime, ca_lifetime, handed_in)
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Rotate. Where it cannot go on, what became of each site until then is in the result nevertheless."""
