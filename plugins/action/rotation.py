@@ -2,339 +2,226 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.rotation): the hub's part of a rotation."""
+"""Action of M(federated.flower.rotation): rotate certificates, keys and secrets of the hub and all sites."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_options
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import role_settings, site_hosts
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_check import SiteCheck
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import GATEWAY_SECRET, SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
+from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources import builtin
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import BUILTIN, SOURCES
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import BUILTIN
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import chain, library
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, fixed_rights
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, roster, site_proof
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state import IDLE, State
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.internal import Internal
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.source import LEAF
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, library
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
+    DATA_FAULTS,
+    Reach,
+    Site,
+    unexpected,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Object, Proof, Report
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
 
-display = Display()
-
-OFFLINE_GRACE = 30  # seconds in which a SuperNode that is offline may come back before it stops the rotation
-
-# Result of a look that finds nothing to do.
-_NOTHING: dict[str, Any] = {
-    "changed": False, "todo": [], "parts": [], "renew": [], "restarts": False, "reasons": {}, "plan": [], "fleet": {},
-}  # fmt: skip
+ROLE = "cert_rotation"
+DUE, ROTATED = "due", "rotated"
 
 
-class ActionModule(ClusterAction):
-    """See the module's documentation."""
+class ActionModule(SiteCheck, SiteDeployment):
+    """See the module's documentation. It is also the C(Sites) of C(rotation.rounds)."""
 
-    ARGS = {
-        "hub": {"type": "str", "required": True},
-        "hub_namespace": {"type": "str"},
-        "ca_namespace": {"type": "str", "default": "flower-ca"},
-        "federation": {"type": "str"},
-        "step": {"type": "str", "required": True, "choices": ["look", "leaf", "ca", "gate", "secrets", "settle"]},
-        "source": {"type": "str", "default": BUILTIN, "choices": list(SOURCES)},
-        "rotate": {"type": "str", "default": plans.DUE, "choices": list(plans.CHOICES)},
-        "sites": {"type": "list", "elements": "str", "default": []},
-        "reports": {"type": "list", "elements": "dict", "default": []},
-        "begin": {"type": "bool", "default": False},
-        "force": {"type": "bool", "default": False},
-        "grace": {"type": "int", "default": 3600},
-        "wait": {"type": "int", "default": 3600},
-        "wait_timeout": {"type": "int", "default": 300},
-        "days": {"type": "int", "default": 90},
-        "ca_days": {"type": "int", "default": 3650},
-        "renew_before": {"type": "str", "default": ""},
-        "ca_renew_before": {"type": "str", "default": ""},
-        "ca_certificate": {"type": "str", "default": ""},
-        "ca_key": {"type": "str", "default": "", "no_log": True},
-    }
-    SPEC = {"required_together": [("ca_certificate", "ca_key")]}
+    ARGS = {"state": {"type": "str", "choices": [DUE, ROTATED], "default": ROTATED}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Do one part, depending on the state of the hub and the reports of sites."""
+        """Find out what is due; rotate it."""
         library.require()
-        wrong = faults(params, params["hub"])
+        self.reset()
+        options = role_settings(self, ROLE, [name.removeprefix(f"{ROLE}_") for name in role_options(ROLE)])
+        wrong = faults(options, options["hub"])
         if wrong:
             raise ClusterError("; ".join(wrong) + ".")
-        with self.connect(params["hub"]) as cluster:
-            place = ca_namespace.resolve(cluster, params["hub_namespace"], params["ca_namespace"])
-            self.params = params = {**params, "ca_namespace": place}
-            self.hub = Hub(cluster, self._settings(params), self.note)
-            self.ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
-            self.book, (self.records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
-            if unreadable and params["step"] == "look" and params["rotate"] == plans.DUE:
-                # The site itself has failed with this. Nothing is rotated before all sites can be asked.
-                words = "nothing is rotated: " + "; ".join(unreadable.values())
-                return {
-                    **_NOTHING,
-                    "warnings": [words],
-                    "msg": words,
-                }
-            if unreadable:
-                raise LedgerError("; ".join(unreadable.values()))
-            self.cli = FlowerCLI(cluster, params["hub_namespace"])
-            result = getattr(self, f"_{params['step']}")(params)
-        return {"warnings": self.hub.warnings, **result}
+        self.params, self._options = params | options, options
+        names = site_hosts(self)
+        if params["state"] == ROTATED:
+            playing = self.task_vars["ansible_play_hosts"]
+            names = [name for name in names if name in playing]
+        with self.connect(options["hub"]) as cluster:
+            place = ca_namespace.resolve(cluster, options["hub_namespace"], options["ca_namespace"])
+            hub = Hub(cluster, self._settings(place), partial(self.note, options["hub"]))
+            ledger = Ledger(cluster, options["hub_namespace"], options["federation"])
+            self._rotation = Rotation(hub, ledger, FlowerCLI(cluster, options["hub_namespace"]), options, self.say)
+            due = self._rotation.due(names, check=self.check)
+            found = {**due, "changed": False, "todo": list(due["todo"]), "reasons": due["todo"]}
+            if params["state"] == DUE:
+                return found
+            for line in due["plan"] or [due["msg"]]:
+                self.say(line)
+            if self.check or not due["todo"]:
+                return {**found, "changed": bool(due["todo"])}
+            self._todo = due["todo"]
+            return {**found, **super().execute({"sites": names}, task_vars)}
 
-    @staticmethod
-    def _settings(params: dict[str, Any]) -> Settings:
-        is_given = params["ca_key"] and params["source"] == BUILTIN
+    def _settings(self, place: str) -> Settings:
+        """What the hub's steps need; C(place): the namespace of the CA keys."""
+        options = self._options
+        variables = ClusterAction.variables_of(self, options["hub"])
+        given = [text(self._variable_of(variables, name)) for name in ("superlink_ca_certificate", "superlink_ca_key")]
+        handed_in: certificates.Issued | None = None
+        if any(given) and options["certificates_source"] == BUILTIN:
+            try:
+                handed_in = certificate_sources.handed_in(*given)
+            except chain.ChainError as error:
+                raise ClusterError(f"{error}.") from error
+        lifetime, ca_lifetime = (datetime.timedelta(days=options[name]) for name in ("certificate_days", "ca_days"))
+        return Settings(options["federation"], options["hub_namespace"], place, lifetime, ca_lifetime, handed_in)
+
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """Rotate. Where it cannot go on, what became of each site until then is in the result nevertheless."""
+        self._sites, self._outcomes, rotation, fault = sites, outcomes, self._rotation, ""
         try:
-            given = builtin.handed_in(params["ca_certificate"], params["ca_key"]) if is_given else None
-        except chain.ChainError as error:
-            raise ClusterError(f"{error}.") from error
-        return Settings(
-            params["federation"],
-            params["hub_namespace"],
-            params["ca_namespace"],
-            datetime.timedelta(days=params["days"]),
-            datetime.timedelta(days=params["ca_days"]),
-            given,
-        )
-
-    @property
-    def _now(self) -> datetime.datetime:
-        return datetime.datetime.now(datetime.timezone.utc)
-
-    def _members(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        return roster.members(self.book, self.records, params["sites"])
-
-    def _state(self) -> State | None:
-        """The CA; None where it is not ours, or where the gateway does not serve what it signs yet."""
-        other = self.hub.settings.handed_in or self.params["source"] != BUILTIN or self.hub.gateway.secret() != GATEWAY_SECRET
-        if other:
-            return None
-        return self.hub.ca()[1]
-
-    def _facts(self, state: State | None, facts: machine.Facts) -> dict[str, Any]:
-        """What sites are asked next, and facts for the user."""
+            rotation.run(self._todo, self)
+        except ClusterError as error:
+            fault = named(self._options["hub"], error.message)
+        for line in [*rotation.handshakes, *rotation.done]:
+            self.say(line)
+        for outcome in outcomes.sites.values():
+            outcome.msg = outcome.msg or "it was not asked"
         return {
-            "phase": state.phase if state else IDLE,
-            "bundle": state.bundle if state else facts.published,
-            "server_name": self.hub.publication()["data"]["server_name"],
-            "wanted": site_proof.wanted(state, facts) if state else {site_proof.NOW: facts.leaf.serial},
+            "changed": rotation.changed,
+            "msg": fault or "; ".join(rotation.done) or "the hub has nothing to change",
+            "handshakes": rotation.handshakes,
+            "warnings": rotation.hub.warnings,
+            **({"failed": True} if fault else {}),
         }
 
-    # ---- look --------------------------------------------------------------------------------------------------------
+    # ---- the sites, see C(rotation.rounds.Sites) ---------------------------------------------------------------------
 
-    def _look(self, params: dict[str, Any]) -> dict[str, Any]:
-        """What is due, and what would be done."""
-        none = _NOTHING
-        if self.check and not self.hub.is_deployed():
-            return none | {"msg": "nothing is deployed yet"}
-        if self.hub.is_insecure():
-            if params["rotate"] == plans.DUE:
-                return none | {"msg": "nothing is due: the federation has no TLS"}
-            raise RotationError(
-                f"the federation on {self.hub.cluster.name} has no TLS (flower_insecure is true), so there is nothing to rotate."
-            )
-        state = self._state()
-        facts = self.hub.facts(state, self._now)
-        inputs = plans.RotationInputs(
-            now=self._now,
-            source=params["source"],
-            handed_in=self.hub.settings.handed_in,
-            secret=self.hub.gateway.secret(),
-            leaf=entries(self.hub.gateway_secret()),
-            names=self.hub.needed_names(),
-            state=state,
-            facts=replace(facts, grace=datetime.timedelta(seconds=params["grace"]), force=params["force"]),
-            records={name: record for name, record in self.records.items() if name in params["sites"]},
-            renew_before=duration(params["renew_before"]),
-            ca_renew_before=duration(params["ca_renew_before"]),
-            internal=Internal(self.hub).started() is not None,
-        )
-        todo, refused = plans.decide(params["rotate"], inputs)
-        if refused:
-            raise RotationError(f"{refused}.")
-        if todo:
-            namespaces = (params["hub_namespace"], params["ca_namespace"])
-            ask.require(self.hub.cluster, fixed_rights.rights_of_work(SUPERLINK, ROTATE, *namespaces))
-        members = self._members(params)
-        sites = roster.heard(members, [])
-        words = plans.outlook(todo, inputs, sites)
-        return {
-            "changed": bool(todo) and self.check,
-            "todo": list(todo),
-            "parts": plans.parts(todo),
-            "renew": plans.renewed(params["rotate"]),
-            "restarts": plans.restarts(todo),
-            "reasons": todo,
-            "issue": todo.get(LEAF) not in (None, plans.UNSERVED),
-            "plan": words,
-            "fleet": members,
-            "msg": " ".join(words) or "nothing is due",
-            **self._facts(state, facts),
-        }
+    def go_on(self) -> None:
+        """Raise an error if the playbook has ended: this process is a fork of it, which nothing ends."""
+        self._outcomes.go_on()
 
-    # ---- the gateway's certificate -----------------------------------------------------------------------------------
+    def good(self) -> list[str]:
+        """Names of the sites that have not failed."""
+        return self._outcomes.good()
 
-    def _leaf(self, params: dict[str, Any]) -> dict[str, Any]:
-        """A new certificate, served at once."""
-        before = self.hub.facts(self._state(), self._now).leaf.served
-        if self.check:
-            return {"changed": True, "msg": "would issue a new certificate for the gateway and serve it"}
-        if params["begin"]:
-            self.hub.issue(self._now)
-        self.hub.serve(self._now)
-        state = self._state()
-        facts = self.hub.facts(state, self._now)
-        return {
-            "changed": True,
-            "msg": f"the gateway serves certificate {facts.leaf.serial}, before that it served {before}",
-            **self._facts(state, facts),
-        }
+    def faults(self) -> dict[str, str]:
+        """Site -> its error, of those that have failed."""
+        return {name: outcome.msg for name, outcome in self._outcomes.sites.items() if outcome.failed}
 
-    # ---- the CA ------------------------------------------------------------------------------------------------------
+    def prove(self, proof: Proof, expected: Mapping[str, Sequence[Object]], because: Mapping[str, Report], *, required: bool) -> dict[str, Report]:
+        """Deploy the CA bundle to sites, and have their SuperNodes tested. A site that is down or refuses is a report with C(trouble)."""
+        found = {name: _unasked(name) for name in expected}
+        with self._reached(self._copies(expected)) as ways:
 
-    def _ca(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Step after step until sites must report, something must be waited for, or all is done."""
-        _live, state = self.hub.ca()
-        asked = params["begin"] and state.phase == IDLE
-        members = self._members(params)
-        done: list[str] = []
-        while True:
-            facts = replace(
-                self.hub.facts(state, self._now),
-                asked=asked,
-                grace=datetime.timedelta(seconds=params["grace"]),
-                sites=roster.heard(members, params["reports"]),
-                force=params["force"],
-            )
-            step = machine.next_step(state, facts)
-            if step.name == machine.SWITCH:
-                step = self._gate_switch(step, facts)
-            if step.name in (machine.ASK, machine.WAIT, machine.DONE) or self.check:
-                break
-            self.hub.do(step, self._now)
-            done.append(step.why)
-            asked = asked and step.name != machine.BEGIN
-            _live, state = self.hub.ca()
-        result = {
-            "changed": bool(done),
-            "done": done,
-            "next": step.name,
-            "sites": list(step.sites),
-            "waiting": step.why if step.name == machine.WAIT else "",
-            "finished": step.name == machine.DONE,
-            "fleet": members,
-            **self._facts(state, facts),
-        }
-        if step.held:
-            return {
-                **{name: result[name] for name in ("changed", "done", "sites")},
-                "failed": True,
-                "msg": f"{params['hub']}: the rotation of the CA stays {state.phase} until this is resolved: {step.why}",
-            }
-        return {**result, "msg": "; ".join(done) or step.why}
+            def one(name: str) -> None:
+                report, outcome = found[name], self._outcomes[name]
+                wanted = replace(proof, own_bundle=bool(self._sites[name].spec.ca_bundle), expected=expected[name])
+                try:
+                    ways[name].trust(wanted, report)
+                except ask.MissingRights:
+                    raise
+                except ClusterError as error:
+                    report["trouble"] = error.message
+                except DATA_FAULTS as error:
+                    report["trouble"] = unexpected(error)
+                if report["trouble"] and name in because and because[name]["trouble"]:
+                    report["trouble"] = f"{because[name]['trouble']}; {report['trouble']}"
+                outcome.changed |= report["changed"]
+                outcome.msg = report["trouble"] or report["msg"] or f"{len(report['pods'])} SuperNodes accept the served certificates"
+                if required and report["trouble"]:
+                    raise ClusterError(report["trouble"])
 
-    def _gate_switch(self, step: machine.Step, facts: machine.Facts) -> machine.Step:
-        """Every SuperNode is online; unless none can be, because their CA has expired."""
-        if facts.force or not facts.current_good:
-            return step
-        away = self._offline(OFFLINE_GRACE)
-        if not away:
-            return step
-        return machine.Step(machine.WAIT, "; ".join(f"{site}: {words}" for site, words in away.items()), tuple(away))
+            self._outcomes.each(resting(ways, one), expected)
+        for name, fault in self.faults().items():
+            if name in found and not found[name]["trouble"]:
+                found[name]["trouble"] = fault
+        return dict(found)
 
-    def _offline(self, seconds: float) -> dict[str, str]:
-        """Sites whose SuperNodes do not serve, also after a while; those that wait for their restart with a new key do."""
-        away = conditions.offline(self.records, self.book, self.cli.nodes())
-        if not away:
-            return {}
-        wanted = [
-            key["node_id"]
-            for site, record in self.records.items()
-            if not conditions.exemption(site, self.book, self.records)
-            for key in conditions.expected(record)
-        ]
-        return conditions.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
+    def restart(self, names: Collection[str], files: Sequence[str], mark: str = "") -> dict[str, Report]:
+        """Restart SuperNodes that run with older files, site by site, pool by pool, and each only while every SuperNode is online and no run is active.
 
-    # ---- before pods are restarted -----------------------------------------------------------------------------------
+        What keeps a site from going on is a report with C(trouble).
+        """
+        found: dict[str, Report] = {}
+        if not names:
+            return found
+        options = steps.Options(wait=self._options["wait"], force=self._options["force"])
+        sites = {name: replace(site, seconds=self._options["wait_timeout"]) for name, site in self._copies(names).items()}
+        first = next(iter(sites.values()))
+        with self.connect(first.hub) as hub, self._reached(sites) as ways:
+            registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
+            rollout = steps.Rollout(self, registry, first.hub, sites, ways, self._outcomes, options)
+            for name, way in ways.items():
+                self._outcomes.go_on()
+                report: dict[str, Any] = {
+                    "changed": False,
+                    "site": name,
+                    "trouble": "",
+                    "renewed": False,
+                    "restarted": [],
+                }
+                try:
+                    way.settle()
+                    way.restart(rollout.restart_of(name, files, mark), report)
+                except ClusterError as error:
+                    report["trouble"] = error.message.rstrip(".")
+                except DATA_FAULTS as error:
+                    report["trouble"] = unexpected(error)
+                found[name] = report
+                self._outcomes[name].changed |= report["changed"]
+                self._outcomes[name].msg = report["trouble"] or f"{len(report['restarted'])} SuperNodes restarted"
+                way.rest()
+        return found
 
-    def _gate(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Wait until pods may be restarted."""
-        if self.check or params["force"]:
-            return {"changed": False, "fleet": self._members(params), "msg": "not waited for"}
-        away = self._offline(OFFLINE_GRACE)
-        absent = [site for site, entry in self._members(params).items() if site in away and not entry["here"]]
-        if away:
-            reported = "; ".join(f"{site}: {words}" for site, words in away.items())
-            more = " (not in this run)" if absent else ""
-            raise RotationError(
-                f"every site must be online before pods are restarted; {reported}{more}. Start them and run again, deny them "
-                "(federated.flower.site_access), or go on without them, and with runs that are active: -e cert_rotation_force=true"
-            )
-        conditions.wait_no_run(self.cli, params["wait"], display.display)
-        return {"changed": False, "fleet": self._members(params), "msg": "every site is online, no run is active"}
+    def renew(self, kinds: Sequence[str]) -> None:
+        """Check the sites and deploy them, with C(kinds) replaced although they are valid."""
+        sites = self._copies(self.good())
+        self.check_sites({}, {}, sites, self._outcomes)
+        sites = {name: sites[name] for name in self.good()}
+        self.deploy_sites(sites, self._outcomes, renew=kinds, wait=self._options["wait"], force=self._options["force"])
 
-    # ---- shared secrets and internal certificates --------------------------------------------------------------------
+    def _copies(self, names: Collection[str]) -> dict[str, Site]:
+        """Some sites as their variables say: a step fills in what the hub publishes, and the next one begins anew."""
+        return {name: replace(self._sites[name]) for name in names}
 
-    def _secrets(self, params: dict[str, Any]) -> dict[str, Any]:
-        """New ones for the hub's own pods, which are restarted for them."""
-        internal = Internal(self.hub)
-        if self.check:
-            return {
-                "changed": True,
-                "excused": [],
-                "mark": "",
-                "msg": "would replace the hub's secrets and restart its pods",
-            }
-        self._gate(params)
-        mark = internal.begin(self._now)
-        made = internal.make(mark)
-        restarted = internal.restart(params["wait_timeout"])
-        away = self._offline(params["wait_timeout"]) if restarted else {}
-        if away and not params["force"]:
-            raise RotationError(
-                "the hub's pods were restarted, but not every SuperNode came back: "
-                + "; ".join(f"{site}: {words}" for site, words in away.items())
-            )
-        return {
-            "changed": bool(made or restarted),
-            "mark": mark,
-            "excused": [site for site, entry in self._members(params).items() if entry["excused"]],
-            "msg": f"{len(made)} Secrets recreated, {len(restarted)} pods of the hub restarted",
-        }
+    @contextmanager
+    def _reached(self, sites: dict[str, Site]) -> Iterator[dict[str, Reach]]:
+        """The way to each of some sites, whose connections are closed at the end."""
+        ways = self.reach(sites)
+        try:
+            yield ways
+        finally:
+            for way in ways.values():
+                way.rest()
 
-    def _settle(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Every site has its new secrets: the rotation is complete."""
-        said = {report["site"]: report for report in params["reports"] if report.get("site")}
-        missing = {
-            site: said.get(site, {}).get("trouble") or "not in this run"
-            for site, entry in self._members(params).items()
-            if not entry["excused"] and not said.get(site, {}).get("renewed")
-        }
-        reported = "; ".join(f"{site}: {words}" for site, words in missing.items())
-        if missing and not self.check and not params["force"]:
-            return {
-                "changed": False,
-                "failed": True,
-                "msg": f"{params['hub']}: not every site has its new secrets yet: {reported}",
-            }
-        words = "all shared secrets and internal certificates are new"
-        if missing and not self.check:
-            words = f"shared secrets and internal certificates are new, but not those of sites that were left out: {reported}"
-            self.hub.warnings.append(f"{words}. To replace them as well, rotate superexec again when these sites are available")
-        changed = self.check or Internal(self.hub).settle(words)
-        return {"changed": changed, "msg": words}
+
+def _unasked(name: str) -> dict[str, Any]:
+    return {
+        "site": name,
+        "trust": None,
+        "pods": [],
+        "accepts": [],
+        "stale": False,
+        "trouble": "",
+        "changed": False,
+        "msg": "",
+    }

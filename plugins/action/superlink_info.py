@@ -31,7 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.running_gateway import Gateway
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.gateway_certificates import Gateway
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, network, rotation_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
 

@@ -2,55 +2,40 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.supernode): check, deploy, restart and remove the SuperNodes of all sites of a batch."""
+"""Action of M(federated.flower.supernode): check, deploy, heal and remove the SuperNodes of all sites of a batch."""
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_check import SiteCheck
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_healing import SiteHealing
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_pull import ImagePull
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_restart import SiteRestart
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_trust import SiteTrust
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
-from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import site_index
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import RESTART_FILES, Reach, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Reach, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import healing
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers import CLIENT, KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import AppsOptions, Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import rollback
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
-ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED, RESTARTED, TRUSTED = (
-    "absent", "checked", "described", "healed", "present", "pulled", "restarted", "trusted"
-)  # fmt: skip
+ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED = STATES = ("absent", "checked", "described", "healed", "present", "pulled")
 ALL, CLIENTAPP = "all", "clientapp"
 # Each site says for itself whether its volumes may be deleted.
 VOLUMES = "flower_delete_volumes"
-# The role superlink registers its result.
-_HUB = "__superlink_deployed"
 
 
-class ActionModule(SiteCheck, ImagePull, SiteRestart, SiteHealing, SiteTrust):
+class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
     """See the module's documentation."""
 
     ARGS = {
         **OPTIONS,
-        "state": {"type": "str", "choices": [ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED, RESTARTED, TRUSTED], "default": PRESENT},
+        "state": {"type": "str", "choices": list(STATES), "default": PRESENT},
         "part": {"type": "str", "choices": [ALL, CLIENTAPP], "default": ALL},
-        "renew": {"type": "list", "elements": "str", "choices": [KEYS, CLIENT], "default": []},
-        "wait": {"type": "int", "default": 3600},
-        "force": {"type": "bool", "default": False},
         "before": {"type": "dict", "default": {}},
         "image_seconds": {"type": "int", "default": 0},
         "wait_timeout": {"type": "int"},
@@ -60,30 +45,12 @@ class ActionModule(SiteCheck, ImagePull, SiteRestart, SiteHealing, SiteTrust):
         # described
         "rights": {"type": "dict", "default": {}},
         "beside": {"type": "list", "elements": "dict", "default": []},
-        # restarted
-        "files": {"type": "list", "elements": "str", "choices": list(RESTART_FILES)},
-        "mark": {"type": "str", "default": ""},
         # healed
         "restart": {"type": "bool", "default": False},
         "all": {"type": "bool", "default": False},
         "after": {"type": "int", "default": 180},
-        # trusted
-        "fleet": {"type": "dict", "default": {}},
-        "server_name": {"type": "str"},
-        "wanted": {"type": "dict"},
-        "bundle": {"type": "str", "default": ""},
-        "because": {"type": "dict", "default": {}},
-        "first": {"type": "bool", "default": False},
-        "alone": {"type": "bool", "default": False},
-        "required": {"type": "bool", "default": False},
     }
-    SPEC = {
-        "required_if": [
-            ("state", RESTARTED, ["files", "wait_timeout"]),
-            ("state", HEALED, ["wait_timeout"]),
-            ("state", TRUSTED, ["server_name", "wanted", "wait_timeout"]),
-        ]
-    }
+    SPEC = {"required_if": [("state", HEALED, ["wait_timeout"])]}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Do with the sites what C(state) says."""
@@ -95,10 +62,6 @@ class ActionModule(SiteCheck, ImagePull, SiteRestart, SiteHealing, SiteTrust):
             return self.pull_images(sites, outcomes)
         if state == CHECKED:
             self.check_sites(params["hub_checked"], params["ocm_checked"], sites, outcomes)
-        elif state == RESTARTED:
-            self.restart_sites(params, sites, outcomes)
-        elif state == TRUSTED:
-            self.prove_trust(params, sites, outcomes)
         elif state == DESCRIBED:
             self._describe(params, sites, outcomes)
         elif state == ABSENT:
@@ -120,71 +83,11 @@ class ActionModule(SiteCheck, ImagePull, SiteRestart, SiteHealing, SiteTrust):
                     outcomes.fail(name, str(error))
 
     def _deploy(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> None:
-        ways = self.reach(sites)
         for name, site in sites.items():
-            faults = supernode_faults(site.given)
-            if faults:
-                outcomes.fail(name, "\n".join(faults))
             site.image_seconds = params["image_seconds"]
             if name in params["before"]:
                 site.spec = rollback.former_site(site.spec, params["before"][name])
-        if not outcomes.good():
-            return
-        first = sites[outcomes.good()[0]]
-        apps = self._apps(sites, outcomes) if params["part"] == CLIENTAPP else {}
-        try:
-            with self.connect(first.hub) as hub:
-                registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
-                rollout = Rollout(self, registry, first.hub, sites, ways, outcomes, self._options(params, first))
-                if params["part"] == CLIENTAPP:
-                    rollout.deploy_apps(apps)
-                else:
-                    rollout.deploy()
-                    self._note(registry.ledger, sites, outcomes)
-        except ClusterError as error:  # of the hub: what became of each site until then is reported nevertheless
-            for name in outcomes.good():
-                outcomes.fail(name, error.message)
-
-    @staticmethod
-    def _note(ledger: Ledger, sites: dict[str, Site], outcomes: Outcomes) -> None:
-        """Note on the hub when the sites were deployed, for the alert on those that are left behind. It counts as no change."""
-        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        done = {name: {"at": now, "version": sites[name].spec.version} for name in outcomes.good()}
-        if done:
-            ledger.change_deployed(lambda index: site_index.updated(index, done))
-
-    def _apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, AppsOptions]:
-        """What each site wants of the rollout of its ClientApps."""
-        found = {}
-        for name in sites:
-            try:
-                found[name] = AppsOptions(
-                    wait=integer(self.value_of(name, "clientapp_wait_for_runs", 3600)) or 0,
-                    force=boolean(self.value_of(name, "clientapp_force", False)),
-                    seconds=integer(self.value_of(name, "clientapp_wait_timeout", 300)) or 0,
-                )
-            except (ClusterError, ValueError) as error:
-                outcomes.fail(name, str(error))
-        return found
-
-    def _options(self, params: dict[str, Any], first: Site) -> Options:
-        variables = self.variables_of(first.name)
-        return Options(
-            partitions=int(variables["supernode_partitions"] or 0) or None,
-            repartition=boolean(variables["supernode_repartition"]),
-            renew=params["renew"],
-            wait=params["wait"],
-            force=params["force"],
-            foreseen=self._foreseen(first.hub),
-        )
-
-    def _foreseen(self, hub: str) -> dict[str, str]:
-        """What the hub would publish after this run in check mode, if it was checked: what is published now may be outdated then.
-
-        Files for a GitOps controller are made for the hub that is there.
-        """
-        found = self.value_of(hub, _HUB, {}) if self.check and not self.rendering else {}
-        return {key: str(found[key]) for key in ("address", "ca_bundle", "server_name") if key in found}
+        self.deploy_sites(sites, outcomes, apps_alone=params["part"] == CLIENTAPP)
 
     def _remove(self, ways: dict[str, Reach], outcomes: Outcomes) -> None:
         volumes = {}

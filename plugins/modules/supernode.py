@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode
-short_description: Check, deploy, restart and remove the SuperNodes of sites
+short_description: Check, deploy, heal and remove the SuperNodes of sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -36,11 +36,6 @@ description:
     or get bundles, are skipped, and the result says so. The variable C(flower_upgrade_pull) of a host, V(true) by default, is whether this is done for
     it, C(flower_upgrade_pull_timeout) for how many seconds at most, V(900) by default.
   - >-
-    V(restarted) replaces the pods that started before the current files existed, since a SuperNode reads its CA bundle, its key and its shared secret
-    once. It goes site by site and pool by pool; before each pool every SuperNode of all other sites must be online and no run may be active. At a site
-    that is reached through Open Cluster Management, pods cannot be asked. There all of them are replaced, one after the other, when a key or shared secret
-    is another one than at their last restart. What prevents a site from continuing does not fail it; C(trouble) has the reason.
-  - >-
     V(healed) finds the SuperNodes whose pods are ready, but which are offline at the SuperLink, deletes their pods one after the other at each site, and
     waits until each is online again. Sites are served at the same time. After half an hour no further pod is deleted; the next run goes on. Nothing is
     restarted if the SuperLink does not run or has just started, or if the SuperNodes of all of several sites are offline. That the SuperLink does not run
@@ -48,21 +43,15 @@ description:
     then reported only. If no SuperNode of a site is online, the same is true of the site. The site's record on the hub remembers it. At a site that is
     reached through Open Cluster Management, pods cannot be restarted from here; its SuperNodes are reported.
   - >-
-    V(trusted) puts the CA bundle into the ConfigMap of each site, if they differ, and asks every SuperNode which certificates of the gateway it takes; its
-    sidecar makes a new connection with what it has loaded. A SuperNode without a sidecar cannot be asked, so the handshake is made beside it with its
-    trust file, and the age of its process shows whether it has read that file. A site that is down, or whose SuperNodes refuse, does not fail unless
-    O(required) is true; C(trouble) has the reason.
-  - >-
     Private keys are in no result, diff or message.
   - >-
-    This module is a step of the roles C(federated.flower.supernode), C(federated.flower.clientapp) and C(federated.flower.cert_rotation). Its options may
-    change in any release.
+    This module is a step of the roles C(federated.flower.supernode) and C(federated.flower.clientapp). Its options may change in any release.
 options:
   state:
     description:
       - What is done.
     type: str
-    choices: [absent, checked, described, healed, present, pulled, restarted, trusted]
+    choices: [absent, checked, described, healed, present, pulled]
     default: present
   part:
     description:
@@ -71,24 +60,6 @@ options:
     type: str
     choices: [all, clientapp]
     default: all
-  renew:
-    description:
-      - What is replaced although it is good. V(keys) goes site by site and restarts SuperNodes; V(client) is the key of the client
-        certificate.
-    type: list
-    elements: str
-    choices: [keys, client]
-    default: []
-  wait:
-    description:
-      - Seconds to wait for the end of active runs before pods are restarted, with O(renew) or when restarted.
-    type: int
-    default: 3600
-  force:
-    description:
-      - Restart pods even if a run is active or SuperNodes are offline.
-    type: bool
-    default: false
   before:
     description:
       - Site to what ran there before an upgrade (C(version), C(workloads)). These sites get that release and those images again, whatever
@@ -103,8 +74,7 @@ options:
     default: 0
   wait_timeout:
     description:
-      - Seconds to wait for pods that V(restarted) or V(healed) replaces and until their SuperNodes are online, or until the SuperNodes accept what V(trusted)
-        asks for. These states require it.
+      - Seconds to wait until the SuperNodes whose pods V(healed) replaces are online, which requires it.
     type: int
   hub_checked:
     description:
@@ -129,17 +99,6 @@ options:
     type: list
     elements: dict
     default: []
-  files:
-    description:
-      - Which files count. V(restarted) requires it.
-    type: list
-    elements: str
-    choices: [trust, key, superexec, loopback]
-  mark:
-    description:
-      - With V(restarted), RV(federated.flower.rotation#module:mark). The site's shared secret is replaced first, unless it carries it.
-    type: str
-    default: ""
   restart:
     description:
       - Whether V(healed) restarts them; otherwise it shows what would be restarted.
@@ -155,44 +114,6 @@ options:
       - Seconds for which a pod must have been ready, its SuperNode offline and the SuperLink running before V(healed) restarts it.
     type: int
     default: 180
-  fleet:
-    description:
-      - With V(trusted), RV(federated.flower.rotation#module:fleet); a site that it excuses is not asked.
-    type: dict
-    default: {}
-  server_name:
-    description:
-      - Name under which the gateway serves sites. V(trusted) requires it.
-    type: str
-  wanted:
-    description:
-      - C(now) and C(next) with the serials that should be shown; an empty serial for any. V(trusted) requires it.
-    type: dict
-  bundle:
-    description:
-      - With V(trusted), the CA bundle, PEM. Empty to leave it as it is. A trust that a site's variables give is not changed.
-    type: str
-    default: ""
-  because:
-    description:
-      - With V(trusted), RV(sites) of a restart before. Faults of both are reported together.
-    type: dict
-    default: {}
-  first:
-    description:
-      - With V(trusted), whether this is the first check of the sites; it fails when rights are missing that the rest of a rotation takes.
-    type: bool
-    default: false
-  alone:
-    description:
-      - With O(first), whether a site fails alone, since the rotation needs nothing of the sites.
-    type: bool
-    default: false
-  required:
-    description:
-      - With V(trusted), whether a site fails that is down, or whose SuperNodes refuse.
-    type: bool
-    default: false
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes
@@ -237,14 +158,6 @@ sites:
     - When described, also C(rights), the objects, and C(own_access), whether there is direct access to its API server.
     - >-
       When pulled, also C(images) and C(nodes), which are empty if there was nothing to pull, and C(skipped), why nothing can be pulled there.
-    - >-
-      When restarted, also C(site), C(restarted) (names of the pods that were replaced), C(renewed) (whether the shared secret carries the mark and all
-      SuperNodes run with it) and C(trouble).
-    - >-
-      When trusted, also C(site), C(trust) (what it trusts now, PEM; none when it could not be asked), C(pods) (for each running SuperNode C(pod), C(pool),
-      C(name), C(seen), which is C(now) and C(next) with C(serial) or C(error), C(stale) and C(error)), C(accepts) (serials that every expected SuperNode
-      accepts), C(stale) (whether a SuperNode still runs with the trust of its start, so that only a restart helps) and C(trouble) (the fault; empty if
-      there is none).
   returned: success
   type: dict
 lines:

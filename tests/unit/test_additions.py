@@ -15,13 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import EXPOSURES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.plan import CHOICES
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets.target import PARTS
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets.target_registry import TARGETS
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets import CHOICES
 from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
 
 CALLBACKS = ROOT / "tests" / "integration" / "callback_plugins"
@@ -126,13 +123,6 @@ def test_the_specs_name_what_is_registered() -> None:
     assert role_options("cert_rotation")["cert_rotation_rotate"]["choices"] == list(CHOICES)
     sources = {source for delivery in DELIVERIES.values() for source in delivery.key_sources}
     assert set(role_options("supernode")["flower_key_source"]["choices"]) == sources
-
-
-def test_the_role_has_tasks_for_every_part() -> None:
-    assert {target.part for target in TARGETS.values()} == set(PARTS)
-    tasks = yaml.safe_load((ROOT / "roles/cert_rotation/tasks/rotate.yml").read_text(encoding="utf-8"))
-    included = [task.get("ansible.builtin.include_tasks") for task in tasks[0]["block"]]
-    assert [name for name in included if name] == [f"{part}.yml" for part in PARTS]
 
 
 TOY_DELIVERY = """
@@ -271,55 +261,47 @@ def test_an_exposure(tree: Tree) -> None:
     assert services["superlink"]["type"] == "NodePort" and services["superlink-toy"]["type"] == "ExternalName"
 
 
-TOY_TARGET = """
-'''A toy: what sites hold is as old as its CA.'''
-
-from .target import SITES, Target
-
-
+TOY_TARGET = '''
 class Toy(Target):
+    """A toy: what sites hold is as old as its CA."""
+
     name = "toy"
-    part = SITES
     cost = "new toys for the sites"
     renew = ("client",)
 
-    def due(self, looked):
-        return "it is worn out" if looked.internal else None
-"""
+    def due(self, inputs):
+        return "it is worn out" if inputs.internal else None
+
+
+# In the order in which they are rotated.
+'''
 
 PLAN = f"""
 import datetime, json
-from {PACKAGE}.action.rotation import ActionModule
-from {PACKAGE}.plugin_utils.rotation import plan
+from {PACKAGE}.plugin_utils.rotation import targets
 from {PACKAGE}.plugin_utils.rotation.machine import Facts
 
 now = datetime.datetime.now(datetime.timezone.utc)
-looked = plan.RotationInputs(now, "existing", None, "-", dict(), [], None, Facts(now), dict(), internal=True)
-asked, refused = plan.decide("toy", looked)
-due, _none = plan.decide("due", looked)
-told = plan.outlook(asked, looked, dict())
-choices = ActionModule.ARGS["rotate"]["choices"]
-print(json.dumps([asked, refused, due, told, plan.parts(asked), plan.renewed("toy"), plan.restarts(asked), choices]))
+inputs = targets.RotationInputs(now, "existing", None, "-", dict(), [], None, Facts(now), dict(), internal=True)
+asked, refused = targets.decide("toy", inputs)
+due, _none = targets.decide("due", inputs)
+outlook = targets.outlook(asked, inputs, dict())
+print(json.dumps([asked, refused, due, outlook, targets.parts(asked), targets.renewed("toy"), targets.restarts(asked), targets.CHOICES]))
 """
 
 
 def test_a_rotation_target(tree: Tree) -> None:
-    folder = SOURCES / "rotation" / "targets"
-    tree.add(folder / "toy_target.py", TOY_TARGET)
-    tree.edit(
-        folder / "target_registry.py",
-        ("import Target\n", "import Target\nfrom .toy_target import Toy\n"),
-        ("        SecretsTarget(),\n", "        SecretsTarget(),\n        Toy(),\n"),
-    )
+    path = SOURCES / "rotation" / "targets.py"
+    tree.edit(path, ("# In the order in which they are rotated.\n", TOY_TARGET.lstrip()), ("SecretsTarget())}", "SecretsTarget(), Toy())}"))
     listed = "[due, leaf, ca, client, supernode_keys, superexec"
     tree.edit("roles/cert_rotation/meta/argument_specs.yml", (f"{listed}]", f"{listed}, toy]"))
     code, others = tree.touched()
-    assert code == [f"{folder}/target_registry.py", f"{folder}/toy_target.py"]
+    assert code == [f"{path}"]
     assert others == ["roles/cert_rotation/meta/argument_specs.yml"]
 
-    asked, refused, due, told, parts, renewed, restarts, choices = tree.python(PLAN)
+    asked, refused, due, outlook, parts, renewed, restarts, choices = tree.python(PLAN)
     assert asked == {"toy": "it was requested"} and refused is None
     assert due["toy"] == "it is worn out" and list(due)[-1] == "toy"
-    assert told == ["toy: it was requested: new toys for the sites."]
+    assert outlook == ["toy: it was requested: new toys for the sites."]
     assert (parts, renewed, restarts) == (["sites"], ["client"], False)
     assert choices[-1] == "toy"

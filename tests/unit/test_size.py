@@ -15,8 +15,9 @@ from ansible_collections.federated.flower.tests.unit.read import ROOT
 # Lines of all files that an action reaches by imports.
 BOUND = 20_000
 APPLY = 10_000
-#: Actions that still stand on more. C(superlink) and C(supernode) are all steps of hub and sites: checks, keys, objects, rights.
+#: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights.
 ABOVE = {
+    "rotation": 29_000,
     "superlink": 32_000,
     "superlink_restore": 22_500,
     "superlink_standby": 24_500,

@@ -100,9 +100,7 @@ class FleetAction(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Evaluate and check the variables of all sites, work on them, and return the result of each."""
-        self._told, self._by_host, self._auth = set(), {}, {}
-        self._defaults = Defaults(role_defaults(ROLE).values)  # variables of hosts may differ with the next task
-        self.begin_notes()
+        self.reset()
         given = params["sites"]
         names = list(task_vars["ansible_play_batch"]) if given is None else given
         outcomes = Outcomes(self, names, _workers(int(task_vars.get("ansible_forks") or _FORKS)))
@@ -133,6 +131,12 @@ class FleetAction(ClusterAction):
         # Each host reports its own result: what is changed or failed here would be counted for this host.
         result = {"changed": False, "msg": count, **more, "sites": outcomes.as_dict()}
         return self.public(result) if failed else result
+
+    def reset(self) -> None:
+        """Evaluate all variables anew: those of hosts may differ from what they were in the task before."""
+        self._told, self._by_host, self._auth = set(), {}, {}
+        self._defaults = Defaults(role_defaults(ROLE).values)
+        self.begin_notes()
 
     # ---- what a delivery needs of a run -----------------------------------------------------------------------------
 

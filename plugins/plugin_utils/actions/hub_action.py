@@ -17,10 +17,9 @@ from ..base.hosts import named
 from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, SUPERLINK_SERVICE
 from ..base.ports import FLEET_PORT
 from ..base.values import boolean, text
-from ..hub import gateway_names, live_certificates, plan_checks
-from ..hub.sources.choice import choose
-from ..hub.sources.interface import BUILTIN, Plan, Source
-from ..hub.wanted import Wanted
+from ..hub import certificate_checks, live_certificates
+from ..hub.certificate_plan import BUILTIN, Plan, Source, Wanted
+from ..hub.certificate_sources import choose
 from ..kube.client import Cluster
 from ..ledger import access
 from ..ledger.store import Ledger
@@ -61,7 +60,7 @@ class CertificateAction(ClusterAction):
                 one site is a warning here, and a fault of that site in its own checks (C(Wanted.lost_sites)).
         """
         spec: HubSpec = params["spec"]
-        sites: list[gateway_names.SiteNames] = []
+        sites: list[certificate_checks.SiteNames] = []
         kept: list[str] = []
         for site in params["sites"]:
             variables = self._variables(site)
@@ -73,8 +72,8 @@ class CertificateAction(ClusterAction):
                     f"{named(site, error.message)}. Until it is corrected, the gateway's certificate keeps the names that it has, "
                     "since this site may verify any of them"
                 )
-        needed = gateway_names.needed(spec, address, sites)
-        routing = gateway_names.routing(spec, address, sites)
+        needed = certificate_checks.needed(spec, address, sites)
+        routing = certificate_checks.routing(spec, address, sites)
         if routing.faults:
             raise ClusterError("; ".join(routing.faults) + ".")
         warnings += routing.warnings
@@ -87,7 +86,7 @@ class CertificateAction(ClusterAction):
             ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
             needed=needed,
             renew_before=spec.renew_before,
-            name_variable=gateway_names.name_variable(spec),
+            name_variable=certificate_checks.name_variable(spec),
             lost_sites=routing.of_sites,
         )
 
@@ -107,7 +106,7 @@ class CertificateAction(ClusterAction):
         clocks = {"the controller": now}
         if hub.skew is not None:
             clocks["the hub"] = now + datetime.timedelta(seconds=hub.skew)
-        found = plan.faults or plan_checks.faults(plan, wanted.needed, clocks, wanted.name_variable)
+        found = plan.faults or certificate_checks.faults(plan, wanted.needed, clocks, wanted.name_variable)
         if found:
             raise ClusterError("; ".join(found) + ".")
 
@@ -179,7 +178,7 @@ class CertificateAction(ClusterAction):
         except KeyError:
             raise ClusterError(f"the inventory has no host '{site}'.") from None
 
-    def _names_of(self, site: str, variables: Mapping[str, Any]) -> gateway_names.SiteNames:
+    def _names_of(self, site: str, variables: Mapping[str, Any]) -> certificate_checks.SiteNames:
         def value(*variable_names: str) -> Any:
             for name in variable_names:
                 found = self._variable_of(variables, name)
@@ -194,7 +193,7 @@ class CertificateAction(ClusterAction):
             dialled = skupper.address(
                 value("skupper_listener_host") or skupper.FLEET, value("skupper_listener_port") or FLEET_PORT
             )
-        return gateway_names.SiteNames(
+        return certificate_checks.SiteNames(
             site,
             text(dialled or value("superlink_address")),
             text(value("supernode_server_name", "flower_server_name")),

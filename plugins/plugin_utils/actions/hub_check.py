@@ -17,8 +17,8 @@ from ansible import constants
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..base.platforms import KUBERNETES, OPENSHIFT
-from ..hub import plan_checks
-from ..hub.source_reader import look
+from ..hub import certificate_checks
+from ..hub.live_certificates import observe
 from ..kube import cluster_platform, volume_classes
 from ..kube.client import Cluster
 from ..ledger.store import Ledger
@@ -169,9 +169,9 @@ class HubCheck(CertificateAction):
         address = self.address(hub, params["spec"], likely=True)
         wanted = self.wanted(hub, params, address, warnings)
         source = self.source(params, wanted, address)
-        plan = source.plan(wanted, look(hub, source, wanted))
+        plan = source.plan(wanted, observe(hub, source, wanted))
         self.refuse_faults(hub, plan, wanted)
-        warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
+        warnings += certificate_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
         return found, dict(wanted.lost_sites)
 

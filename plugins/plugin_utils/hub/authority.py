@@ -2,18 +2,29 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The CA of a federation in its own Secret: the current one, and during a rotation the next and the previous one.
+"""The CA of a federation, and what sites trust. Pure.
 
-The Secret's entries: C(tls.crt) and C(tls.key) of the CA that signs now, C(next.crt) and C(next.key) of the one that
-will, C(previous.crt) of those that did. Sites trust all of them, so none loses its connection by a rotation of the CA.
+The entries of its own Secret: C(tls.crt) and C(tls.key) of the CA that signs now, C(next.crt) and C(next.key) of the one that will, C(previous.crt)
+of those that did. Sites trust all of them, so none loses its connection by a rotation of the CA.
+
+Everything else that changes the CA (another source, another issuer, a CA that cert-manager renewed, values that were exchanged) is handed over: both
+are published, and the new certificate is served when sites trust it.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-from ..pki import certificates
+from ..pki import certificates, chain
+from .certificate_plan import Plan
+
+# The remedy where the CA's certificate cannot be read.
+DAMAGED = (
+    "restore it from a backup, or delete the Secret: federated.flower.site, run three times, then changes to a new CA"
+)
 
 
 @dataclass(frozen=True)
@@ -67,4 +78,96 @@ def trust_bundle(current: str, following: str = "", previous: str = "") -> str:
         PEM without anything but certificates (SuperNodes hang with a trust file that is not ASCII), each once. They are in
         the order of time, so the text stays the same when the next CA becomes the current one, and no pod restarts because of it.
     """
-    return "".join(dict.fromkeys(found for part in (previous, current, following) for found in certificates.split(part)))
+    return "".join(
+        dict.fromkeys(found for part in (previous, current, following) for found in certificates.split(part))
+    )
+
+
+@dataclass
+class Handover:
+    """What is served and trusted now.
+
+    Attributes:
+        secret: the Secret that the gateway mounts.
+        certificate: what is in it, PEM, leaf first.
+        trust: the CA bundle of the sites, PEM.
+        secrets: the plan's Secrets that may be written now.
+        warnings: sentences.
+        held: the plan's certificate is not served yet.
+    """
+
+    secret: str
+    certificate: str
+    trust: str
+    secrets: list[dict[str, Any]]
+    warnings: list[str] = field(default_factory=list)
+    held: bool = False
+
+
+def hand_over(
+    plan: Plan, published: str, mounted: str, served: str, now: datetime.datetime, *, forget: bool = False
+) -> Handover:
+    """Decide what of a plan can be served at once.
+
+    Args:
+        plan: a plan without faults.
+        published: the published CA bundle, PEM; empty before the first deployment.
+        mounted: name of the Secret that the gateway mounts now; empty before the first deployment.
+        served: the certificate in that Secret, PEM; may be empty.
+        now: the present.
+        forget: remove previous CAs from the CA bundle.
+    """
+    if plan.lacks:  # only in check mode: the result is not known yet
+        return Handover(mounted or plan.secret, served, published, [])
+    result = Handover(plan.secret, plan.certificate, plan.trust, plan.secrets)
+    if not published:
+        return result
+    former = _former(published, plan.trust, now)
+    if not trusted(plan.certificate, published, now):
+        if mounted and served and served != plan.certificate and trusted(served, published, now):
+            result.held = True
+            result.secret, result.certificate = mounted, served
+            result.secrets = [item for item in plan.secrets if item["metadata"]["name"] != mounted]
+            result.trust = trust_bundle(published, plan.trust)
+            result.warnings.append(
+                f"the gateway keeps the certificate of Secret {mounted} for now, since sites do not trust the CA of the new "
+                f"one ({_subjects(plan.trust)}) yet. This run publishes both; when it has reached every site, run site.yml "
+                "again"
+            )
+            return result
+        result.warnings.append(
+            f"the gateway's certificate is of a CA that sites do not trust yet ({_subjects(plan.trust)}): they cannot connect "
+            "until this run has reached them"
+        )
+    keep = not plan.remembers or not trusted(served, plan.trust, now)
+    if former and keep and not (forget and trusted(served, plan.trust, now)):
+        result.trust = trust_bundle(plan.trust, "", former)
+        result.warnings.append(
+            f"sites still trust previous CAs: {_subjects(former)}. When every site has been reached, "
+            "-e flower_forget_cas=true removes them"
+        )
+    return result
+
+
+def trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
+    """Would sites that have this bundle accept the certificate now?"""
+    try:
+        served = chain.read(certificate)
+        chain.check_times(chain.path(served, chain.read(bundle)), {"": now})
+    except chain.ChainError:
+        return False
+    return True
+
+
+def _former(bundle: str, present: str, now: datetime.datetime) -> str:
+    """Certificates of a bundle that are not in the current one and have not expired."""
+    known = {certificates.describe(part)["fingerprint"] for part in certificates.split(present)}
+    others = [part for part in certificates.split(bundle) if certificates.describe(part)["fingerprint"] not in known]
+    return "".join(part for part in others if chain.read(part)[0].not_valid_after_utc > now)
+
+
+def _subjects(bundle: str) -> str:
+    return ", ".join(
+        f"{chain.subject(certificate)} (until {certificate.not_valid_after_utc.date()})"
+        for certificate in chain.read(bundle)
+    )

@@ -61,7 +61,7 @@ class Authority:
     Attributes:
         ca: certificate and key.
         secrets: the Secret to write; empty when it is there.
-        certificates: public facts of it, as in C(credentials.Credentials).
+        certificates: public facts of it, as in C(certificate_plan.SecretPlan).
         reasons: why it was created, sentences.
     """
 

@@ -2,19 +2,21 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gateway's certificate from live objects of the hub: the Secret that it serves, and the published CA bundle."""
+"""Certificates and Secrets that are in the hub's cluster: what is read for a source, what the gateway serves, what is published."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.object_names import FEDERATION_CONFIG, GATEWAY_VOLUME, SUPERLINK
-from ..base.secret_data import entries
+from ..base.secret_data import CREDENTIALS, entries
+from ..kube.api_errors import NotServed
+from ..kube.client import Cluster
 from ..pki import certificates as pki
 from ..pki import chain
-from .wanted import Ref, Wanted
+from .certificate_plan import Observed, Ref, Source, Wanted, secret_ref
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -36,9 +38,7 @@ def publication_ref(wanted: Wanted) -> Ref:
 def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
     """Name of the Secret that the gateway mounts; empty when there is none."""
     volumes = ((stateful_set or {}).get("spec") or {}).get("template", {}).get("spec", {}).get("volumes") or []
-    return next(
-        (volume["secret"]["secretName"] for volume in volumes if volume["name"] == GATEWAY_VOLUME), ""
-    )
+    return next((volume["secret"]["secretName"] for volume in volumes if volume["name"] == GATEWAY_VOLUME), "")
 
 
 def published_bundle(publication: Mapping[str, Any] | None) -> str:
@@ -81,3 +81,35 @@ def served(
 def _dates(ca: x509.Certificate) -> dict[str, str]:
     begun, ends = ca.not_valid_before_utc.isoformat(), ca.not_valid_after_utc.isoformat()
     return {"subject": chain.subject(ca), "not_before": begun, "not_after": ends}
+
+
+def observe(hub: Cluster, source: Source, wanted: Wanted, more: Iterable[Ref] = ()) -> Observed:
+    """Everything that the source needs, and more.
+
+    The collection's own Secrets come with one request for each namespace; what these do not return is read one by
+    one.
+    """
+    seen = Observed()
+    for namespace in (wanted.namespace, wanted.ca_namespace):
+        for secret in hub.list("v1", "Secret", namespace, labels=f"app.kubernetes.io/component={CREDENTIALS}"):
+            seen[secret_ref(namespace, secret["metadata"]["name"])] = secret
+    asked = [*more, *source.reads(wanted, seen)]
+    while asked:
+        for ref in asked:
+            read(hub, seen, ref)
+        asked = [ref for ref in source.reads(wanted, seen) if ref not in seen]  # an object may refer to another
+    return seen
+
+
+def read(hub: Cluster, seen: Observed, ref: Ref) -> None:
+    """Add one object, or all of a kind, to what was read, unless it is there."""
+    if ref in seen:
+        return
+    try:
+        if ref.name:
+            seen[ref] = hub.get(ref.api_version, ref.kind, ref.name, ref.namespace)
+        else:
+            seen[ref] = hub.list(ref.api_version, ref.kind, ref.namespace)
+    except NotServed:
+        seen[ref] = None if ref.name else []
+        seen.unserved.add(ref)

@@ -29,12 +29,13 @@ from ..ledger.store import Ledger
 from ..pki import certificates, keypairs, library
 from ..preflight import dataset_checks
 from ..report import workloads
+from ..rotation.site_proof import Proof
 from ..site_keys import keys, public
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_status
 from .pools import wanted
-from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
+from .site import Done, Facts, KeysMade, Looked, Pulled, Restart, Run, Site
 
 _NO_ACCESS = "the site gives no access"
 _UNKNOWN = f"{_NO_ACCESS}: its pods cannot be asked"

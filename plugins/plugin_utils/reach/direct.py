@@ -27,6 +27,7 @@ from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp, supernode
 from ..marks import parts, proof, record
 from ..preflight import pod_needs
+from ..rotation.site_proof import Proof
 from ..spec.pool_spec import DAEMON_SET
 from . import (
     direct_acceptance,
@@ -42,7 +43,7 @@ from . import (
 )
 from .key_sources import SOURCES, KeySource, made, note_secrets
 from .pools import away, wanted
-from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, unexpected
+from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Pulled, Restart, Run, Site, unexpected
 
 APPLYSET = "supernode"
 

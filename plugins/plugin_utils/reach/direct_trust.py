@@ -20,12 +20,12 @@ from ..rights import ask, fixed_rights
 from ..rights.need import ROTATE
 from ..rotation import restart, site_proof
 from ..rotation.hub_steps import apply_trust
-from .site import Proof, Run, Site
+from .site import Run, Site
 
 _SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute
 
 
-def prove(run: Run, cluster: Cluster, site: Site, wanted: Proof, result: dict[str, Any]) -> None:
+def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, result: dict[str, Any]) -> None:
     """Deploy the CA bundle and ask every running SuperNode; see C(reach.site.Reach.trust) for what is filled in.
 
     Args:
@@ -50,7 +50,7 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: Proof, result: dict[st
     result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
 
 
-def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: Proof, result: dict[str, Any]) -> bool:
+def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: site_proof.Proof, result: dict[str, Any]) -> bool:
     """Put the trust into the site's ConfigMap, which C(pods) mount; returns whether it differed."""
     live = cluster.get("v1", "ConfigMap", TRUST_CONFIG, site.namespace)
     if live is None:
@@ -81,7 +81,7 @@ def require_own(trusted: str, bundle: str) -> None:
         )
 
 
-def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: Proof, deadline: float, trust: str) -> dict[str, Any]:
+def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof, deadline: float, trust: str) -> dict[str, Any]:
     pool, name = site_proof.place(pod)
     said = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
     while True:

@@ -26,6 +26,7 @@ from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..ownership import volume_facts
 from ..preflight import dataset_checks, kubernetes_releases, rehearsal
+from ..rotation.site_proof import Proof
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
@@ -33,7 +34,7 @@ from . import beside_hub, direct_proxy
 from .direct_trust import require_own
 from .key_sources import made, note_secrets
 from .pools import wanted
-from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
+from .site import Done, Facts, KeysMade, Looked, Pulled, Restart, Run, Site
 
 _HUB_SECONDS = 30  # a hub is read for many sites at once
 

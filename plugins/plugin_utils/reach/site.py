@@ -23,6 +23,7 @@ from ..spec.site_spec import SiteSpec
 
 if TYPE_CHECKING:
     from ..ledger.dataset_index import Files
+    from ..rotation.site_proof import Proof
 
 Facts = dict[str, Any]
 
@@ -190,29 +191,6 @@ class Looked:
     version: str = ""
     skew: float | None = None
     rehearsed: bool = False
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What is tested at SuperNodes.
-
-    Attributes:
-        server_name: the gateway's name.
-        wanted: label -> serial of the certificate that they must accept.
-        bundle: the CA bundle to deploy first, PEM; empty to leave it as it is.
-        own_bundle: whether the site's CA bundle is set by its variables.
-        first: whether this is the first step, so that missing rights must be reported.
-        expected: keys of SuperNodes that must answer.
-        seconds: how long they may take.
-    """
-
-    server_name: str
-    wanted: Mapping[str, str]
-    bundle: str = ""
-    own_bundle: bool = False
-    first: bool = False
-    expected: Sequence[Facts] = ()
-    seconds: int = 120
 
 
 @dataclass

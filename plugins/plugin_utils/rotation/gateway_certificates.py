@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gateway's two certificates during a rotation: what is in their Secrets, and what is written. Pure but for randomness.
+"""The gateway's certificates: what is in their Secrets, what is issued, and what the running gateway serves.
 
-One is served to sites. The other is signed by the next CA and served under the name C(next.NAME) for every name of the
-first, so that every site can test it with the name that it uses.
+One is served to sites. During a rotation of the CA another one is signed by the next CA, and served under the name C(next.NAME) for
+every name of the first, so that every site can test it with the name that it uses.
 """
 
 from __future__ import annotations
@@ -16,11 +16,29 @@ from typing import Any
 
 from ..base.addresses import is_ip
 from ..base.certificate_names import certificate_names, next_server_name
-from ..hub.made import entries_of
-from ..hub.sources.builtin import SUBJECT
+from ..base.errors import ClusterError
+from ..base.foreign_data import cleaned
+from ..base.object_names import (
+    GATEWAY,
+    GATEWAY_NEXT_VOLUME,
+    GATEWAY_VOLUME,
+    HAPROXY_CONFIG_DIR,
+    HAPROXY_RUN_DIR,
+    SUPERLINK,
+    SUPERLINK_POD,
+)
+from ..base.ports import FLEET_PORT
+from ..flower import in_pod
+from ..hub.certificate_plan import SUBJECT, entries_of
+from ..kube.client import Cluster
 from ..pki import certificates, chain
+from ..programs import gateway_program
 from . import machine
 from .ca_state import State
+
+_CERTIFICATE = "/certs/tls.pem"  # as the configuration names it
+_SHOWN = 600  # characters of what HAProxy says
+_SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute
 
 
 def needed_names(publication: Mapping[str, str]) -> list[str]:
@@ -64,9 +82,7 @@ def issue(ca: certificates.Issued, names: Sequence[str], lifetime: datetime.time
     return entries_of(certificates.issue(ca, SUBJECT, list(names), lifetime), ca)
 
 
-def leaf(
-    found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime
-) -> machine.Leaf:
+def leaf(found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime) -> machine.Leaf:
     """What the state machine needs of a certificate.
 
     Args:
@@ -92,3 +108,89 @@ def leaf(
 def over(facts: Mapping[str, Any], now: datetime.datetime) -> bool:
     """Whether a certificate, as described by C(pki.describe), has expired."""
     return now >= datetime.datetime.fromisoformat(facts["not_after"])
+
+
+class Gateway:
+    """The gateway in the SuperLink pod.
+
+    Args:
+        cluster: a connection to the hub.
+        namespace: the SuperLink's namespace.
+    """
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self._volumes: dict[str, Any] | None = None
+
+    def _read(self) -> dict[str, Any]:
+        """Volumes of its pod by name; none when there is no such pod template."""
+        if self._volumes is None:
+            found = self.cluster.get("apps/v1", "StatefulSet", "superlink", self.namespace)
+            volumes = found["spec"]["template"]["spec"]["volumes"] if found else []
+            self._volumes = {volume["name"]: volume for volume in volumes}
+        return self._volumes
+
+    def is_able(self) -> bool:
+        """Whether it can serve a certificate of the next CA beside its own."""
+        return GATEWAY_NEXT_VOLUME in self._read()
+
+    def secret(self) -> str:
+        """Name of the Secret whose certificate it serves."""
+        if not self.is_able():
+            raise ClusterError(
+                f"StatefulSet {self.namespace}/superlink on {self.cluster.name} does not exist, or is of an earlier release: run site.yml first"
+            )
+        return str(self._read()[GATEWAY_VOLUME]["secret"]["secretName"])
+
+    def served(self, names: Sequence[str]) -> list[str]:
+        """Serials that it serves for some names; the reason where it serves none."""
+        return [_shown(answer) for answer in self._ask([_look(name) for name in names], 60)]
+
+    def wait_served(self, name: str, serial: str, seconds: float) -> str:
+        """Wait until it serves a serial for a name; returns what it serves at last."""
+        shown, left = "", seconds
+        while left > 0 and shown != serial:
+            step = _look(name, serial, min(left, _SLICE))
+            shown = _shown(self._ask([step], min(left, _SLICE) + 60)[0])
+            left -= _SLICE
+        return shown
+
+    def push(self, pem: str) -> list[str]:
+        """Write a certificate with its key at once, without a reload; returns a warning when it did not accept it.
+
+        Args:
+            pem: certificate and key. They go over the connection to the API server and the pod's memory, into no file.
+        """
+        step = {"push": _CERTIFICATE, "socket": f"{HAPROXY_RUN_DIR}/admin.sock", "pem": pem}
+        (answer,) = self._ask([step], 60)
+        if "error" not in answer:
+            return []
+        return [
+            f"the gateway on {self.cluster.name} did not accept the certificate at once ({answer['error']}); it loads it when the "
+            "kubelet has updated the file"
+        ]
+
+    def refusal(self) -> str:
+        """Why HAProxy does not take its files as they are now; empty where it does. It then serves what it loaded before, and does not start again."""
+        command = ["haproxy", "-c", "-f", f"{HAPROXY_CONFIG_DIR}/haproxy.cfg"]
+        result = self.cluster.exec(self.namespace, SUPERLINK_POD, GATEWAY, command, timeout=60)
+        if result.rc == 0:
+            return ""
+        said = cleaned((result.stderr + result.stdout).decode("utf-8", "replace"), _SHOWN)
+        return (
+            f"the gateway on {self.cluster.name} does not take its files: it serves what it loaded before, and when its pod is replaced it does not "
+            f"start, so that no site connects. HAProxy: {said or f'code {result.rc}'}. Correct the certificate that it serves, or superlink_patches"
+        )
+
+    def _ask(self, steps: list[dict[str, Any]], seconds: float) -> Sequence[Mapping[str, str]]:
+        output = in_pod.run(self.cluster, self.namespace, SUPERLINK_POD, SUPERLINK, gateway_program, {"steps": steps}, seconds=seconds)
+        return output.objects(len(steps))
+
+
+def _look(name: str, serial: str = "", seconds: float = 0) -> dict[str, Any]:
+    return {"port": FLEET_PORT, "name": name, "serial": serial, "seconds": seconds}
+
+
+def _shown(answer: Mapping[str, str]) -> str:
+    return answer.get("serial") or answer.get("error", "nothing")

@@ -17,10 +17,9 @@ from ..apply.owned import as_applied
 from ..audit.notes import of_objects
 from ..base.certificate_names import next_server_name
 from ..base.errors import ClusterError
-from ..base.object_names import FEDERATION_CONFIG, GATEWAY_NEXT_SECRET, SUPERLINK
+from ..base.object_names import CA_SECRET, FEDERATION_CONFIG, GATEWAY_NEXT_SECRET, SUPERLINK
 from ..base.secret_data import encode, entries, secret
-from ..hub.authority import trust_bundle
-from ..hub.sources.builtin import CA, DAMAGED
+from ..hub.authority import DAMAGED, trust_bundle
 from ..kube import refresh
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER, Cluster
@@ -29,7 +28,7 @@ from ..pki import certificates, chain
 from . import ca_state as ca
 from . import gateway_certificates, machine
 from .ca_state import State
-from .running_gateway import Gateway
+from .gateway_certificates import Gateway
 
 _ROTATION_SECONDS = 90  # until a Secret is served that a kubelet must update
 
@@ -99,8 +98,8 @@ class Hub:
 
     def ca(self) -> tuple[dict[str, Any], State]:
         """The Secret of the CA, and its state."""
-        place = f"Secret {self.settings.ca_namespace}/{CA} on {self.cluster.name}"
-        live = self.cluster.get("v1", "Secret", CA, self.settings.ca_namespace)
+        place = f"Secret {self.settings.ca_namespace}/{CA_SECRET} on {self.cluster.name}"
+        live = self.cluster.get("v1", "Secret", CA_SECRET, self.settings.ca_namespace)
         if live is None:
             raise RotationError(
                 f"{place} does not exist: it is in another namespace (flower_ca_namespace), or the CA is lost, and then site.yml "
@@ -150,15 +149,8 @@ class Hub:
             now=now,
             published=trust_bundle(reported["ca.crt"]),
             leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(reported), shown[0], now),
-            extra=gateway_certificates.leaf(
-                extra,
-                state,
-                gateway_certificates.next_names(gateway_certificates.names_in(own)),
-                tried,
-                now,
-            ),
-            current_good=state is None
-            or not gateway_certificates.over(certificates.describe(state.authority.current.certificate), now),
+            extra=gateway_certificates.leaf(extra, state, gateway_certificates.next_names(gateway_certificates.names_in(own)), tried, now),
+            current_good=state is None or not gateway_certificates.over(certificates.describe(state.authority.current.certificate), now),
         )
 
     def needed_names(self) -> list[str]:
@@ -173,114 +165,86 @@ class Hub:
         Raises:
             RotationError: it failed; or someone else was faster, and the state must be read again.
         """
-        done = {
-            machine.BEGIN: self.begin,
-            machine.PUBLISH: self.publish,
+        changes: dict[str, Callable[[State], State]] = {
+            machine.SWITCH: lambda state: ca.switch(state, now),
+            machine.NOTE: lambda state: replace(state, switched=now),
+            machine.DROP: ca.drop,
+            machine.FINISH: ca.finish,
+        }
+        others: dict[str, Callable[[], None]] = {
+            machine.BEGIN: lambda: self._begin(now),
+            machine.PUBLISH: self._publish,
             machine.ISSUE: self.issue,
             machine.SERVE: self.serve,
-            machine.ISSUE_NEXT: self.issue_next,
-            machine.SERVE_NEXT: self.serve_next,
-            machine.SWITCH: self.switch,
-            machine.NOTE: self.note_switch,
-            machine.DROP: self.drop,
-            machine.REMOVE_NEXT: self.remove_next,
-            machine.FINISH: self.finish,
-        }[step.name]
+            machine.ISSUE_NEXT: self._issue_next,
+            machine.SERVE_NEXT: self._serve_next,
+            machine.REMOVE_NEXT: self._remove_next,
+        }
         try:
-            done(now)
+            if step.name in changes:
+                self._change_ca(changes[step.name])
+            else:
+                others[step.name]()
         except Conflict as error:
-            raise RotationError(
-                f"{error.message}: another run works on the same federation; run again when it is complete"
-            ) from error
+            raise RotationError(f"{error.message}: another run works on the same federation; run again when it is complete") from error
         except ca.StateError as error:
             raise RotationError(f"{self.cluster.name}: {error}") from error
 
-    def begin(self, now: datetime.datetime) -> None:
+    def _begin(self, now: datetime.datetime) -> None:
         """Create the next CA."""
-        live, state = self.ca()
-        new = certificates.make_ca(
-            certificates.ca_name(self.settings.federation, "federation CA"), self.settings.ca_lifetime
-        )
-        self._write_ca(live, ca.begin(state, new, now), certificates=[public(CA, new.certificate)])
+        name = certificates.ca_name(self.settings.federation, "federation CA")
+        new = certificates.make_ca(name, self.settings.ca_lifetime)
+        self._change_ca(lambda state: ca.begin(state, new, now), certificates=[public(CA_SECRET, new.certificate)])
 
-    def switch(self, now: datetime.datetime) -> None:
-        """Let the next CA sign."""
+    def _change_ca(self, change: Callable[[State], State], **facts: list[Any]) -> None:
+        """Write another state of the CA."""
         live, state = self.ca()
-        self._write_ca(live, ca.switch(state, now))
-
-    def note_switch(self, now: datetime.datetime) -> None:
-        """Record that the current CA signs from now on; someone has removed the record of it."""
-        live, state = self.ca()
-        self._write_ca(live, replace(state, switched=now))
-
-    def drop(self, now: datetime.datetime) -> None:
-        """Trust the previous CA no longer."""
-        live, state = self.ca()
-        self._write_ca(live, ca.drop(state))
-
-    def finish(self, now: datetime.datetime) -> None:
-        """End the rotation."""
-        live, state = self.ca()
-        self._write_ca(live, ca.finish(state))
-
-    def _write_ca(self, live: dict[str, Any], state: State, **facts: list[Any]) -> None:
+        state = change(state)
         notes = {**(live["metadata"].get("annotations") or {}), **state.notes()}
         live["metadata"]["annotations"] = {name: text for name, text in notes.items() if text is not None}
         live["data"] = {name: encode(value) for name, value in state.authority.entries().items()}
         self.cluster.replace(live)
-        words = [
-            f"the rotation of the CA is {state.phase}"
-            if state.phase != ca.IDLE
-            else "the rotation of the CA is complete"
-        ]
-        self.note(objects=changed("Secret", live), words=words, **facts)
+        words = f"the rotation of the CA is {'complete' if state.phase == ca.IDLE else state.phase}"
+        self.note(objects=changed("Secret", live), words=[words], **facts)
 
-    def publish(self, now: datetime.datetime) -> None:
+    def _publish(self) -> None:
         """Publish the CA bundle for sites that join."""
         _live, state = self.ca()
         self.note(objects=apply_trust(self.cluster, self.publication(), state.bundle))
 
-    def issue(self, now: datetime.datetime) -> None:
+    def issue(self) -> None:
         """Put a new certificate of the current CA into the gateway's Secret."""
         signer, names = self._signer()
         if not signer.key:
             raise RotationError(
-                f"Secret {self.settings.ca_namespace}/{CA} on {self.cluster.name} has lost its key, so nothing can be issued: "
+                f"Secret {self.settings.ca_namespace}/{CA_SECRET} on {self.cluster.name} has lost its key, so nothing can be issued: "
                 "replace the CA (flower_rotate=ca)"
             )
         self._write_leaf(self.gateway.secret(), gateway_certificates.issue(signer, names, self.settings.lifetime))
 
     def _signer(self) -> tuple[certificates.Issued, list[str]]:
         """Who signs, and the names of the gateway's next certificate."""
-        handed_in = self.settings.handed_in
-        if handed_in:
-            signer, ours = handed_in, handed_in.certificate
-        else:
+        signer = self.settings.handed_in
+        ours = signer.certificate if signer else ""
+        if not signer:
             state = self.ca()[1]
             signer, ours = state.authority.current, state.bundle
-        return signer, gateway_certificates.names_of(
-            self.secret(self.gateway.secret()), ours, self.publication()["data"]
-        )
+        return signer, gateway_certificates.names_of(self.secret(self.gateway.secret()), ours, self.publication()["data"])
 
-    def issue_next(self, now: datetime.datetime) -> None:
+    def _issue_next(self) -> None:
         """Put a certificate of the next CA into the Secret of the test names."""
         _live, state = self.ca()
         if state.authority.next is None:
             raise ca.StateError("there is no next CA: another control node completed the rotation; run again")
-        _signer, names = self._signer()
-        self._write_leaf(
-            GATEWAY_NEXT_SECRET,
-            gateway_certificates.issue(
-                state.authority.next, gateway_certificates.next_names(names), self.settings.lifetime
-            ),
-        )
+        names = gateway_certificates.next_names(self._signer()[1])
+        self._write_leaf(GATEWAY_NEXT_SECRET, gateway_certificates.issue(state.authority.next, names, self.settings.lifetime))
 
     def _write_leaf(self, name: str, data: Mapping[str, str]) -> None:
         wanted = secret(self.settings.federation, self.settings.namespace, name, data, application="superlink")
         outcome = apply_objects(self.cluster, [wanted])
         self.note(objects=of_objects(outcome.objects), certificates=[public(name, data["tls.crt"])])
 
-    def serve(self, now: datetime.datetime) -> None:
+    def serve(self) -> None:
         """Have the gateway serve what is in its Secret: at once through its runtime API, and by its files for later."""
         found = self.secret(self.gateway.secret())
         self.warnings += self.gateway.push(found["tls.crt"] + found["tls.key"])
@@ -291,11 +255,10 @@ class Hub:
         """Have the kubelet update the files of the gateway's pod now; the gateway loads them."""
         refresh.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, SUPERLINK))
 
-    def serve_next(self, now: datetime.datetime) -> None:
+    def _serve_next(self) -> None:
         """Have the gateway serve the certificate that is tried; a new file takes a reload."""
-        found = self.secret(GATEWAY_NEXT_SECRET)
         self.bring_files()
-        self._wait_served(next_server_name(self.publication()["data"]["server_name"]), found["tls.crt"])
+        self._wait_served(next_server_name(self.publication()["data"]["server_name"]), self.secret(GATEWAY_NEXT_SECRET)["tls.crt"])
 
     def _wait_served(self, name: str, certificate: str) -> None:
         serial = certificates.describe(certificate)["serial"]
@@ -306,14 +269,14 @@ class Hub:
                 f"{shown}. See its log (container gateway of pod superlink-0)"
             )
 
-    def remove_next(self, now: datetime.datetime) -> None:
+    def _remove_next(self) -> None:
         """Delete the Secret of the certificate that was tried."""
-        live = self.cluster.get("v1", "Secret", GATEWAY_NEXT_SECRET, self.settings.namespace)
+        namespace = self.settings.namespace
+        live = self.cluster.get("v1", "Secret", GATEWAY_NEXT_SECRET, namespace)
         if live is not None:
             uid = live["metadata"]["uid"]
-            self.cluster.delete("v1", "Secret", GATEWAY_NEXT_SECRET, self.settings.namespace, uid=uid, propagation="Background")
-        gone = {"kind": "Secret", "namespace": self.settings.namespace, "name": GATEWAY_NEXT_SECRET, "change": "deleted"}
-        self.note(objects=of_objects([gone]))
+            self.cluster.delete("v1", "Secret", GATEWAY_NEXT_SECRET, namespace, uid=uid, propagation="Background")
+        self.note(objects=of_objects([{"kind": "Secret", "namespace": namespace, "name": GATEWAY_NEXT_SECRET, "change": "deleted"}]))
         self.bring_files()
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from ..apply.engine import apply_objects
 from ..audit.notes import of_objects
 from ..base.secret_data import entries, secret, written_at
-from ..hub import credentials
+from ..hub import hub_secrets
 from ..kube.client import Cluster
 from ..marks import proof
 from ..pki import certificates as pki
@@ -33,16 +33,16 @@ _PODS: tuple[tuple[str, str, dict[str, tuple[str, str]]], ...] = (
         "superlink",
         "superlink",
         {
-            "/superexec/secret": (credentials.SUPEREXEC, "secret"),
-            "/internal/tls.crt": (credentials.INTERNAL, "tls.crt"),
+            "/superexec/secret": (hub_secrets.SUPEREXEC, "secret"),
+            "/internal/tls.crt": (hub_secrets.INTERNAL, "tls.crt"),
         },
     ),
     (
         "serverapp",
         "superexec",
         {
-            "/superexec/secret": (credentials.SUPEREXEC, "secret"),
-            "/internal-ca/ca.crt": (credentials.INTERNAL, "ca.crt"),
+            "/superexec/secret": (hub_secrets.SUPEREXEC, "secret"),
+            "/internal-ca/ca.crt": (hub_secrets.INTERNAL, "ca.crt"),
         },
     ),
 )
@@ -61,10 +61,10 @@ class Internal:
         self.settings = hub.settings
 
     def _authority(self) -> dict[str, Any]:
-        found = self.cluster.get("v1", "Secret", credentials.INTERNAL_CA, self.settings.ca_namespace)
+        found = self.cluster.get("v1", "Secret", hub_secrets.INTERNAL_CA, self.settings.ca_namespace)
         if found is None:
             raise RotationError(
-                f"Secret {self.settings.ca_namespace}/{credentials.INTERNAL_CA} on {self.cluster.name} does not exist: run "
+                f"Secret {self.settings.ca_namespace}/{hub_secrets.INTERNAL_CA} on {self.cluster.name} does not exist: run "
                 "site.yml, or correct flower_ca_namespace"
             )
         return found
@@ -80,19 +80,19 @@ class Internal:
         if BEGUN not in notes:
             notes[BEGUN] = now.isoformat(timespec="seconds")
             self.cluster.replace(live)
-            self._tell(live, "the rotation of shared secrets and internal certificates was started")
+            self._note(live, "the rotation of shared secrets and internal certificates was started")
         return notes[BEGUN]
 
-    def settle(self, words: str) -> bool:
-        """It is over; returns whether it was open. C(words) are for the audit trail."""
+    def complete(self, words: str) -> bool:
+        """Record that it is complete; returns whether it was open. C(words) are for the audit trail."""
         live = self._authority()
         if (live["metadata"].get("annotations") or {}).pop(BEGUN, None) is None:
             return False
         self.cluster.replace(live)
-        self._tell(live, words)
+        self._note(live, words)
         return True
 
-    def _tell(self, live: Mapping[str, Any], words: str) -> None:
+    def _note(self, live: Mapping[str, Any], words: str) -> None:
         self.hub.note(objects=changed("Secret", live), words=[words])
 
     def make(self, mark: str) -> list[str]:
@@ -100,7 +100,7 @@ class Internal:
         ca = entries(self._authority())
         signer = pki.Issued(ca["tls.crt"], ca["tls.key"])
         made = []
-        for name, data in credentials.recreated(signer, self.settings.namespace).items():
+        for name, data in hub_secrets.recreated(signer, self.settings.namespace).items():
             if _marked(self.cluster.get("v1", "Secret", name, self.settings.namespace), mark):
                 continue
             wanted = secret(
@@ -160,9 +160,7 @@ def restart_old(cluster: Cluster, namespace: str, federation: str, note: Callabl
     return restart.delete(cluster, namespace, old_pods(cluster, namespace, federation, younger=True), note)
 
 
-def renew_site(
-    cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]
-) -> list[dict[str, str]]:
+def renew_site(cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
     """Recreate a site's shared secrets without the mark; returns their audit facts.
 
     Args:

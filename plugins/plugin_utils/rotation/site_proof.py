@@ -2,23 +2,28 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a site's SuperNodes are asked which certificates they accept, and what their answers mean. Pure.
+"""Which sites must prove that they accept a certificate, how their SuperNodes are asked, and what their answers mean. Pure.
 
 C(site_program) does the asking inside the pods. A certificate is called C(now) (what the gateway serves sites) or C(next)
-(what it serves under the test name).
+(what it serves under the test name). A site's report is a mapping: C(site), C(trust) (PEM; None when it could not be asked), C(pods) (for each
+running SuperNode C(pod), C(pool), C(name), C(seen), which is C(now) and C(next) with C(serial) or C(error), C(stale) and C(error)), C(accepts)
+(serials), C(stale) (only a restart helps) and C(trouble) (the fault; empty if there is none).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..base.addresses import split_address
 from ..base.certificate_names import next_server_name
 from ..base.labels import POOL_LABEL
 from ..base.ports import OPS_PORT
-from . import machine
+from ..hub.authority import trust_bundle
+from ..ledger.ranges import Book
+from . import conditions, machine
 from .ca_state import ADDING, State
 
 NOW, NEXT = "now", "next"
@@ -26,7 +31,38 @@ SIDECAR = "sidecar"
 CONTAINER = "supernode"
 INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
+_ABSENT = (
+    "the ledger has it, but this run does not reach it: it failed before, --limit excludes it, or it is not in the inventory. "
+    "A site that has left is forgotten by site.yml -e flower_forget_sites=NAME"
+)
+_HEAD = ("SITE", "POD", "SERVED BEFORE", "SERVED AFTER", "OLD", "NEW")
+_DIGITS = 12  # of a serial: enough to distinguish two
+
 Object = Mapping[str, Any]
+Report = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is tested at SuperNodes.
+
+    Attributes:
+        server_name: the name under which the gateway serves sites.
+        wanted: C(now) and C(next) -> the serial that they must accept; empty for any.
+        bundle: the CA bundle to deploy first, PEM; empty to leave it as it is.
+        own_bundle: whether the site's CA bundle is set by its variables.
+        first: whether this is the first step, so that missing rights must be reported.
+        expected: keys of SuperNodes that must answer, see C(members).
+        seconds: how long they may take.
+    """
+
+    server_name: str
+    wanted: Mapping[str, str]
+    bundle: str = ""
+    own_bundle: bool = False
+    first: bool = False
+    expected: Sequence[Mapping[str, Any]] = ()
+    seconds: int = 120
 
 
 def digest(text: str) -> str:
@@ -95,9 +131,7 @@ def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: 
         files["trust"] = argument(pod, "--root-certificates")
         # A SuperNode verifies the host that it connects to.
         names = {NOW: host, NEXT: next_server_name(server_name)}
-        probes = {
-            label: {"host": host, "port": port, "name": names[label], "trust": files["trust"]} for label in serials
-        }
+        probes = {label: {"host": host, "port": port, "name": names[label], "trust": files["trust"]} for label in serials}
     for label, serial in serials.items():
         probes[label]["serial"] = serial
     return {"probes": probes, "files": files, "seconds": seconds}
@@ -109,14 +143,12 @@ def is_stale(answer: Object, bundle: str) -> bool:
     return trust is not None and not (trust.get("loaded") and trust.get("sha256") == digest(bundle))
 
 
-def judge(
-    expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any]], serials: Mapping[str, str]
-) -> tuple[list[str], str]:
+def judge(expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any]], serials: Mapping[str, str]) -> tuple[list[str], str]:
     """What all SuperNodes of a site accept, and what is wrong.
 
     Args:
         expected: the keys that are required, with C(pool) and C(name).
-        pods: C(pool), C(name), C(pod), C(stale), C(error) and C(seen), as M(federated.flower.supernode) reports them with C(state=trusted).
+        pods: those of a site's report.
         serials: C(now) and C(next) -> serial.
 
     Returns:
@@ -152,3 +184,94 @@ def said(seen: Mapping[str, str]) -> str:
     if seen.get("serial"):
         return f"it received {seen['serial']}"
     return seen.get("error") or "not asked"
+
+
+def members(book: Book, found: Mapping[str, conditions.Record], reached: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """All sites that may have to report.
+
+    Args:
+        book: the ledger's book.
+        found: site -> its record.
+        reached: sites that this run reaches.
+
+    Returns:
+        Site -> C(expected) (its keys: C(pool), C(name), C(node_id)), C(excused) (why it need not be asked, or empty) and
+        C(here) (whether this run reaches it).
+    """
+    here = set(reached)
+    return {
+        site: {
+            "expected": conditions.expected(found[site]) if site in found else [],
+            "excused": conditions.exemption(site, book, found),
+            "here": site in here,
+        }
+        for site in sorted({*found, *here})
+    }
+
+
+def heard(fleet: Mapping[str, Mapping[str, Any]], reports: Mapping[str, Report]) -> dict[str, machine.Site]:
+    """What the state machine needs of each site.
+
+    Args:
+        fleet: see C(members).
+        reports: site -> its report; sites that were not asked yet have none.
+    """
+    sites = {}
+    for name, entry in fleet.items():
+        if entry["excused"]:
+            sites[name] = machine.Site(excused=entry["excused"])
+        elif name in reports:
+            said = reports[name]
+            trust = None if said["trust"] is None else trust_bundle(said["trust"])
+            sites[name] = machine.Site(trust, frozenset(said["accepts"]), said["trouble"])
+        else:
+            sites[name] = machine.Site(trouble="" if entry["here"] else _ABSENT)
+    return sites
+
+
+def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> list[str]:
+    """Lines of the table.
+
+    Args:
+        before: reports of sites from before the rotation.
+        rounds: those from during and after it, the oldest first.
+
+    Returns:
+        A head, a line for each SuperNode, and a line for each site that could not be asked. OLD and NEW show whether the
+        SuperNode accepted the previous certificate, and the one that is served at the end; or that it was not tested.
+    """
+    lines = [_HEAD]
+    troubles = []
+    last: dict[str, Report] = {}
+    for report in [*before, *rounds]:
+        if report.get("site"):
+            last[report["site"]] = report
+    for site, report in sorted(last.items()):
+        said = [one for one in (*before, *rounds) if one.get("site") == site]
+        for pod in sorted({pod["pod"] for one in said for pod in one["pods"]}):
+            lines.append((site, pod, *_row(pod, [one for one in before if one.get("site") == site], said)))
+        if report.get("trouble"):
+            troubles.append(f"! {site}: {report['trouble']}")
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
+    reported = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines]
+    return [*reported, *troubles] if len(reported) > 1 or troubles else []
+
+
+def _row(pod: str, before: Sequence[Report], said: Sequence[Report]) -> tuple[str, str, str, str]:
+    shown = [entry["seen"] for report in said for entry in report["pods"] if entry["pod"] == pod]
+    first = [entry["seen"] for report in before for entry in report["pods"] if entry["pod"] == pod]
+    old, new = _served(first), _served(shown)
+    taken = {look.get("serial") for seen in shown for look in seen.values()} - {None}
+    return (old or "")[:_DIGITS] or "-", (new or "")[:_DIGITS] or "-", _took(old, taken), _took(new, taken)
+
+
+def _served(shown: Sequence[Mapping[str, Any]]) -> str | None:
+    """The serial that was received last; empty where it was not accepted, None where nothing was asked."""
+    looks = [seen[NOW] for seen in shown[-1:] if NOW in seen]
+    return str(looks[0].get("serial") or "") if looks else None
+
+
+def _took(serial: str | None, taken: set[str]) -> str:
+    if serial is None:
+        return "not tested"
+    return "yes" if serial and serial in taken else "no"

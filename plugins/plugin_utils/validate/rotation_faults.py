@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with the options of a rotation. Pure."""
+"""What is wrong with the variables of the role cert_rotation. Pure."""
 
 from __future__ import annotations
 
@@ -13,25 +13,23 @@ from ..base.times import duration
 from ..base.values import integer
 from .faults import Faults
 
-_SECONDS = ("grace", "wait", "wait_timeout")
+_SECONDS = ("grace", "wait", "wait_timeout", "proof_timeout")
 # How long before the expiry -> lifetime than which it must be shorter.
-_RENEWALS = {"renew_before": "days", "ca_renew_before": "ca_days"}
-# Option of the module -> variable of the role, where the names differ.
-_VARIABLES = {"days": "certificate_days"}
+_RENEWALS = {"renew_before": "certificate_days", "ca_renew_before": "ca_days"}
 
 
 def faults(options: Mapping[str, Any], host: str) -> list[str]:
     """Sentences that name host, variable and value; empty when there are none.
 
     Args:
-        options: those of M(federated.flower.rotation).
+        options: those of the role cert_rotation, without their prefix.
         host: inventory name of the hub.
     """
     found = Faults({"cluster": host}, "cert_rotation_")
     for name in _SECONDS:
         found.number(name, options[name], 0, 30 * 86400)
     for name in _RENEWALS.values():
-        found.number(_VARIABLES.get(name, name), options[name], 1, 36500)
+        found.number(name, options[name], 1, 36500)
     for name, lifetime in _RENEWALS.items():
         value, days = options[name], integer(options[lifetime]) or 1
         try:
@@ -40,6 +38,5 @@ def faults(options: Mapping[str, Any], host: str) -> list[str]:
             found.add(name, value, "is not a duration like 30d, 12h, 10m or 40s")
             continue
         if before is not None and not datetime.timedelta() < before < datetime.timedelta(days=days):
-            variable = _VARIABLES.get(lifetime, lifetime)
-            found.add(name, value, f"is not between 0 and the {days} days of cert_rotation_{variable}")
+            found.add(name, value, f"is not between 0 and the {days} days of cert_rotation_{lifetime}")
     return found.found

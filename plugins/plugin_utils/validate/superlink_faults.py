@@ -12,7 +12,7 @@ from ..base.addresses import is_ip
 from ..base.platforms import settled
 from ..base.times import duration
 from ..base.values import boolean, integer, text
-from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
+from ..hub.certificate_plan import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import outputs, tracking
 from ..manifests import superlink as manifests
 from ..manifests.exposures.exposure_registry import EXPOSURES

@@ -32,7 +32,6 @@ EXPRESSIONS = {
     "within a text": "'found: ' ~ (hostvars | federated.flower.fleet_drift(['localhost']))",
     "sorted": "hostvars | federated.flower.fleet_drift(['localhost']) | sort(attribute='text') | list",
     "a manifest": "[{'kind': hostvars.localhost.hidden.one}] | federated.flower.manifest",
-    "results of sites": "[{'site-a': hostvars.localhost.hidden}] | federated.flower.results_of('site-a')",
 }
 
 

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rotation finds due, from what the ledger has."""
+"""What becomes of each site in a rotation: a report, or the failure of the site."""
 
 from __future__ import annotations
 
-import datetime
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,79 +13,135 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import machine
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.ask import MissingRights
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 
-DAY = datetime.timedelta(days=1)
-CA = certificates.make_ca("client CA", 3650 * DAY)
+DOWN = "site-b: the API server is unreachable"
 
 
-def look(monkeypatch: pytest.MonkeyPatch, sites: list[str], **more: Any) -> dict[str, Any]:
-    """What is due if site-a and site-gone have a client certificate of which more than half of the lifetime is over."""
-    request = certificates.client_request(keypairs.make_client_key(), "a site")
-    long_ago = datetime.datetime.now(datetime.timezone.utc) - 60 * DAY
-    aged = certificates.sign_client_request(CA, request, "a site", "demo", 90 * DAY, long_ago)
+@dataclass
+class Site:
+    """What a rotation needs of a site."""
+
+    hub: str = "hub"
+    hub_namespace: str = "flower"
+    federation: str = "demo"
+    seconds: int = 300
+    spec: Any = field(default_factory=lambda: SimpleNamespace(ca_bundle="CA"))
+
+
+class Way:
+    """A site whose SuperNodes accept what the gateway serves, or a site that is down."""
+
+    def __init__(self, trouble: str) -> None:
+        self.trouble, self.rests, self.site = trouble, 0, Site()
+
+    def settle(self) -> None:
+        return None
+
+    def rest(self) -> None:
+        self.rests += 1
+
+    def answer(self) -> None:
+        if self.trouble:
+            raise (MissingRights if "may not" in self.trouble else ClusterError)(self.trouble)
+
+    def trust(self, wanted: Any, result: dict[str, Any]) -> None:
+        assert wanted.own_bundle and wanted.seconds == 5
+        self.answer()
+        result["changed"], result["pods"] = True, [{"pool": "cpu", "pod": "supernode-cpu-0", "seen": {}}]
+
+    def restart(self, wanted: Any, result: dict[str, Any]) -> None:
+        self.answer()
+        result.update(changed=True, restarted=["supernode-cpu-0"], renewed=bool(wanted.mark))
+
+
+def acting(monkeypatch: pytest.MonkeyPatch, trouble: str = DOWN) -> tuple[Any, dict[str, Way], dict[str, str]]:
+    """An action on two sites, of which one is down; their ways, and what is recorded of failures."""
     action: Any = object.__new__(rotation.ActionModule)
-    action._task = SimpleNamespace(check_mode=True)
-    action.params = {"hub": "hub", "hub_namespace": "flower", "federation": "demo", "step": "look", "source": "existing", "sites": sites, **more}
-    action.params = action._checked(action.ARGS, {}, action.params, "")
-    action.book = {"denied": {}}
-    action.records = {name: {"keys": {}, "client": {"certificate": aged}} for name in ("site-a", "site-gone")}
-    action.hub = SimpleNamespace(
-        cluster=None,
-        settings=SimpleNamespace(handed_in=None),
-        gateway=SimpleNamespace(secret=lambda: "mine"),
-        is_deployed=lambda: True,
-        is_insecure=lambda: False,
-        facts=lambda _state, now: machine.Facts(now),
-        gateway_secret=lambda: {},
-        needed_names=list,
-        publication=lambda: {"data": {"server_name": "hub.example"}},
+    ways, failures = {"site-a": Way(""), "site-b": Way(trouble)}, {}
+    run = SimpleNamespace(failed=failures.__setitem__, note=lambda *_given, **_facts: None)
+    action._sites = {name: Site() for name in ways}
+    action._outcomes = Outcomes(run, ways, 1)
+    action._options = {"hub": "hub", "wait_timeout": 7, "wait": 0, "force": False}
+
+    def reach(sites: dict[str, Site]) -> dict[str, Way]:
+        for name, site in sites.items():
+            ways[name].site = site
+        return {name: ways[name] for name in sites}
+
+    monkeypatch.setattr(action, "reach", reach, raising=False)
+    return action, ways, failures
+
+
+def prove(action: Any, because: Any = None, *, first: bool = False, required: bool = False) -> dict[str, Any]:
+    proof = Proof("superlink.demo", {"now": "aa"}, first=first, seconds=5)
+    found: dict[str, Any] = action.prove(proof, {"site-a": [], "site-b": []}, because or {}, required=required)
+    return found
+
+
+def test_a_site_that_does_not_prove_it_is_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    action, ways, failures = acting(monkeypatch)
+    found = prove(action, {"site-b": {"trouble": "it was not restarted"}})
+    outcomes = action._outcomes.as_dict()
+    assert not failures and "failed" not in outcomes["site-b"] and action.good() == ["site-a", "site-b"]
+    assert found["site-b"]["trouble"] == outcomes["site-b"]["msg"] == f"it was not restarted; {DOWN}"
+    assert (outcomes["site-a"]["msg"], outcomes["site-a"]["changed"]) == (
+        "1 SuperNodes accept the served certificates",
+        True,
     )
-    monkeypatch.setattr(rotation, "Internal", lambda _hub: SimpleNamespace(started=lambda: None))
-    monkeypatch.setattr(rotation.ask, "require", lambda *_given: None)
-    result: dict[str, Any] = action._look(action.params)
-    return result
+    assert not found["site-a"]["trouble"] and [way.rests for way in ways.values()] == [1, 1]
 
 
-def test_what_is_due_at_a_site_that_this_run_does_not_reach_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a site that has left the inventory, and stays in the ledger until it is forgotten, it would be due for ever."""
-    found = look(monkeypatch, ["site-a"])
-    assert "site-a: more than half" in found["reasons"]["client"] and "site-gone" not in found["reasons"]["client"]
-    found = look(monkeypatch, ["site-b"])
-    assert (found["todo"], found["changed"], found["msg"]) == ([], False, "nothing is due")
+def test_a_site_that_has_to_prove_it_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    action, _ways, failures = acting(monkeypatch)
+    prove(action, required=True)
+    assert failures == action.faults() == {"site-b": DOWN} and action.good() == ["site-a"]
 
 
-def test_what_is_requested_is_done_at_any_site(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert look(monkeypatch, ["site-b"], rotate="client")["todo"] == ["client"]
+def test_a_site_without_rights_fails_and_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    action, _ways, failures = acting(monkeypatch, "site-b: the identity may not: create pods/exec")
+    found = prove(action, first=True)
+    assert list(failures) == ["site-b"] and "may not" in found["site-b"]["trouble"] and found["site-b"]["trust"] is None
 
 
-def settle(monkeypatch: pytest.MonkeyPatch, *, force: bool) -> tuple[dict[str, Any], list[str], list[str]]:
-    """The result of the last step of a rotation of secrets in which site-b was down; its warnings, and what the audit trail has."""
-    recorded: list[str] = []
-    action: Any = object.__new__(rotation.ActionModule)
-    action._task = SimpleNamespace(check_mode=False)
-    action.book = {"denied": {}}
-    key = {"pool": "cpu", "name": "0", "node_id": "1", "dead": False}
-    action.records = {name: {"keys": {"SHA256:x": key}} for name in ("site-a", "site-b")}
-    action.hub = SimpleNamespace(warnings=[])
-    monkeypatch.setattr(rotation, "Internal", lambda _hub: SimpleNamespace(settle=lambda words: recorded.append(words) or True))
-    reports = [{"site": "site-a", "renewed": True, "trouble": ""}, {"site": "site-b", "renewed": False, "trouble": "no answer"}]
-    result = action._settle({"hub": "hub", "sites": ["site-a", "site-b"], "reports": reports, "force": force})
-    return result, action.hub.warnings, recorded
+def test_what_keeps_a_site_from_restarting_is_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    action, ways, failures = acting(monkeypatch)
+    monkeypatch.setattr(rotation, "Registry", lambda *_given: None)
+    monkeypatch.setattr(
+        rotation.steps,
+        "Rollout",
+        lambda *_given: SimpleNamespace(restart_of=lambda _name, _files, mark: SimpleNamespace(mark=mark)),
+    )
+    monkeypatch.setattr(action, "connect", lambda _host: Connected(), raising=False)
+    found = action.restart(["site-a", "site-b"], ["superexec"], "mark")
+    assert not failures and found["site-a"]["renewed"] and found["site-b"]["trouble"] == DOWN
+    assert action._outcomes["site-a"].msg == "1 SuperNodes restarted" and action._outcomes["site-b"].msg == DOWN
+    assert {way.site.seconds for way in ways.values()} == {7} and {site.seconds for site in action._sites.values()} == {300}
 
 
-def test_a_site_that_was_left_out_is_not_said_to_have_new_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    result, warnings, recorded = settle(monkeypatch, force=True)
-    assert "not those of sites that were left out: site-b: no answer" in result["msg"]
-    assert "rotate superexec again" in warnings[0] and recorded == [result["msg"]]
-    result, warnings, recorded = settle(monkeypatch, force=False)
-    assert result["failed"] and recorded == []
+class Connected:
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        return None
 
 
-def test_a_site_that_is_offline_stops_restarts_with_a_way_out() -> None:
-    action: Any = object.__new__(rotation.ActionModule)
-    action._task, action.book, action.records = SimpleNamespace(check_mode=False), {"denied": {}}, {}
-    action._offline = lambda _seconds: {"site-b": "cpu/0 is offline"}
-    with pytest.raises(ClusterError, match="site-b: cpu/0 is offline.*-e cert_rotation_force=true"):
-        action._gate({"sites": ["site-a", "site-b"], "force": False, "wait": 0})
+@pytest.mark.parametrize("fault", ["", "no run ended"])
+def test_what_became_of_each_site_is_in_the_result_of_a_rotation_that_cannot_go_on(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    action, _ways, _failures = acting(monkeypatch)
+    shown: list[str] = []
+
+    def run(todo: Any, sites: Any) -> None:
+        assert (todo, sites) == ({"leaf": "old"}, action)
+        if fault:
+            raise ClusterError(fault)
+
+    action._todo, action.say = {"leaf": "old"}, shown.append
+    action._rotation = SimpleNamespace(run=run, handshakes=["SITE"], done=["the gateway serves 2"], changed=True, hub=SimpleNamespace(warnings=[]))
+    found = action.work({}, action._sites, action._outcomes)
+    assert (found["msg"], found.get("failed", False)) == ((f"hub: {fault}", True) if fault else ("the gateway serves 2", False))
+    assert {outcome.msg for outcome in action._outcomes.sites.values()} == {"it was not asked"}
+    assert found["changed"] and shown == [*found["handshakes"], "the gateway serves 2"]

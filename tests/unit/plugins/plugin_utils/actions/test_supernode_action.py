@@ -32,13 +32,8 @@ def test_check_mode_knows_what_the_hub_would_publish(check: bool, rendering: boo
 
 STATES = {
     "present": "_deploy", "absent": "_remove", "checked": "check_sites", "described": "_describe", "healed": "heal_sites", "pulled": "pull_images",
-    "restarted": "restart_sites", "trusted": "prove_trust",
 }  # fmt: skip
-REQUIRED: dict[str, dict[str, Any]] = {
-    "healed": {"wait_timeout": 1},
-    "restarted": {"files": ["trust"], "wait_timeout": 1},
-    "trusted": {"server_name": "a", "wanted": {}, "wait_timeout": 1},
-}
+REQUIRED: dict[str, dict[str, Any]] = {"healed": {"wait_timeout": 1}}
 
 
 def params(state: str, **given: Any) -> dict[str, Any]:

@@ -35,7 +35,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import text as texts
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs, signatures
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import bundle as reach
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Restart, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, maker, public, reply
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults

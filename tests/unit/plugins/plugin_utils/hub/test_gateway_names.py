@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import gateway_names
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.gateway_names import SiteNames
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_checks
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_checks import SiteNames
 
 FIXED = "superlink.flower.flower.internal"
 IP, DNS = "203.0.113.5:9092", "hub.example:9092"
@@ -57,7 +57,7 @@ IP, DNS = "203.0.113.5:9092", "hub.example:9092"
     ],
 )
 def test_needed(parsed_hub, changes, address, sites, found):
-    assert gateway_names.needed(parsed_hub(superlink_address="", **changes), address, sites) == found
+    assert certificate_checks.needed(parsed_hub(superlink_address="", **changes), address, sites) == found
 
 
 ROUTED, OWN = "superlink-flower.apps.example", "flower.example"
@@ -86,7 +86,7 @@ ROUTED, OWN = "superlink-flower.apps.example", "flower.example"
     ],
 )
 def test_names_by_which_a_router_does_not_find_the_gateway(parsed_hub, changes, address, site, fault, warning):
-    found = gateway_names.routing(parsed_hub(**{"superlink_address": "", **changes}), address, [site])
+    found = certificate_checks.routing(parsed_hub(**{"superlink_address": "", **changes}), address, [site])
     assert found.of_sites == {}
     for words, sentences in zip((fault, warning), (found.faults, found.warnings)):
         assert len(sentences) == bool(words) and words in "".join(sentences).replace("Set ", "set "), found
@@ -94,7 +94,7 @@ def test_names_by_which_a_router_does_not_find_the_gateway(parsed_hub, changes, 
 
 def test_a_name_in_the_variables_of_one_site_is_the_fault_of_that_site(parsed_hub):
     sites = [SiteNames("a"), SiteNames("b", server_name=OWN)]
-    found = gateway_names.routing(parsed_hub(superlink_address="", exposure="route"), f"{ROUTED}:443", sites)
+    found = certificate_checks.routing(parsed_hub(superlink_address="", exposure="route"), f"{ROUTED}:443", sites)
     assert found.faults == [] and list(found.of_sites) == ["b"] and "Correct supernode_server_name" in found.of_sites["b"]
     assert len(found.warnings) == 1 and found.warnings[0].startswith("b: ")
 
@@ -103,7 +103,7 @@ def test_a_name_that_a_patch_adds_to_an_ingress_leads_to_the_gateway(parsed_hub)
     rules = [{"host": one, "http": {"paths": []}} for one in (ROUTED, OWN)]
     patch = {"target": {"kind": "Ingress", "name": "superlink"}, "patch": {"spec": {"rules": rules}}}
     spec = parsed_hub(superlink_address="", exposure="ingress", host=ROUTED, server_name=OWN, patches=[patch])
-    assert gateway_names.routing(spec, f"{ROUTED}:443", [SiteNames("a")]).faults == []
+    assert certificate_checks.routing(spec, f"{ROUTED}:443", [SiteNames("a")]).faults == []
 
 
 def test_wanted(parsed_hub):

@@ -10,8 +10,8 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over, trusted
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import Plan
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import hand_over, trusted
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Plan
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 DAY = datetime.timedelta(days=1)

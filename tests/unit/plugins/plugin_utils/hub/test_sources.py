@@ -13,10 +13,15 @@ from dataclasses import replace
 import pytest
 from cryptography import x509
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.cert_manager import CertManager
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.choice import choose
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Ref, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_checks
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.cert_manager import CertManager
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import (
+    Observed,
+    Ref,
+    Wanted,
+    secret_ref,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_sources import choose
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import certificate
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, keypairs
 
@@ -53,7 +58,7 @@ def plan(source, *there, wanted=WANTED, unserved=()):
 
 def faults(made, wanted=WANTED, clocks=None):
     """Everything that is wrong with a plan."""
-    return made.faults or plan_checks.faults(made, wanted.needed, clocks or CLOCKS)
+    return made.faults or certificate_checks.faults(made, wanted.needed, clocks or CLOCKS)
 
 
 def source(parsed_hub, **changes):
@@ -268,9 +273,9 @@ def test_wrong_values(parsed_hub, issued, changes, words):
 
 def test_which_variable_names_what_sites_verify(parsed_hub):
     made = plan(values(parsed_hub, certificates.issue(CA, "hub", ["other.example"], DAY)))
-    assert "or set flower_server_name to one of its DNS names" in plan_checks.faults(made, WANTED.needed, CLOCKS)[0]
+    assert "or set flower_server_name to one of its DNS names" in certificate_checks.faults(made, WANTED.needed, CLOCKS)[0]
     # Where TLS is passed through, the gateway is found by the name that is verified.
-    assert "or set superlink_host to one of its DNS names" in plan_checks.faults(made, WANTED.needed, CLOCKS, "superlink_host")[0]
+    assert "or set superlink_host to one of its DNS names" in certificate_checks.faults(made, WANTED.needed, CLOCKS, "superlink_host")[0]
 
 
 def test_clocks(parsed_hub):
@@ -285,7 +290,7 @@ def test_clocks(parsed_hub):
 @pytest.mark.parametrize(("days", "warned"), [(50, False), (61, True), (89, True)])
 def test_a_certificate_that_nobody_renews(parsed_hub, days, warned):
     made = plan(values(parsed_hub, certificates.issue(CA, "hub", ["hub.example"], 90 * DAY)))
-    found = plan_checks.warnings(made, NOW + days * DAY)
+    found = certificate_checks.warnings(made, NOW + days * DAY)
     assert bool(found) == warned and (not warned or "superlink_certificate expires on" in found[0])
 
 
@@ -294,7 +299,7 @@ def test_a_ca_that_ends_while_its_certificates_are_renewed(parsed_hub, monkeypat
     with monkeypatch.context() as past:
         past.setattr(certificates, "_now", lambda: NOW - (900 - left) * DAY)
         corporate = certificates.make_ca("corporate CA", 900 * DAY)
-    found = plan_checks.warnings(plan(handed_in(parsed_hub, corporate)), NOW)
+    found = certificate_checks.warnings(plan(handed_in(parsed_hub, corporate)), NOW)
     assert len(found) == len(words) and all(word in one for word, one in zip(words, found))
 
 

@@ -17,7 +17,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting, trust
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Restart, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Restart, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import secret_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.builtin import handed_in
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.existing import (
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Observed, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_sources import (
     ExistingSecret,
     ExistingValues,
+    handed_in,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults

@@ -17,8 +17,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.reach import (
     direct_restart,
     direct_trust,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 OWN, APP, THEIRS = pod("supernode-cpu-0"), pod("clientapp-cpu-0", "clientapp"), pod("helm-0", ours=False)

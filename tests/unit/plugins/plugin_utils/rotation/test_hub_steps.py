@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 import pytest
 
@@ -64,8 +65,13 @@ def test_a_ca_that_cannot_be_read_is_named() -> None:
 
 def settings_with(certificate: str, key: str, source: str = "builtin") -> Settings:
     """The settings of a rotation, with a CA from variables."""
-    given = {"ca_certificate": certificate, "ca_key": key, "source": source, "days": 90, "ca_days": 900}
-    return ActionModule._settings({"federation": FEDERATION, "hub_namespace": "shared", "ca_namespace": "shared-ca", **given})
+    action: Any = object.__new__(ActionModule)
+    action.inventory_host = "site-a"
+    action.task_vars = {"hostvars": {"hub": {"superlink_ca_certificate": certificate, "superlink_ca_key": key}}}
+    action._options = {
+        "hub": "hub", "certificates_source": source, "certificate_days": 90, "ca_days": 900, "federation": FEDERATION, "hub_namespace": "shared",
+    }  # fmt: skip
+    return action._settings("shared-ca")
 
 
 def test_a_ca_from_a_lookup_is_taken_as_by_a_deployment() -> None:

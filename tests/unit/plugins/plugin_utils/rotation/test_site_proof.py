@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof_table, site_proof
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import site_proof
 
 
 def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
@@ -120,12 +120,12 @@ def test_the_table():
         report("b", "no route to host"),
         report("a", "", said("0", now={"serial": "cc33"})),
     ]
-    lines = proof_table.handshake_table(before, rounds)
+    lines = site_proof.handshake_table(before, rounds)
     assert lines[0].split() == ["SITE", "POD", "SERVED", "BEFORE", "SERVED", "AFTER", "OLD", "NEW"]
     assert lines[1].split() == ["a", "supernode-cpu-0", "aa11", "cc33", "yes", "yes"]
     assert lines[2].split() == ["b", "supernode-cpu-0", "aa11", "aa11", "yes", "yes"]
     assert lines[3] == "! b: no route to host"
-    assert proof_table.handshake_table([], []) == []
+    assert site_proof.handshake_table([], []) == []
 
 
 @pytest.mark.parametrize(
@@ -143,5 +143,5 @@ def test_a_supernode_that_was_not_asked_is_not_said_to_refuse(before, after, cel
     def report(seen):
         return {"site": "site-a", "trouble": "", "pods": [{"pod": "supernode-cpu-0", "seen": seen}]}
 
-    line = proof_table.handshake_table([report(before)], [report(after)])[1]
+    line = site_proof.handshake_table([report(before)], [report(after)])[1]
     assert line.split()[2:] == " ".join(cells).split()

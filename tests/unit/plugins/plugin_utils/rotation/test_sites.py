@@ -10,7 +10,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare imp
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.owned import as_applied
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, restart, roster
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, restart, site_proof
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
 CA = certificates.make_ca("ca", datetime.timedelta(days=1)).certificate
@@ -34,7 +34,7 @@ BOOK = {"partitions": 0, "sites": {}}
 
 
 def test_who_has_to_be_heard():
-    rolled = roster.members(BOOK, FOUND, ["a", "b", "c", "new"])
+    rolled = site_proof.members(BOOK, FOUND, ["a", "b", "c", "new"])
     assert {site for site, entry in rolled.items() if not entry["excused"]} == {"a", "gone"}
     assert "denied access since yesterday" in rolled["b"]["excused"]
     assert rolled["new"]["excused"] == rolled["c"]["excused"] == "it has no SuperNodes yet"
@@ -43,13 +43,14 @@ def test_who_has_to_be_heard():
 
 
 def test_what_was_heard():
-    rolled = roster.members(BOOK, FOUND, ["a", "b"])
-    sites = roster.heard(rolled, [{"site": "a", "trust": CA, "accepts": ["1"], "trouble": ""}, {"skipped": True}])
+    rolled = site_proof.members(BOOK, FOUND, ["a", "b"])
+    sites = site_proof.heard(rolled, {"a": {"trust": CA, "accepts": ["1"], "trouble": ""}})
     assert sites["a"] == machine.Site(CA, frozenset({"1"}))
     assert sites["b"].excused and "not in the inventory" in sites["gone"].trouble
-    assert roster.heard(rolled, [])["a"] == machine.Site()
-    down = roster.heard(rolled, [{"site": "a", "trust": None, "accepts": [], "trouble": "no route"}])
+    assert site_proof.heard(rolled, {})["a"] == machine.Site()
+    down = site_proof.heard(rolled, {"a": {"trust": None, "accepts": [], "trouble": "no route"}, "gone": {"trust": None, "accepts": [], "trouble": "no right"}})
     assert down["a"] == machine.Site(trouble="no route")
+    assert down["gone"] == machine.Site(trouble="no right"), "what it failed with is more than that it is not reached"
 
 
 def test_sites_that_are_offline():

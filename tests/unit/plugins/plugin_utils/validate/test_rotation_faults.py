@@ -9,7 +9,8 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
 
 GOOD = {
-    "grace": 3600, "wait": 0, "wait_timeout": 300, "days": 90, "ca_days": 3650, "renew_before": "", "ca_renew_before": "1h",
+    "grace": 3600, "wait": 0, "wait_timeout": 300, "proof_timeout": 120, "certificate_days": 90, "ca_days": 3650, "renew_before": "",
+    "ca_renew_before": "1h",
 }  # fmt: skip
 
 
@@ -22,7 +23,7 @@ def test_what_is_right():
     [
         ("grace", -1, "hub: cert_rotation_grace: -1 is not between"),
         ("wait_timeout", -5, "cert_rotation_wait_timeout: -5"),
-        ("days", 0, "cert_rotation_certificate_days: 0 is not between 1 and 36500"),
+        ("certificate_days", 0, "cert_rotation_certificate_days: 0 is not between 1 and 36500"),
         ("ca_days", 0, "cert_rotation_ca_days: 0"),
         ("renew_before", "soon", "cert_rotation_renew_before: 'soon' is not a duration like 30d"),
         (

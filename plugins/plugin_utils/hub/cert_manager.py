@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...apply.readiness import condition
-from ...manifests.certificate import API, KIND, NAME, SECRET
-from ...pki import certificates, chain
-from ...spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
-from ..authority import trust_bundle
-from ..wanted import Observed, Ref, Wanted, secret_ref
-from .interface import CERT_MANAGER, Plan
+from ..apply.readiness import condition
+from ..manifests.certificate import API, KIND, NAME, SECRET
+from ..pki import certificates, chain
+from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
+from .authority import trust_bundle
+from .certificate_plan import CERT_MANAGER, Observed, Plan, Ref, Wanted, secret_ref
 
 _NAMESPACED, _WIDE = "Issuer", "ClusterIssuer"
 # Reasons of the condition Issuing after which cert-manager waits for an hour or longer before it tries again.

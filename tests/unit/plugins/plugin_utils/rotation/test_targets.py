@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine, plan
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine, targets
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -32,16 +32,14 @@ def inputs(**changes):
         "leaf": LEAF,
         "names": NAMES,
         "state": ca.State(Authority(CA_)),
-        "facts": machine.Facts(
-            NOW, published=CA_.certificate, leaf=machine.Leaf(SERIAL, machine.BY_CURRENT, True, SERIAL)
-        ),
+        "facts": machine.Facts(NOW, published=CA_.certificate, leaf=machine.Leaf(SERIAL, machine.BY_CURRENT, True, SERIAL)),
         "records": {},
     }
-    return plan.RotationInputs(**{**given, **changes})
+    return targets.RotationInputs(**{**given, **changes})
 
 
 def test_nothing_is_due_at_first():
-    assert plan.decide("due", inputs()) == ({}, None)
+    assert targets.decide("due", inputs()) == ({}, None)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +63,7 @@ def test_nothing_is_due_at_first():
     ],
 )
 def test_what_is_due_and_why(changes, kind, words):
-    todo, refused = plan.decide("due", inputs(**changes))
+    todo, refused = targets.decide("due", inputs(**changes))
     assert refused is None and list(todo) == [kind]
     assert re.search(words, todo[kind]), todo
 
@@ -75,15 +73,15 @@ def test_what_is_due_and_why(changes, kind, words):
     [({"tls.crt": ""}, "its certificate is empty"), ({"tls.key": ""}, "its private key is empty"), ({"tls.key": OTHER.key}, "belongs to another")],
 )
 def test_a_leaf_that_someone_damaged_is_due(changed, words):
-    todo, refused = plan.decide("due", inputs(leaf={**LEAF, **changed}))
+    todo, refused = targets.decide("due", inputs(leaf={**LEAF, **changed}))
     assert refused is None and list(todo) == ["leaf"] and words in todo["leaf"]
     begun = ca.begin(ca.State(Authority(CA_)), OTHER, NOW)
-    assert list(plan.decide("due", inputs(leaf={**LEAF, **changed}, state=begun))[0]) == ["ca"], "its next step issues one"
+    assert list(targets.decide("due", inputs(leaf={**LEAF, **changed}, state=begun))[0]) == ["ca"], "its next step issues one"
 
 
 def test_a_leaf_of_a_ca_that_changes_is_left_to_the_change():
     state = ca.switch(ca.begin(ca.State(Authority(CA_)), OTHER, NOW), NOW)
-    assert list(plan.decide("due", inputs(state=state))[0]) == ["ca"]
+    assert list(targets.decide("due", inputs(state=state))[0]) == ["ca"]
 
 
 @pytest.mark.parametrize("phase", [ca.ADDING, ca.SWITCHED, ca.DROPPING])
@@ -93,10 +91,10 @@ def test_a_leaf_is_renewed_by_its_age_while_a_site_holds_up_the_change_of_the_ca
     state = ca.drop(state) if phase == ca.DROPPING else state
     assert state.phase == phase
     given = {"state": state, "ca_renew_before": DAY}
-    assert list(plan.decide("due", inputs(**given))[0]) == ["ca"]
-    todo, refused = plan.decide("due", inputs(**given, now=NOW + 46 * DAY))
+    assert list(targets.decide("due", inputs(**given))[0]) == ["ca"]
+    todo, refused = targets.decide("due", inputs(**given, now=NOW + 46 * DAY))
     assert refused is None and list(todo) == ["leaf", "ca"] and "more than half" in todo["leaf"]
-    assert plan.parts(todo) == ["leaf", "ca"]
+    assert targets.parts(todo) == ["leaf", "ca"]
 
 
 @pytest.mark.parametrize(
@@ -111,18 +109,18 @@ def test_a_leaf_that_the_current_ca_did_not_or_cannot_sign_is_left_to_the_change
     given = {"state": ca.begin(ca.State(Authority(CA_)), OTHER, NOW), "now": NOW + 46 * DAY, "ca_renew_before": DAY}
     serial = certificates.describe(changes.get("leaf", LEAF)["tls.crt"])["serial"]
     facts = {"facts": machine.Facts(NOW, leaf=machine.Leaf(serial, served=serial))}
-    assert list(plan.decide("due", inputs(**{**given, **facts, **changes}))[0]) == ["ca"]
+    assert list(targets.decide("due", inputs(**{**given, **facts, **changes}))[0]) == ["ca"]
 
 
-@pytest.mark.parametrize("kind", plan.KINDS)
+@pytest.mark.parametrize("kind", targets.KINDS)
 def test_what_is_asked_for_is_done_though_it_is_not_due(kind):
-    todo, refused = plan.decide(kind, inputs())
-    assert todo == {kind: plan.ASKED} and refused is None
+    todo, refused = targets.decide(kind, inputs())
+    assert todo == {kind: targets.ASKED} and refused is None
 
 
 def test_what_is_open_is_completed_and_not_begun_again():
     state = ca.begin(ca.State(Authority(CA_)), OTHER, NOW)
-    assert "was started" in plan.decide("ca", inputs(state=state))[0]["ca"]
+    assert "was started" in targets.decide("ca", inputs(state=state))[0]["ca"]
 
 
 @pytest.mark.parametrize(
@@ -136,16 +134,16 @@ def test_what_is_open_is_completed_and_not_begun_again():
     ],
 )
 def test_what_is_not_ours_is_refused_with_the_way_out(changes, kind, words):
-    assert words in plan.decide(kind, inputs(**changes))[1]
+    assert words in targets.decide(kind, inputs(**changes))[1]
 
 
 def test_a_leaf_of_a_ca_that_is_handed_in_can_be_asked_for():
-    assert plan.decide("leaf", inputs(handed_in=CA_, state=None)) == ({"leaf": plan.ASKED}, None)
+    assert targets.decide("leaf", inputs(handed_in=CA_, state=None)) == ({"leaf": targets.ASKED}, None)
 
 
 @pytest.mark.parametrize("source", ["cert_manager", "existing"])
 def test_what_others_renew_is_never_due(source):
-    assert plan.decide("due", inputs(source=source, state=None, now=NOW + 89 * DAY))[0] == {}
+    assert targets.decide("due", inputs(source=source, state=None, now=NOW + 89 * DAY))[0] == {}
 
 
 @pytest.mark.parametrize("kind", ["leaf", "ca"])
@@ -161,8 +159,8 @@ def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, 
     """Publishing our CA alone would cut off every site while the gateway serves what the other one signed."""
     facts = machine.Facts(NOW, published=OTHER.certificate + CA_.certificate, leaf=machine.Leaf(served="1"))
     found = inputs(facts=facts, **changes)
-    assert plan.decide("due", found) == ({}, None)
-    refused = plan.decide(kind, found)[1]
+    assert targets.decide("due", found) == ({}, None)
+    refused = targets.decide(kind, found)[1]
     assert "superlink_ca_key" in refused or "run site.yml" in refused
 
 
@@ -178,15 +176,13 @@ def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, 
 )
 def test_a_ca_that_is_of_no_use_is_replaced_and_signs_nothing(changes, words):
     changes |= {"now": NOW + 91 * DAY, "ca_renew_before": DAY}
-    assert plan.decide("due", inputs(**changes))[0] == {"ca": words}
-    assert "flower_rotate=ca" in plan.decide("leaf", inputs(**changes))[1]
+    assert targets.decide("due", inputs(**changes))[0] == {"ca": words}
+    assert "flower_rotate=ca" in targets.decide("leaf", inputs(**changes))[1]
 
 
 def test_the_outlook_tells_kinds_reasons_and_steps():
     found = inputs()
-    words = plan.outlook(
-        {"leaf": "r1", "ca": "r2", "superexec": "r3"}, found, {"a": machine.Site(), "b": machine.Site()}
-    )
+    words = targets.outlook({"leaf": "r1", "ca": "r2", "superexec": "r3"}, found, {"a": machine.Site(), "b": machine.Site()})
     assert [word.partition(":")[0] for word in words] == ["leaf", "ca", "superexec"]
     assert "create the next CA" in words[1] and "(a, b)" in words[1] and words[1].count("let the next CA sign") == 1
     assert "PRIVATE" not in " ".join(words)

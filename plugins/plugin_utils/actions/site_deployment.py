@@ -1,0 +1,107 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Deploy the SuperNodes of sites, or their ClientApps alone."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from ..base.errors import ClusterError
+from ..base.values import boolean, integer
+from ..ledger import site_index
+from ..ledger.store import Ledger
+from ..reach.site import Site
+from ..rollout.outcome import Outcomes
+from ..rollout.register import Registry
+from ..rollout.steps import AppsOptions, Options, Rollout
+from ..validate.supernode_faults import supernode_faults
+from .fleet_action import FleetAction
+
+# The role superlink registers its result.
+_HUB = "__superlink_deployed"
+
+
+class SiteDeployment(FleetAction):
+    """An action that deploys sites."""
+
+    def deploy_sites(
+        self,
+        sites: dict[str, Site],
+        outcomes: Outcomes,
+        *,
+        renew: Sequence[str] = (),
+        wait: int = 3600,
+        force: bool = False,
+        apps_alone: bool = False,
+    ) -> None:
+        """Deploy those of some sites that have not failed.
+
+        Args:
+            sites: by name.
+            outcomes: what becomes of them; all that have not failed are in C(sites).
+            renew: C(keys), C(client): what is replaced although it is valid.
+            wait: seconds to wait for the end of active runs before SuperNodes are restarted.
+            force: restart them even if a run is active or SuperNodes are offline.
+            apps_alone: deploy nothing but the ClientApps of sites where they run in their own pods.
+        """
+        for name, site in sites.items():
+            if faults := supernode_faults(site.given):
+                outcomes.fail(name, "\n".join(faults))
+        if not outcomes.good():
+            return
+        first = sites[outcomes.good()[0]]
+        apps = self._apps(sites, outcomes) if apps_alone else {}
+        variables = self.variables_of(first.name)
+        options = Options(
+            partitions=int(variables["supernode_partitions"] or 0) or None,
+            repartition=boolean(variables["supernode_repartition"]),
+            renew=renew,
+            wait=wait,
+            force=force,
+            foreseen=self._foreseen(first.hub),
+        )
+        try:
+            with self.connect(first.hub) as hub:
+                registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
+                rollout = Rollout(self, registry, first.hub, sites, self.reach(sites), outcomes, options)
+                if apps_alone:
+                    rollout.deploy_apps(apps)
+                else:
+                    rollout.deploy()
+                    self._note_deployed(registry.ledger, sites, outcomes)
+        except ClusterError as error:  # of the hub: what became of each site until then is reported nevertheless
+            for name in outcomes.good():
+                outcomes.fail(name, error.message)
+
+    @staticmethod
+    def _note_deployed(ledger: Ledger, sites: dict[str, Site], outcomes: Outcomes) -> None:
+        """Note on the hub when the sites were deployed, for the alert on those that are left behind. It counts as no change."""
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        done = {name: {"at": now, "version": sites[name].spec.version} for name in outcomes.good()}
+        if done:
+            ledger.change_deployed(lambda index: site_index.updated(index, done))
+
+    def _apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, AppsOptions]:
+        """What each site wants of the rollout of its ClientApps."""
+        found = {}
+        for name in sites:
+            try:
+                found[name] = AppsOptions(
+                    wait=integer(self.value_of(name, "clientapp_wait_for_runs", 3600)) or 0,
+                    force=boolean(self.value_of(name, "clientapp_force", False)),
+                    seconds=integer(self.value_of(name, "clientapp_wait_timeout", 300)) or 0,
+                )
+            except (ClusterError, ValueError) as error:
+                outcomes.fail(name, str(error))
+        return found
+
+    def _foreseen(self, hub: str) -> dict[str, str]:
+        """What the hub would publish after this run in check mode, if it was checked: what is published now may be outdated then.
+
+        Files for a GitOps controller are made for the hub that is there.
+        """
+        found = self.value_of(hub, _HUB, {}) if self.check and not self.rendering else {}
+        return {key: str(found[key]) for key in ("address", "ca_bundle", "server_name") if key in found}
