@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import age_keys
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import conducting
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import conducting, mark
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_table as table
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_verdict as verdict
 from ansible_collections.federated.flower.plugins.plugin_utils.drill.bench import Bench, Options
@@ -59,6 +59,8 @@ class ActionModule(FleetAction):
         result: dict[str, Any]
         with self.connect() as hub:
             hub.name = self.inventory_host
+            if params["step"] == "undo" and not mark.is_there(hub, spec.namespace):
+                return {"changed": False, "msg": "nothing to undo"}
             bench = self._bench(params, hub, spec, sites)
             if params["step"] == "undo":
                 result = self._undo(bench)

@@ -92,7 +92,7 @@ def test_playbooks_that_change_something_record_it(playbook: str) -> None:
     states = {"audit_info", "superlink_backup", "superlink_info", "supernode_info", "leaving_statement"}
     states |= {"supernode_acceptance"}  # what it keeps on the hub is its own record
     states |= {"plan"}  # a file on the control node
-    states |= {"node_info", "openshift_token"}  # a login is not part of the fleet
+    states |= {"node_info"}
     reading = runs | states | {"awx", "render", "audit", "lease", "site_result"}
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays(playbook)))) & {*MODULES, *ROLES}
     tasks = plays(playbook)[-1].get("tasks", [])
