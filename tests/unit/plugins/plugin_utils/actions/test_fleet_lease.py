@@ -68,6 +68,7 @@ class Action(ClusterAction):
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LeaseHub:
     """A hub that serves, and a run that has not taken its lease."""
     found = LeaseHub()
+    found.federation = "flower"
     monkeypatch.setattr(Action, "hub", found)
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path / "run"))
     monkeypatch.setattr(fleet_lease.serving, "require", lambda *_given: [])
@@ -112,8 +113,10 @@ def test_that_it_was_taken_is_known_to_all_forks(hub: LeaseHub, monkeypatch: pyt
     monkeypatch.setattr(fleet_lease, "_TAKEN", SHARED)
     child = os.fork()
     if not child:
-        monkeypatch.setattr(fleet_lease.parent, "has_ended", lambda _pid: False)
-        with fleet_lease.held(Action()):
+        try:
+            monkeypatch.setattr(fleet_lease.parent, "has_ended", lambda _pid: False)
+            fleet_lease.held(Action()).__enter__()
+        finally:
             os._exit(0)
     os.waitpid(child, 0)
     try:
@@ -189,7 +192,12 @@ def test_a_first_deployment_takes_it_once_there_is_a_namespace(hub: LeaseHub, ma
 @pytest.mark.parametrize(("given", "typed"), [("bob@desk", None), ("bob@desk, job 7, site.yml", None), ("true", b"bob@desk\n"), (True, b" bob@desk ")])
 def test_it_is_broken_by_the_holders_name(hub: LeaseHub, monkeypatch: pytest.MonkeyPatch, given: Any, typed: bytes | None) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(fleet_lease.display, "prompt_until", lambda question: asked.append(question) or typed)
+
+    def ask(question: str) -> bytes | None:
+        asked.append(question)
+        return typed
+
+    monkeypatch.setattr(fleet_lease.display, "prompt_until", ask)
     hub.taken_by(BOB)
     action = Action(flower_lease_break=given)
     with fleet_lease.held(action):

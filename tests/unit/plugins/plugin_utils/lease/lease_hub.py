@@ -20,6 +20,7 @@ class LeaseHub(Cluster):
     """The hub. C(is_down): it does not answer. C(has_namespace): whether there is one."""
 
     skew = 0.0
+    federation = "study"
 
     def __init__(self) -> None:
         self.name = self.server = self.host = "hub"
@@ -73,4 +74,4 @@ class LeaseHub(Cluster):
     def taken_by(self, identity: str, *, ago: float = 0) -> None:
         """Have someone take it, so many seconds ago."""
         then = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=ago)
-        self._write(lease_object.taken(None, "flower", "study", identity, then))
+        self._write(lease_object.taken(None, "flower", self.federation, identity, then))
