@@ -46,7 +46,7 @@ def test_other_changes_of_a_hub_whose_images_stay_do_not_fail_runs(todo: bool, h
     found = yaml_file("playbooks", "upgrade.yml")
     names = [one["name"] for one in found]
     (first,) = [one for one in found if one.get("import_playbook") == "site_check.yml"]
-    (again,) = [task for task in found[names.index("Begin with the hub")]["tasks"] if "ansible.builtin.include_role" in task]
+    (again,) = [task for task in found[names.index("Begin with the hub")]["tasks"][0]["block"] if "ansible.builtin.include_role" in task]
     assert first["vars"]["superlink_serverapp_force"] is True and "vars" not in again
     assert names.index("Begin with the hub") < names.index("Upgrade the hub")
     templar = Templar(loader=DataLoader(), variables={"__upgrade_plan": {"todo": todo, "hub_changes": hub_changes}})

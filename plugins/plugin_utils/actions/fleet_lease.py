@@ -86,7 +86,8 @@ def held(action: ClusterAction) -> Iterator[Lease | None]:
             yield None
             return
         try:
-            with lease.kept():
+            parent.go_on(facts["pid"], "the playbook of this task")  # it may have been waited for long
+            with lease.kept(partial(parent.has_ended, facts["pid"])):
                 yield lease
         finally:
             if parent.has_ended(facts["pid"]):  # nothing else would return it

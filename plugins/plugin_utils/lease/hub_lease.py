@@ -26,6 +26,7 @@ Object = dict[str, Any]
 _POLL = 1.0  # seconds between two reads of a lease that someone else holds
 _SAY = 30.0  # seconds after which it is said again that it is waited for
 _TIMEOUT = 5.0  # seconds for a request of the thread: several fit into the time that a lease lasts
+_ABANDONED = 120.0  # seconds for which it is renewed after the end of the playbook: three minutes later it has ended
 _AGAIN = 2.0  # seconds until the next attempt after a renewal that failed
 _TERMINATING = "NamespaceTerminating"  # a namespace that is being deleted accepts no new objects (apiserver, NamespaceLifecycle)
 
@@ -135,14 +136,17 @@ class Lease:
             raise
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def kept(self, is_abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """Renew it in a thread for as long as the block lasts. The connection is that of the thread meanwhile.
 
         When the hub cannot be reached, the lease ends by itself; it is renewed again afterwards unless someone took it.
+
+        Args:
+            is_abandoned: whether the playbook was killed. What its fork still does keeps the lease for a while only, since it may hang.
         """
         self.cluster.timeout = self.cluster.retry_seconds = _TIMEOUT
         ended = threading.Event()
-        thread = threading.Thread(target=self._keep, args=(ended,), daemon=True)
+        thread = threading.Thread(target=self._keep, args=(ended, is_abandoned), daemon=True)
         thread.start()
         try:
             yield
@@ -150,9 +154,12 @@ class Lease:
             ended.set()
             thread.join()
 
-    def _keep(self, ended: threading.Event) -> None:
-        pause = record.RENEW
+    def _keep(self, ended: threading.Event, is_abandoned: Callable[[], bool]) -> None:
+        pause, left = record.RENEW, _ABANDONED
         while not ended.wait(pause):
+            left -= pause if is_abandoned() else 0
+            if left <= 0:
+                return
             try:
                 if not self.renew():
                     return

@@ -110,6 +110,16 @@ def test_a_thread_renews_it_while_a_task_works(hub: LeaseHub, monkeypatch: pytes
     assert not [one for one in threading.enumerate() if "(_keep)" in one.name]
 
 
+def test_a_fork_that_hangs_after_its_playbook_was_killed_loses_it(hub: LeaseHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_lease.record, "RENEW", 0.01)
+    monkeypatch.setattr(hub_lease, "_ABANDONED", 0.05)
+    lease(hub).take(0, silent)
+    with lease(hub).kept(lambda: True):
+        thread = next(one for one in threading.enumerate() if "(_keep)" in one.name)
+        thread.join(20)
+        assert not thread.is_alive() and hub.renewed.is_set()
+
+
 def test_the_thread_of_a_task_leaves_the_lease_of_someone_else_alone(hub: LeaseHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_lease.record, "RENEW", 0.01)
     hub.taken_by(BOB)
