@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible import constants
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import fleet_lease
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import kubernetes_user, now
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as audit_notes
@@ -35,6 +36,14 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Record what changed. A run ends with a play in which every host failed: then the lease is returned here."""
+        result = self._record_notes(params)
+        if task_vars.get("ansible_play_batch") == [] and not self.check:
+            with contextlib.suppress(ClusterError):
+                fleet_lease.give_back(self)
+        return result
+
+    def _record_notes(self, params: dict[str, Any]) -> dict[str, Any]:
         """Read the notes; without any, no cluster is contacted."""
         folder = Path(constants.DEFAULT_LOCAL_TMP)
         if self.check:

@@ -24,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof, record
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
@@ -32,14 +33,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec imp
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import ocm_metrics_policy_objects
 
-CHECKED, DESCRIBED, NAMESPACE, SERVICES, PRESENT = "checked", "described", "namespace", "services", "present"
+CHECKED, DESCRIBED, SERVICES, PRESENT = "checked", "described", "services", "present"
 
 
 class ActionModule(HubCheck, HubCertificates):
     """See the module's documentation."""
 
     ARGS = {
-        "state": {"type": "str", "choices": [CHECKED, DESCRIBED, NAMESPACE, SERVICES, PRESENT], "default": PRESENT},
+        "state": {"type": "str", "choices": [CHECKED, DESCRIBED, SERVICES, PRESENT], "default": PRESENT},
         "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
         "serves_later": {"type": "bool", "default": False},
         "rights": {"type": "dict"},
@@ -67,11 +68,15 @@ class ActionModule(HubCheck, HubCertificates):
         spec = given_spec(self, None, platform)
         if state == PRESENT:
             return self._deploy(spec, settings, warnings)
-        objects = superlink.front_objects(spec)
-        if state == SERVICES:
-            return self._apply(spec, settings, objects, prune=False, wait=True).as_dict()
-        # Nothing but the namespace, which the lease needs: of several first deployments one goes on.
-        return self._apply(spec, settings, [one for one in objects if one["kind"] == "Namespace"]).as_dict()
+        return self._apply(spec, settings, superlink.front_objects(spec), prune=False, wait=True).as_dict()
+
+    def make_namespace(self, hub: Cluster) -> bool:
+        """Nothing else is applied before the lease is taken, so of several first deployments one goes on."""
+        if self.params["state"] not in (SERVICES, PRESENT):
+            return False
+        objects = [one for one in superlink.front_objects(given_spec(self, None)) if one["kind"] == "Namespace"]
+        self.note(objects=notes.of_objects(apply_objects(hub, objects, own_only=True).objects))
+        return True
 
     def _describe(self, params: dict[str, Any]) -> dict[str, Any]:
         spec, settings, objects = described(self), hub_settings(self), []

@@ -39,7 +39,6 @@ class ActionModule(ClusterAction):
         "keep": {"type": "int"},
         "hosts": {"type": "list", "elements": "str", "default": []},
     }
-    NEEDS_LEASE = False
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See C(making)."""

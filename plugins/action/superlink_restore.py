@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
@@ -29,7 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
@@ -85,6 +86,12 @@ class ActionModule(ClusterAction):
             "warnings": warnings,
             "msg": f"restored {words}. Run site.yml: it deploys the hub with them",
         }
+
+    def make_namespace(self, hub: Cluster) -> bool:
+        """Nothing else is applied before the lease is taken."""
+        objects = namespace.objects(given_spec(self, None))
+        self.note(objects=notes.of_objects(apply_objects(hub, objects, own_only=True).objects))
+        return True
 
     @staticmethod
     def _refuse_hub(hub: Cluster, spec: HubSpec, place: str, source: str) -> bool:

@@ -36,7 +36,6 @@ class ActionModule(FleetAction):
         "idle": {"type": "float", "default": 0},
         "joining": {"type": "bool", "default": False},
     }
-    NEEDS_LEASE = False  # what is kept on the hub is a record, which is merged with that of others
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """A site that is down is not accepted, which is a valid result."""

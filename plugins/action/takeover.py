@@ -46,6 +46,10 @@ class ActionModule(FleetAction):
 
     ARGS = {**OPTIONS}
 
+    def make_namespace(self, hub: Cluster) -> bool:
+        """The namespace has the lease and the audit trail."""
+        raise ClusterError("the hub is not deployed yet, and nothing was changed. Run federated.flower.site with --limit and the hub first.")
+
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """One site after the other: there are few of them, and each once. Nothing is written before all were looked at."""
         places: dict[str, tuple[str, str]] = {}

@@ -14,48 +14,32 @@ author:
 description:
   - >-
     Of several playbooks that change one fleet, from whatever control node or controller, one goes on at a time: the one that
-    holds the lease, a C(Lease) named C(flower-lease) in the hub's namespace. The playbooks of this collection take and return it themselves. Use
-    this module for a playbook of your own that uses its roles or modules.
+    holds the lease, a C(Lease) named C(flower-lease) in the hub's namespace. The playbooks of this collection take and return it themselves. For a
+    playbook of your own that uses its roles or modules, import the playbooks federated.flower.take_lease and federated.flower.return_lease, which
+    use this module.
   - >-
-    While the playbook runs, a process on the control node renews the lease every 10 seconds. It also returns the lease when the
-    playbook ends without doing so. Forks of a playbook that was killed finish what they do at the sites at which they are, and
-    begin with no other; the lease is kept until they have ended, for 10 minutes at most. When the playbook is killed together with
-    this process, as with the pod of a job, or when the hub cannot be reached, the lease ends 30 seconds after the last renewal, by
-    the hub's clock.
+    Each task of this collection in between takes the lease or renews it when it begins, and a thread renews it every 15 seconds until the task ends.
+    It ends 60 seconds after the last renewal, by the hub's clock: after a playbook was killed, or failed before it could return it. If that happens
+    between two tasks of a playbook, the next one takes it again, unless another playbook has had it meanwhile: then the task fails, and so do all
+    others but M(federated.flower.audit), which records what was changed.
   - >-
-    If the lease has ended meanwhile and someone else took it, the next task of this collection fails in the playbook that lost it.
-    Only M(federated.flower.audit) goes on, which records what was changed.
+    Forks of a playbook that was killed finish what they do at the sites at which they are, and begin with no other; they keep the lease until then, for three minutes at most.
+  - >-
+    The variable C(flower_lease_wait) says for how many seconds the lease of someone else is waited for, 90 by default, which is longer than that of a
+    playbook that was killed lasts; 0 refuses at once. With C(flower_lease_break=true) it is taken at once from whoever holds it, after a question that is
+    answered by the holder's name. Where there is no terminal, the variable has that name. With C(flower_claim_sites=true) a hub that cannot be reached is
+    taken for lost, and the playbook goes on without a lease.
   - In check mode no lease is taken.
-  - A run that holds the lease takes it only once.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   state:
     description:
-      - V(taken) waits until the lease is free, and takes it. If nothing is deployed yet, there is no place for it, see RV(missing).
+      - V(taken) waits until the lease is free, and takes it. Where nothing is deployed yet, the first task that creates the hub's namespace takes it.
       - V(returned) returns it if this run holds it. It fails if someone else took it meanwhile.
     type: str
     choices: [taken, returned]
     default: taken
-  wait:
-    description:
-      - Seconds to wait for a lease that someone else holds. V(0) refuses at once.
-      - The default is longer than the lease of a playbook that was killed lasts.
-    type: int
-    default: 60
-  claim:
-    description:
-      - Whether to continue without a lease, with a warning, if the hub cannot be reached. For a hub that is lost.
-    type: bool
-    default: false
-  any_state:
-    description:
-      - Whether the lease of a hub that does not serve is taken, too, that is, of a standby, of one that another hub took over from, or of one whose
-        restore was interrupted. The playbooks C(federated.flower.standby), C(federated.flower.failover) and C(federated.flower.restore) set it.
-    type: bool
-    default: false
 extends_documentation_fragment:
-  - federated.flower.hub.by_group
-  - federated.flower.hub.federation
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
@@ -69,8 +53,8 @@ EXAMPLES = r"""
 ---
 - name: Take the lease
   federated.flower.lease:
-    wait: 600
   run_once: true
+  register: __lease  # by which the tasks that follow know of it
 
 - name: Return the lease
   federated.flower.lease:
@@ -80,11 +64,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: Who holds the lease, or why there is none.
+  description: What became of the lease.
   returned: always
   type: str
-missing:
-  description: Whether there is no namespace for the lease yet. Take it again when there is one.
-  returned: when O(state=taken), but not in check mode
+taken:
+  description: Whether the tasks that follow work under the lease.
+  returned: always
   type: bool
 """

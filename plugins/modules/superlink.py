@@ -32,10 +32,10 @@ description:
 options:
   state:
     description:
-      - V(present) deploys the SuperLink, V(services) only its namespace and Services, V(namespace) only its namespace.
+      - V(present) deploys the SuperLink, V(services) only its namespace and Services.
       - V(checked) checks everything and changes nothing; V(described) returns what the variables say, without a connection.
     type: str
-    choices: [checked, described, namespace, services, present]
+    choices: [checked, described, services, present]
     default: present
   works:
     description:

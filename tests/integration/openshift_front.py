@@ -15,6 +15,7 @@ Those are servers of OpenShift that do not run here. This one stands in front of
 from __future__ import annotations
 
 import base64
+import hashlib
 import http.client
 import json
 import secrets
@@ -27,13 +28,18 @@ from urllib.parse import parse_qs, urlsplit
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Conflict, NotFound
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.oauth import object_name
 from ansible_collections.federated.flower.tests.integration.recorder import Recorder, _Handler
 
 GROUPS = ("config.openshift.io", "oauth.openshift.io", "project.openshift.io", "route.openshift.io", "security.openshift.io")
 PROJECTS = "/apis/project.openshift.io/v1"
 TOKENS = "/apis/oauth.openshift.io/v1/useroauthaccesstokens"
 ROUTE = "route.openshift.io/v1"
+
+
+def object_name(token: str) -> str:
+    """Name of the object that stands for a token (openshift/api, oauth/v1: C(UserOAuthAccessToken))."""
+    digest = hashlib.sha256(token.removeprefix("sha256~").encode()).digest()
+    return "sha256~" + base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 class Front(Recorder):

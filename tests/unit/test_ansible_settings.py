@@ -9,7 +9,6 @@ C(HONOURED), C(WITHOUT_EFFECT) and C(REFUSED) are the table of the guide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.tests.unit.ansible_run import api_server, inventory, play, written
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.test_collection import WITHOUT_LEASE
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs/docsite/rst/guide_limits.rst"
@@ -52,7 +52,7 @@ HONOURED = [
     ("diff", "always", ["true"]),
 ]
 #: What ends a run before anything is changed: section, setting, value, words of the message.
-REFUSED = [("tags", "skip", "always,preflight", "has not asked for the lease")]
+REFUSED = [("tags", "skip", "always,preflight", "--skip-tags always leaves out checks that come before every change")]
 
 
 def merged(settings: list[tuple[str, str, str]]) -> str:
@@ -70,29 +70,27 @@ def test_a_play_states_what_an_ansible_cfg_can_turn(name: str, one: dict[str, An
     assert one["any_errors_fatal"] in (True, False)
 
 
-def leased(name: str, *, after: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The plays of a playbook after the one that takes the lease. Those that take it themselves are looked at by their own name."""
-    for one in yaml_file("playbooks", name):
-        imported = one.get("import_playbook", "")
-        if imported in ("take_lease.yml", "return_lease.yml"):
-            after = imported == "take_lease.yml"
-        elif not imported and after:
-            yield name, one
-        elif after and imported != "backup.yml" and not any(more.get("import_playbook") == "take_lease.yml" for more in yaml_file("playbooks", imported)):
-            yield from leased(imported, after=True)
+RECORD = re.compile(r"federated\.flower\.audit'|tasks/record\.yml")
+RECORDING = [(name, one) for name, one in PLAYS if RECORD.search(str(one))]
+#: They need no lease (see test_collection), are for scientists, only record or return, or take it for each copy.
+FREE = {*WITHOUT_LEASE, "audit.yml", "leaving_statement.yml", "outputs.yml", "return_lease.yml", "run.yml", "status.yml", "Follow the hub"}
+#: No task of theirs that can fail.
+SAFE = {"See which sites are left", "Show the drift", "Remove the link of the site if its cluster can be reached"}
 
 
-LEASED = [found for name in PLAYBOOKS for found in leased(name)]
+@pytest.mark.parametrize(("name", "one"), RECORDING, ids=[f"{name}: {one['name']}" for name, one in RECORDING])
+def test_a_play_that_changes_something_needs_the_lease(name: str, one: dict[str, Any]) -> None:
+    needed = one.get("vars", {}).get("__lease_needed", False)
+    assert (needed is False) if {name, one["name"]} & FREE else needed in (True, "{{ __reconcile_wanted != 'report' }}")
+
+
+LEASED = [(name, one) for name, one in PLAYS if one.get("vars", {}).get("__lease_needed") and one["name"] not in SAFE]
 
 
 @pytest.mark.parametrize(("name", "one"), LEASED, ids=[f"{name}: {one['name']}" for name, one in LEASED])
-def test_a_play_that_comes_after_the_lease_needs_it(name: str, one: dict[str, Any]) -> None:
-    assert one["vars"]["__lease_needed"] is True
-
-
-def test_the_lease_is_needed_by_all_playbooks_that_change_the_fleet() -> None:
-    assert {"site_hub.yml", "site_sites.yml", "teardown.yml", "upgrade.yml", "rotate_certs.yml", "clientapp.yml"} <= {name for name, _one in LEASED}
-    assert not [name for name in ("site_check.yml", "status.yml", "backup.yml") for _n, one in PLAYS if _n == name and "__lease_needed" in str(one)]
+def test_a_play_in_which_all_hosts_fail_returns_the_lease(name: str, one: dict[str, Any]) -> None:
+    """The action that records what changed does that, since the run ends there."""
+    assert RECORD.search(str([task for task in one["tasks"] if "block" in task][-1]["always"][-1]))
 
 
 class Once(ClusterAction):
@@ -176,9 +174,8 @@ START = "--start-at-task"
 @pytest.mark.parametrize(
     ("playbook", "options", "words"),
     [
-        ("site", [START, "Deploy the SuperNodes"], "has not asked for the lease of the fleet, so nothing is changed: --start-at-task"),
-        ("site", [START, "Take the lease"], "--start-at-task leaves out checks that come before every change"),
-        ("teardown", [START, "Remove the SuperNodes", "-e", "flower_teardown=true"], "has not asked for the lease"),
+        ("site", [START, "Deploy the SuperNodes"], "--start-at-task leaves out checks that come before every change"),
+        ("teardown", [START, "Remove the SuperNodes", "-e", "flower_teardown=true"], "--start-at-task leaves out checks"),
     ],
 )
 def test_nothing_is_changed_where_the_lease_or_the_checks_are_left_out(playbook: str, options: list[str], words: str, tmp_path: Path) -> None:

@@ -109,10 +109,11 @@ def test_sites_where_a_variable_is_true(hub: dict[str, Any], site: dict[str, Any
 
 
 @pytest.mark.parametrize("playbook", ["site.yml", "clientapp.yml", "reconcile.yml", "render.yml", "failover.yml"])
-def test_the_size_is_checked_before_the_lease_is_taken(playbook: str) -> None:
+def test_the_size_is_checked_before_anything_is_changed(playbook: str) -> None:
     imported = [play.get("import_playbook") for play in yaml_file("playbooks", playbook)]
     checked = imported.index("batch_check.yml")
-    assert all(at > checked for at, name in enumerate(imported) if name in ("take_lease.yml", "site_hub.yml", "site_sites.yml", "site.yml"))
+    changing = ("take_lease.yml", "site_plan_compare.yml", "site_hub.yml", "site_sites.yml", "site.yml")
+    assert all(at > checked for at, name in enumerate(imported) if name in changing)
 
 
 def evaluated(play: dict[str, Any], keyword: str, **given: Any) -> Any:

@@ -15,8 +15,6 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
-# They write nothing to a cluster.
-READING = {"Make the plan, or compare it with the fleet", "Return the lease", "Report what Open Cluster Management could not delete"}
 SITES = "{{ flower_hub_group | default('flower_hub') }}:{{ flower_sites_group | default('flower_sites') }}"
 
 
@@ -30,15 +28,6 @@ def plays(playbook: str) -> list[dict[str, Any]]:
 
 def names(playbook: str) -> list[str]:
     return [play["name"] for play in plays(playbook)]
-
-
-LEASED = plays("site.yml")[names("site.yml").index(names("take_lease.yml")[-1]) + 1 :]
-
-
-@pytest.mark.parametrize("play", [play for play in LEASED if play["name"] not in READING], ids=lambda play: play["name"])
-def test_what_a_play_changed_is_recorded_also_if_the_run_ends_with_it(play: dict[str, Any]) -> None:
-    last = [task for task in play["tasks"] if "block" in task][-1].get("always", [])
-    assert last and ("federated.flower.audit" in last[-1] or last[-1].get("ansible.builtin.import_tasks") == "tasks/record.yml")
 
 
 def tasks_of(play: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import gc
 import io
 import re
 import sys
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -34,13 +35,13 @@ from ..base.hosts import named
 from ..base.plain import map_texts, plain, read_vaulted, without_vaulted
 from ..base.values import boolean
 from ..kube import exec_plugin
-from ..kube.auth import AUTH_ARGS, stands_alone
-from ..kube.client import Cluster, connect
-from ..lease import holding
+from ..kube.auth import AUTH_ARGS, Access, resolve, stands_alone
+from ..kube.client import Cluster
+from ..lease.hub_lease import Lease
 from ..preflight import hub_place
 from ..reach.registry import DELIVERIES
 from ..reach.site_access import access_of
-from . import rendering
+from . import fleet_lease, rendering
 from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
 
@@ -56,6 +57,7 @@ _Words = TypeVar("_Words", str, dict[str, Any])
 
 _API_TIMEOUT = 30  # seconds for one answer of an API server
 _API_TIMEOUT_MAX = 3600
+_RECENT = 30  # seconds for which credentials of a plugin serve another connection, since the lease has a connection of its own
 _ATTEMPTS = 3  # for which a task without a wait of its own has time
 _EACH_ALONE = ("free", "host_pinned")
 _NO_DEFAULTS = Defaults({})
@@ -90,7 +92,7 @@ class ClusterAction(ActionBase):
     AUTH: dict[str, dict[str, Any]] = AUTH_ARGS
     ARGS: dict[str, dict[str, Any]] = {}
     SPEC: dict[str, Any] = {}
-    #: Whether it stops where another run has taken the lease of this one.
+    #: Whether it works under the lease of the fleet, where its play or run needs that.
     NEEDS_LEASE = True
     #: Whether a task that names no hub means that of the inventory; otherwise it means its own host.
     HUB_BY_GROUP = False
@@ -101,6 +103,10 @@ class ClusterAction(ActionBase):
     rendering: bool = False
     #: Variables of hosts that were read, besides those of the task.
     _by_host: dict[str, HostVariables] = {}
+    #: The lease of the fleet, while the task holds it.
+    lease: Lease | None = None
+    #: The last connection: its auth options, when it was made (monotonic, in seconds), and what they lead to.
+    _last: tuple[dict[str, Any], float, Access] | None = None
     #: Validated options of the task, without the auth options.
     params: dict[str, Any]
 
@@ -128,9 +134,8 @@ class ClusterAction(ActionBase):
             self._refuse_other_strategies()
             self.params = self._validated()
             self.rendering = self.check and bool(self.variable(rendering.VARIABLE, False))
-            with self._leased() as lost:
-                if lost:
-                    raise ClusterError(lost)
+            with self._leased() as self.lease:
+                self._site = self.inventory_host
                 result.update(_shown(self.execute(self.params, self.task_vars)))
             objects = result.get("objects") or ()
         except ClusterError as error:
@@ -156,13 +161,12 @@ class ClusterAction(ActionBase):
                 read_vaulted(value)
         return without_vaulted(words)
 
-    def _leased(self) -> AbstractContextManager[str]:
-        """While the task works under the lease of its run; the value says why it must not."""
-        if not self.NEEDS_LEASE:
-            return nullcontext("")
-        changes = not self.check and set(self.variable("ansible_run_tags", ["all"])) != {"preflight"}
-        needed = changes and boolean(self.variable("__lease_needed", False))  # plays after the one that takes it
-        return holding.working(Path(constants.DEFAULT_LOCAL_TMP), needed=needed)
+    def _leased(self) -> AbstractContextManager[Lease | None]:
+        return fleet_lease.held(self) if fleet_lease.is_needed(self) else nullcontext()
+
+    def make_namespace(self, hub: Cluster) -> bool:
+        """Apply the namespace of the hub, without which there is no lease; whether this action does that."""
+        return False
 
     def _refuse_other_strategies(self) -> None:
         """Other strategies than linear run a task that is meant once for each host, all at the same time."""
@@ -276,7 +280,10 @@ class ClusterAction(ActionBase):
         name = self._site = host or self.inventory_host  # other threads connect as well
         seconds = self.api_timeout(host) or timeout or _API_TIMEOUT
         retry_seconds = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
-        cluster = connect(self.auth_of(host), timeout=seconds, retry_seconds=retry_seconds)
+        auth, last = self.auth_of(host), self._last
+        if last is None or last[0] != auth or time.monotonic() - last[1] > _RECENT:
+            self._last = last = auth, time.monotonic(), resolve(auth)
+        cluster = Cluster(last[2], auth, timeout=seconds, retry_seconds=retry_seconds)
         if name == self.hub_host():
             cluster.max_list_bytes *= _SITES  # it lists what it has of all sites
         return cluster

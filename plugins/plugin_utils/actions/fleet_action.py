@@ -89,10 +89,13 @@ class FleetAction(ClusterAction):
 
     #: Each site, and the hub, has its own access, from its variables.
     AUTH = {}
-    #: Sites with a note for the audit trail.
-    _told: set[str]
-    _defaults: Defaults
-    _auth: dict[str, dict[str, Any]]
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Called by Ansible."""
+        #: Sites with a note for the audit trail.
+        self._told: set[str] = set()
+        self.reset()
+        return super().run(tmp, task_vars)
 
     @abstractmethod
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
@@ -100,7 +103,7 @@ class FleetAction(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Evaluate and check the variables of all sites, work on them, and return the result of each."""
-        self.reset()
+        self.begin_notes()
         given = params["sites"]
         names = list(task_vars["ansible_play_batch"]) if given is None else given
         outcomes = Outcomes(self, names, _workers(int(task_vars.get("ansible_forks") or _FORKS)))
@@ -134,9 +137,8 @@ class FleetAction(ClusterAction):
 
     def reset(self) -> None:
         """Evaluate all variables anew: those of hosts may differ from what they were in the task before."""
-        self._told, self._by_host, self._auth = set(), {}, {}
+        self._by_host, self._auth = {}, dict[str, dict[str, Any]]()
         self._defaults = Defaults(role_defaults(ROLE).values)
-        self.begin_notes()
 
     # ---- what a delivery needs of a run -----------------------------------------------------------------------------
 

@@ -8,12 +8,16 @@ it is whole.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..backup import restore_mark
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..preflight.inventory import peers
 from ..standby import leadership, term_record
-from .cluster_action import ClusterAction
+
+if TYPE_CHECKING:
+    from .cluster_action import ClusterAction
 
 _SECONDS = 5  # for the answer of the other hub, which may be lost
 

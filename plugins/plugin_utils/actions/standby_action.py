@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-
-from ansible import constants
 
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..kube.client import Cluster
-from ..lease import block
+from ..lease.hub_lease import Lease, Lost
 from ..manifests import superlink
 from ..marks import record
 from ..ownership import ca_namespace
@@ -100,9 +97,10 @@ class StandbyAction(ClusterAction):
         look(standby.cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), standby.ca_namespace, owner=record.notes(spec.federation))
 
     def assure(self, standby: End) -> None:
-        """That this run still has the lease of a standby. What a copy writes would harm one that serves meanwhile."""
-        spec = standby.spec
-        block.assure(standby.cluster, spec.namespace, spec.federation, Path(constants.DEFAULT_LOCAL_TMP))
+        """That this run still has the lease of a standby, if it has taken one. What a copy writes would harm one that serves meanwhile."""
+        spec, lease = standby.spec, self.lease
+        if lease is not None and not Lease(standby.cluster, spec.namespace, spec.federation, lease.identity).renew():
+            raise Lost(f"{standby.host}: the lease of {spec.federation} was deleted while this run held it, so this run changes nothing more")
 
     def fence(self, end: End, number: int, serves: str, seconds: float) -> bool:
         """Stop a hub, for which another one serves in the term C(number); whether anything was changed. The record comes first: from then on

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,8 @@ from typing import Any
 from ansible import constants
 
 from ..base.errors import ClusterError
-from ..lease import block, lease_object
-from ..lease.taking import Lease
+from ..lease import lease_object
+from ..lease.hub_lease import Lease
 from ..manifests import outputs
 from ..standby import (
     copying,
@@ -127,7 +129,7 @@ class StandbyCopy(StandbyAction):
             lease = Lease(own, spec.namespace, spec.federation, lease_object.identity(facts, folder.name))
             if lease.take(_LEASE, self.say) is None:
                 raise ClusterError(f"{target.host}: its namespace {spec.namespace} is gone. Run federated.flower.standby.")
-            with block.held(lease, folder, facts["pid"]):
+            with self._held(lease):
                 there = term_record.read(target.cluster, spec.namespace)
                 mine = term_record.read(source.cluster, source.spec.namespace)
                 plan = leadership.copy_plan(source.host, target.host, mine, there)
@@ -135,6 +137,16 @@ class StandbyCopy(StandbyAction):
                     why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
                     raise ClusterError(f"{why}. Run federated.flower.standby.")
                 return self._copy(params, source, target, there)
+
+    @contextmanager
+    def _held(self, lease: Lease) -> Iterator[None]:
+        self.lease = lease
+        try:
+            with lease.kept():
+                yield
+        finally:
+            lease.give_back()
+            self.lease = None
 
     def _copy(self, params: dict[str, Any], source: End, target: End, there: Term | None) -> dict[str, Any]:
         own = term_record.read(source.cluster, source.spec.namespace)

@@ -4,19 +4,17 @@
 
 """The lease of a fleet: a Lease on the hub that says who is changing the fleet now. Pure.
 
-The object exists while someone holds it; who returns it deletes it. Its holder renews it, and a holder that was killed loses it
-C(SECONDS) after the last time.
+The object exists while someone holds it; who returns it deletes it. Its holder renews it, and a holder that was killed loses it C(SECONDS) after the
+last time, by the hub's clock: the holder writes the time that the hub's API server states in every answer, and so does who compares.
 
-When it has ended is judged by one clock, the hub's: the holder writes the hub's time, as its API server states it in every answer, and
-so does who compares. Where that time is not known, and besides, a lease has ended that did not move for that long while it was watched, as
-with the leader election of Kubernetes' own client (client-go, C(tools/leaderelection)).
+All tasks of one playbook are one holder: the end of its identity is the name of the temporary folder of the run (C(DEFAULT_LOCAL_TMP)), which Ansible
+makes of its process and random letters before it forks.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..base.labels import record_labels
@@ -28,8 +26,8 @@ API, KIND = "coordination.k8s.io/v1", "Lease"
 NAME = "flower-lease"
 COMPONENT = "lease"
 
-SECONDS = 30  # after the last renewal
-RENEW = 10.0  # seconds between renewals: two of them can fail
+SECONDS = 60  # after the last renewal
+RENEW = 15.0  # seconds between renewals: three of them can fail
 _SLACK = 2  # seconds by which what is known of the hub's clock may be wrong, of two that look at it together
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"  # MicroTime of Kubernetes, UTC
 
@@ -52,10 +50,20 @@ def holder(lease: Object | None) -> str:
     return ((lease or {}).get("spec") or {}).get("holderIdentity") or ""
 
 
+def run_of(lease: Object | None) -> str:
+    """The run that holds it, see C(identity); empty if there is none."""
+    return holder(lease).rpartition(", ")[2]
+
+
 def words(lease: Object) -> str:
     """Who holds it: C(jane@laptop, job 12, federated.flower.site)."""
     shown, _comma, run = holder(lease).rpartition(", ")
     return shown or run or "nobody"
+
+
+def name(lease: Object) -> str:
+    """Name of the holder, without what it runs: C(jane@laptop)."""
+    return words(lease).partition(", ")[0]
 
 
 def since(lease: Object) -> str:
@@ -67,15 +75,7 @@ def since(lease: Object) -> str:
 def taken(
     live: Object | None, namespace: str, federation: str, identity: str, now: datetime.datetime
 ) -> dict[str, Any]:
-    """The lease as a new holder writes it.
-
-    Args:
-        live: the one that has ended; None if there is none.
-        namespace: that of the hub.
-        federation: its name.
-        identity: the new holder's.
-        now: the hub's time.
-    """
+    """The lease as a new holder writes it at C(now), the hub's time. C(live): the one that has ended; None if there is none."""
     time = now.astimezone(datetime.timezone.utc).strftime(_TIME)
     meta = {"name": NAME, "namespace": namespace, "labels": record_labels(federation, NAME, COMPONENT)}
     return {
@@ -93,58 +93,27 @@ def taken(
 
 
 def renewed(live: Object, now: datetime.datetime) -> dict[str, Any]:
-    """The lease as its holder writes it again.
-
-    Args:
-        live: the lease.
-        now: the hub's time.
-    """
+    """The lease as its holder writes it again at C(now), the hub's time."""
     time = now.astimezone(datetime.timezone.utc).strftime(_TIME)
     return {**live, "apiVersion": API, "kind": KIND, "spec": {**live["spec"], "renewTime": time}}
 
 
 def left(lease: Object, now: datetime.datetime) -> float:
-    """Seconds until a lease ends unless it is renewed, by the hub's clock; negative when it has ended.
+    """Seconds until a lease ends unless it is renewed, by the hub's clock; not above 0 when it has ended, or has no holder.
 
     Args:
         lease: the lease.
         now: the hub's time.
     """
     time = _time(lease, "renewTime") or _time(lease, "acquireTime")
-    return (time - now).total_seconds() + _seconds(lease) + _SLACK if time else 0.0
+    if time is None or not holder(lease):
+        return 0.0
+    return (time - now).total_seconds() + int((lease.get("spec") or {}).get("leaseDurationSeconds") or SECONDS) + _SLACK
 
 
-def _seconds(lease: Object) -> int:
-    return int((lease.get("spec") or {}).get("leaseDurationSeconds") or SECONDS)
-
-
-def _time(lease: Object, name: str) -> datetime.datetime | None:
-    text = (lease.get("spec") or {}).get(name)
+def _time(lease: Object, field: str) -> datetime.datetime | None:
+    text = (lease.get("spec") or {}).get(field)
     try:
         return datetime.datetime.strptime(str(text), _TIME).replace(tzinfo=datetime.timezone.utc)
     except ValueError:  # someone else wrote it
         return None
-
-
-@dataclass
-class Watch:
-    """What is seen of a lease while it is waited for."""
-
-    _version: str = ""
-    _since: float = 0.0
-
-    def ended(self, lease: Object, now: datetime.datetime | None, clock: float) -> bool:
-        """Whether its holder has lost it. Call it with every look.
-
-        Args:
-            lease: the lease as it is.
-            now: the hub's time; None if it is not known.
-            clock: this machine's monotonic clock, in seconds.
-        """
-        meta = lease["metadata"]
-        version = f"{meta.get('uid')}/{meta.get('resourceVersion')}"
-        if version != self._version:
-            self._version, self._since = version, clock
-        if not holder(lease) or clock - self._since > _seconds(lease) + _SLACK:
-            return True
-        return now is not None and left(lease, now) <= 0

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from ..base.errors import ClusterError
 
-# Python's tempfile.mkdtemp adds eight characters.
 _FOLDER = re.compile(r"ansible-local-(\d+)\w{8}")
 
 
@@ -35,26 +34,16 @@ def playbook(folder: Path) -> int:
     return int(found[1]) if found else os.getppid()
 
 
-def why_not(pid: int, what: str) -> str:
-    """Why a task does not go on: a sentence; empty while the playbook is there.
-
-    Args:
-        pid: see C(playbook).
-        what: what it was.
-    """
-    return "" if os.getppid() == pid else f"{what} has ended, so nothing more is changed. Run it again"
+def has_ended(pid: int) -> bool:
+    """Whether the playbook, see above, has ended."""
+    return os.getppid() != pid
 
 
 def go_on(pid: int, what: str) -> None:
-    """Go on only while the playbook is there.
-
-    Args:
-        pid: see C(why_not).
-        what: see C(why_not).
+    """Go on only while the playbook C(pid) is there; C(what) is it, in words.
 
     Raises:
         Abandoned: it has ended.
     """
-    why = why_not(pid, what)
-    if why:
-        raise Abandoned(why)
+    if has_ended(pid):
+        raise Abandoned(f"{what} has ended, so nothing more is changed. Run it again")

@@ -63,7 +63,7 @@ SHARED = frozenset((
     "flower_federation", "flower_forget_cas", "flower_forget_clusters", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
     "flower_hub_group", "flower_image_pull_policy", "flower_image_pull_secrets", "flower_image_registry",
     "flower_insecure", "flower_join_deny", "flower_join_verify",
-    "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_wait", "flower_log_level",
+    "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_break", "flower_lease_wait", "flower_log_level",
     "flower_max_fail_percentage", "flower_metrics", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
     "flower_network_policies", "flower_ocm_addon", "flower_ocm_by_labels", "flower_ocm_cluster_sets", "flower_ocm_enable_gates",
     "flower_ocm_install", "flower_ocm_trust_labels", "flower_openshift_password", "flower_openshift_username", "flower_own_variables",

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
@@ -15,7 +13,6 @@ from threading import Barrier, BrokenBarrierError
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import holding
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -125,21 +122,20 @@ def test_four_rivals_in_a_tight_loop(federation, ledger):
     assert numbers(ledger) == list(range(4 * 2 * TIMES))
 
 
-# A playbook of a user's own, that holds the lease until a file appears.
+# A task that renews the lease until a file appears.
+WAIT = {
+    "federated.flower.superlink_info": {"hub": "hub", "namespace": SPACE, "federation": "race"},
+    "until": "gate is file",
+    "retries": 200,
+    "delay": 1,
+}
+# A playbook of a user's own.
 HOLD = [
     {"import_playbook": "federated.flower.take_lease"},
     {
         "hosts": "hub",
         "gather_facts": False,
-        "tasks": [
-            {
-                "federated.flower.superlink_info": {"hub": "hub", "namespace": SPACE, "federation": "race"},
-                "register": "seen",
-            },
-            {"ansible.builtin.debug": {"msg": "seen: {{ seen.lease | to_json }}"}},
-            {"ansible.builtin.wait_for": {"path": "{{ gate }}", "timeout": 100}},
-            {"federated.flower.superlink_info": {"hub": "hub", "namespace": SPACE}},
-        ],
+        "tasks": [{**WAIT, "register": "seen"}, {"ansible.builtin.debug": {"msg": "seen: {{ seen.lease | to_json }}"}}],
     },
     {"import_playbook": "federated.flower.return_lease"},
 ]
@@ -149,13 +145,8 @@ FIRST = [
     {
         "hosts": "hub",
         "gather_facts": False,
-        "tasks": [
-            {
-                "ansible.builtin.include_role": {"name": "federated.flower.superlink", "tasks_from": "lease"},
-                "when": "__lease.missing",
-            },
-            {"ansible.builtin.wait_for": {"path": "{{ gate }}", "timeout": 60}},
-        ],
+        "vars": {"superlink_exposure": "cluster_ip"},
+        "tasks": [{"federated.flower.superlink": {"state": "services"}}, WAIT],
     },
     {"import_playbook": "federated.flower.return_lease"},
 ]
@@ -178,26 +169,15 @@ class Rivals:
         return started
 
     def hold(self, user, job):
-        """Start a playbook that holds the lease; also the file that ends it, and the process that keeps the lease."""
+        """Start a playbook that holds the lease; also the file that ends it."""
         self.held += 1
         path, gate = (self.federation.folder / f"hold-{self.held}.{end}" for end in ("yml", "gate"))
         path.write_text(json.dumps(HOLD))
         variables = {"gate": str(gate), "awx_user_name": user, "awx_job_id": job}
         started = self.start(str(path), "-e", json.dumps(variables))
-        # The keeper is noted a moment after the lease was written.
-        self.federation.wait("a lease", lambda: (f"job {job}" in self.holder() and self.keepers(job)) or not started.running(), 40)
+        self.federation.wait("a lease", lambda: f"job {job}" in self.holder() or not started.running(), 40)
         assert started.running(), started().details()
-        (keeper,) = self.keepers(job)
-        return started, gate, keeper
-
-    def keepers(self, job):
-        """The processes that keep the lease for a job."""
-        return [
-            facts["keeper"]
-            for file in self.federation.home.glob(f"tmp/*/{holding.FILE}")
-            for facts in map(json.loads, file.read_text().splitlines()[-1:])
-            if f"job {job}" in facts.get("holder", "")
-        ]
+        return started, gate
 
     def lease(self):
         return self.federation.hub.get(record.API, record.KIND, record.NAME, SPACE)
@@ -216,17 +196,8 @@ def rivals(federation, ledger):
     return Rivals(federation)
 
 
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rpartition(")")[2].split()[0] != "Z"
-
-
 def test_the_second_playbook_is_refused_or_waits(federation, rivals):
-    first, gate, keeper = rivals.hold("jane", 42)
+    first, gate = rivals.hold("jane", 42)
     refused = rivals.start("teardown", "-e", '{"flower_teardown": true, "flower_lease_wait": 0}')
     waiting = rivals.start("clientapp", "--limit", "site-a")
     checking = rivals.start("clientapp", "--check")
@@ -245,34 +216,39 @@ def test_the_second_playbook_is_refused_or_waits(federation, rivals):
     run = waiting()
     assert run.rc == 0, run.details()
     assert rivals.lease() is None
-    federation.wait("the end of the process that kept the lease", lambda: not alive(keeper), 15)
 
 
 def test_a_killed_playbook_loses_the_lease(federation, rivals):
-    first, _gate, _keeper = rivals.hold("jane", 43)
-    first.kill()
-    federation.wait("the lease to be returned", lambda: rivals.lease() is None, 5, pause=0.1)
-
-    first, _gate, keeper = rivals.hold("jane", 44)
-    os.kill(keeper, signal.SIGKILL)
-    first.kill()
+    first, _gate = rivals.hold("jane", 43)
+    first.crash()
     first()
     waiting = rivals.start("clientapp")
     federation.wait("a word of waiting", lambda: "Waiting for jane@" in waiting.log.read_text(), 40)
-    rivals.patch(leaseDurationSeconds=4)  # the rest of the 30 s is not waited for here
+    rivals.patch(leaseDurationSeconds=4)  # the rest of the minute is not waited for here
     run = waiting()
     assert run.rc == 0, run.details()
     assert "clientapp" in run.messages() and rivals.lease() is None
 
 
+def test_the_lease_of_a_playbook_that_hangs_is_broken_by_the_holders_name(federation, rivals):
+    first, gate = rivals.hold("jane", 44)
+    words = ("-e", "flower_lease_wait=0", "-e")
+    refused = rivals.start("clientapp", *words, "flower_lease_break=bob@desk")()
+    assert refused.rc == 2 and "'bob@desk' does not hold the lease, but jane@" in refused.messages(failed=True), refused.details()
+    run = rivals.start("clientapp", *words, f"flower_lease_break={record.name(rivals.lease())}")()
+    assert run.rc == 0, run.details()
+    gate.touch()
+    run = first()
+    assert run.rc == 2 and "this run changes nothing more" in run.messages(failed=True), run.details()
+
+
 def test_who_lost_the_lease_changes_nothing_more(federation, rivals):
-    first, gate, keeper = rivals.hold("jane", 45)
+    first, gate = rivals.hold("jane", 45)
     rivals.patch(holderIdentity="bob@desk, site.yml, other", acquireTime="2026-11-22T12:00:00.000000Z")
-    federation.wait("the loss to be noticed", lambda: not alive(keeper), 20)
     gate.touch()
     run = first()
     assert run.rc == 2
-    assert "bob@desk, site.yml took the lease" in run.messages(failed=True), run.details()
+    assert "bob@desk, site.yml took it" in run.messages(failed=True), run.details()
     assert rivals.holder().startswith("bob@"), "it is not returned for another one"
 
 

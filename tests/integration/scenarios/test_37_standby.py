@@ -276,7 +276,7 @@ def test_what_a_follower_must_not_do(pair: Pair) -> None:
     # Forks of a playbook are in sessions of their own.
     where = str(follows.log.parent.parent).encode()
     pair.fed.wait("the end of its fork", lambda: not [one for one in commands() if where in one and b"federated.flower.standby" in one], 90, pause=1)
-    pair.fed.wait("the lease's return", lambda: pair.cluster("spare").get("coordination.k8s.io/v1", "Lease", "flower-lease", SPACE) is None, 60)
+    pair.fed.wait("the lease's return", lambda: pair.cluster("spare").get("coordination.k8s.io/v1", "Lease", "flower-lease", SPACE) is None, 90)
 
 
 def commands() -> list[bytes]:

@@ -49,8 +49,7 @@ def refused(fed, words, file, hosts, *arguments, playbook="site"):
     run = fed.play(playbook, "-e", f"flower_plan={file}", *arguments, hosts=hosts, rc=2)
     assert words in run.messages(failed=True), run.messages(failed=True)
     assert fed.everything() == before and len(fed.trail()) == entries
-    # Of a playbook that fails, another process returns it.
-    fed.wait("the lease's return", lambda: fed.hub.get("coordination.k8s.io/v1", "Lease", "flower-lease", fed.namespace) is None, 15)
+    assert fed.hub.get("coordination.k8s.io/v1", "Lease", "flower-lease", fed.namespace) is None, "a playbook that fails returns it"
 
 
 def test_a_plan_is_applied_as_it_was_shown(fed, place):

@@ -328,9 +328,9 @@ def follow(pair, copied, monkeypatch):
     monkeypatch.setattr(standby_copy.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(standby_copy.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
     monkeypatch.setattr(standby_copy, "run_facts", lambda _vars: {"pid": os.getppid()})
-    monkeypatch.setattr(standby_copy, "Lease", lambda *_arguments: SimpleNamespace(take=lambda *_more: "taken"))
+    lease = SimpleNamespace(take=lambda *_more: "taken", kept=nullcontext, give_back=lambda: True)
+    monkeypatch.setattr(standby_copy, "Lease", lambda *_arguments: lease)
     monkeypatch.setattr(standby_copy.lease_object, "identity", lambda *_arguments: "me")
-    monkeypatch.setattr(standby_copy.block, "held", lambda *_arguments: nullcontext())
 
     def run(during=lambda count: None, **given):
         found = superlink_standby.ActionModule._copy_again

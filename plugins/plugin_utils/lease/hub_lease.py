@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import datetime
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..base.errors import ClusterError
@@ -21,11 +23,12 @@ from . import lease_object as record
 
 Object = dict[str, Any]
 
-_LOOK = 1.0  # seconds between two looks at a lease of someone else
-_TERMINATING = (
-    "NamespaceTerminating"  # a namespace that is being deleted accepts no new objects (apiserver, NamespaceLifecycle)
-)
+_POLL = 1.0  # seconds between two reads of a lease that someone else holds
 _SAY = 30.0  # seconds after which it is said again that it is waited for
+_TIMEOUT = 5.0  # seconds for a request of the thread: several fit into the time that a lease lasts
+_ABANDONED = 120.0  # seconds for which it is renewed after the end of the playbook: three minutes later it has ended
+_AGAIN = 2.0  # seconds until the next attempt after a renewal that failed
+_TERMINATING = "NamespaceTerminating"  # a namespace that is being deleted accepts no new objects (apiserver, NamespaceLifecycle)
 
 
 class Lost(ClusterError):
@@ -43,11 +46,8 @@ class Lease:
     """
 
     def __init__(self, cluster: Cluster, namespace: str, federation: str, identity: str = "") -> None:
-        self.cluster = cluster
-        self.namespace = namespace
-        self.federation = federation
-        self.identity = identity
-        self._watch = record.Watch()
+        self.cluster, self.namespace, self.federation, self.identity = cluster, namespace, federation, identity
+        self._run = identity.rpartition(", ")[2]
 
     @property
     def what(self) -> str:
@@ -68,40 +68,40 @@ class Lease:
             )
         return live
 
-    def held(self) -> Object | None:
-        """The object while its holder has not lost it, as far as the hub's clock tells; for looking."""
-        live, ended = self.look()
-        return None if ended else live
-
     def look(self) -> tuple[Object | None, bool]:
         """The object, and whether its holder has lost it without returning it, as far as the hub's clock tells."""
         live = self.read()
-        return live, live is not None and self._has_ended(live)
+        return live, live is not None and record.left(live, self._now()) <= 0
 
-    def take(self, seconds: float, say: Callable[[str], None]) -> Object | None:
-        """Take it when it is free, or has ended.
+    def take(
+        self, seconds: float, say: Callable[[str], None], *, had: bool = False, breaks: Callable[[Object], bool] = lambda _live: False
+    ) -> Object | None:
+        """Take it when it is free, or has ended, or is this run's, which renews it.
 
         Args:
             seconds: how long it is waited for at most.
             say: shows who is waited for.
+            had: whether this run has taken it before. Then nobody else may have had it since.
+            breaks: whether it is taken from its holder at once; gets the object.
 
         Returns:
             The object; None when there is no such namespace yet, or it is being deleted.
 
         Raises:
+            Lost: someone else has had it since this run took it.
             ClusterError: someone else holds it, or the rights are missing.
         """
         deadline = time.monotonic() + seconds
         shown, said_at = "", 0.0
         while True:
             try:
-                live, mine = retry_on_conflict(self.what, self._try)
+                live = retry_on_conflict(self.what, lambda: self._try(had, breaks))
             except Forbidden as error:
                 raise ClusterError(
                     f"the lease of the fleet cannot be taken, by which two playbooks do not change it at once: {error.text}. "
                     "Ask the hub's administrators for these rights (the playbook federated.flower.rbac writes them down)."
                 ) from error
-            if mine or live is None:
+            if live is None or self._is_own(live):
                 return live
             now = time.monotonic()
             if now >= deadline:
@@ -112,7 +112,7 @@ class Lease:
                     f"Waiting for {record.words(live)}, who has been changing the federation {self.federation} since {record.since(live)}: "
                     f"{deadline - now:.0f} s at most."
                 )
-            time.sleep(min(_LOOK, deadline - now))
+            time.sleep(min(_POLL, deadline - now))
 
     def renew(self) -> bool:
         """Write that its holder is still there; False when it is gone, as after the hub's namespace was deleted.
@@ -135,22 +135,65 @@ class Lease:
                 return False  # it went with its project
             raise
 
-    def _try(self) -> tuple[Object | None, bool]:
-        """The object as it is, and whether it is ours now."""
+    @contextmanager
+    def kept(self, is_abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """Renew it in a thread for as long as the block lasts. The connection is that of the thread meanwhile.
+
+        When the hub cannot be reached, the lease ends by itself; it is renewed again afterwards unless someone took it.
+
+        Args:
+            is_abandoned: whether the playbook was killed. What its fork still does keeps the lease for a while only, since it may hang.
+        """
+        self.cluster.timeout = self.cluster.retry_seconds = _TIMEOUT
+        ended = threading.Event()
+        thread = threading.Thread(target=self._keep, args=(ended, is_abandoned), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _keep(self, ended: threading.Event, is_abandoned: Callable[[], bool]) -> None:
+        pause, left = record.RENEW, _ABANDONED
+        while not ended.wait(pause):
+            left -= pause if is_abandoned() else 0
+            if left <= 0:
+                return
+            try:
+                if not self.renew():
+                    return
+                pause = record.RENEW
+            except Lost:
+                return  # the next task says so
+            except ClusterError:
+                pause = _AGAIN
+
+    def _try(self, had: bool, breaks: Callable[[Object], bool]) -> Object | None:
+        """The object as it is; this run's, if it could be taken."""
         live = self.read()
-        if live is not None and record.holder(live) != self.identity and not self._has_ended(live):
-            return live, False
+        if live is not None and self._is_own(live):
+            fresh = record.left(live, self._now()) > record.SECONDS - record.RENEW / 2
+            return live if fresh else self.cluster.replace(record.renewed(live, self._now()))
+        if live is not None and had:
+            raise Lost(self._loss(f"{record.words(live)} took it at {record.since(live)}"))
+        if live is not None and record.left(live, self._now()) > 0 and not breaks(live):
+            return live
         wanted = record.taken(live, self.namespace, self.federation, self.identity, self._now())
         if live is not None:
-            return self.cluster.replace(wanted), True
+            return self.cluster.replace(wanted)
         try:
-            return self.cluster.create(wanted), True
+            made = self.cluster.create(wanted)
         except NotFound:
-            return None, False
+            return None
         except Forbidden as error:
             if _TERMINATING in [cause.get("reason") for cause in error.details.get("causes") or []]:
-                return None, False  # the deployment waits for the end of the namespace, and creates it again
+                return None  # the deployment waits for the end of the namespace, and creates it again
             raise
+        if had:
+            self.give_back()
+            raise Lost(self._loss("someone took and returned it, or deleted it"))
+        return made
 
     def _renew(self) -> bool:
         live = self._own()
@@ -175,18 +218,20 @@ class Lease:
         )
         return answer is not None
 
+    def _is_own(self, live: Object) -> bool:
+        return record.run_of(live) == self._run
+
     def _own(self) -> Object | None:
         live = self.read()
-        if live is not None and record.holder(live) != self.identity:
-            raise Lost(
-                f"{record.words(live)} took the lease of the federation {self.federation} at {record.since(live)}, since this run had not "
-                f"renewed it for {record.SECONDS} s, or it was deleted. So that two do not change the fleet at once, this run "
-                "changes nothing more. Run the playbook again when the other one has ended."
-            )
+        if live is not None and not self._is_own(live):
+            raise Lost(self._loss(f"{record.words(live)} took it at {record.since(live)}"))
         return live
 
-    def _has_ended(self, live: Object) -> bool:
-        return self._watch.ended(live, None if self.cluster.skew is None else self._now(), time.monotonic())
+    def _loss(self, what: str) -> str:
+        return (
+            f"this run lost the lease of the federation {self.federation}: {what}, after this run had not renewed it for {record.SECONDS} s, or by "
+            "force. So that two do not change the fleet at once, this run changes nothing more. Run the playbook again when the other one has ended."
+        )
 
     def _now(self) -> datetime.datetime:
         """The hub's time; that of this machine while it is not known."""
@@ -196,7 +241,6 @@ class Lease:
         waited = f" after {seconds:g} s" if seconds else ""
         return (
             f"{record.words(live)} has been changing the federation {self.federation} since {record.since(live)} and still holds its lease{waited}, so "
-            "nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that "
-            f"hangs is to be cancelled: one that was killed loses the lease within {record.SECONDS + 2} s, or "
-            "when what it still does has ended."
+            "nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that was killed loses "
+            f"the lease within {record.SECONDS + 2} s. If {record.name(live)} hangs and cannot be cancelled: -e flower_lease_break=true"
         )
