@@ -15,6 +15,7 @@ from ansible.utils.display import Display
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import GATEWAY_SECRET, SUPERLINK
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
@@ -31,7 +32,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.internal import Internal
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.source import LEAF
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.certificate_rules import rotation_problems
 
 display = Display()
 
@@ -73,9 +74,7 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Do one part, depending on the state of the hub and the reports of sites."""
         library.require()
-        wrong = faults(params, params["hub"])
-        if wrong:
-            raise ClusterError("; ".join(wrong) + ".")
+        require(rotation_problems(params, params["hub"]))
         with self.connect(params["hub"]) as cluster:
             place = ca_namespace.resolve(cluster, params["hub_namespace"], params["ca_namespace"])
             self.params = params = {**params, "ca_namespace": place}

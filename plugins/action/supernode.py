@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_rest
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_trust import SiteTrust
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import messages
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import site_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -29,7 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome i
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import AppsOptions, Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import as_before
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import site_problems
 
 ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED, RESTARTED, TRUSTED = (
     "absent", "checked", "described", "healed", "present", "pulled", "restarted", "trusted"
@@ -122,7 +123,7 @@ class ActionModule(SiteCheck, ImagePull, SiteRestart, SiteHealing, SiteTrust):
     def _deploy(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> None:
         ways = self.reach(sites)
         for name, site in sites.items():
-            faults = supernode_faults(site.given)
+            faults = messages(site_problems(site.given))
             if faults:
                 outcomes.fail(name, "\n".join(faults))
             site.image_seconds = params["image_seconds"]

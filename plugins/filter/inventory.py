@@ -10,12 +10,12 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory, play_keywords
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory
 
 
 def batch_faults(serial: Any, max_failed: Any) -> list[str]:
     """All that is wrong with the size of batches."""
-    return play_keywords.batch_faults(plain(serial), plain(max_failed))
+    return inventory.batch_faults(plain(serial), plain(max_failed))
 
 
 class FilterModule(Filters):
@@ -24,7 +24,7 @@ class FilterModule(Filters):
     FUNCTIONS = {
         "batch_faults": batch_faults,
         "fleet_faults": inventory.group_faults,
-        "fleet_variable": play_keywords.fleet_variable,
-        "sites_where": play_keywords.sites_where,
+        "fleet_variable": inventory.fleet_variable,
+        "sites_where": inventory.sites_where,
         "standby_faults": inventory.standby_faults,
     }

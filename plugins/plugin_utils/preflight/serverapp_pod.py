@@ -10,13 +10,14 @@ With subprocess isolation it is the SuperLink's. Others go on: a run outlives a 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from ..apply.compare import differing_parts
 from ..base.errors import ClusterError
 from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP
+from ..base.problems import Problem, warning
 from ..flower import runs
 from ..flower.cli import FlowerCLI
 from ..hub import live_certificates
@@ -26,7 +27,7 @@ from ..manifests import superlink, tracking
 from ..marks import proof
 from ..rotation import conditions
 from ..spec.hub_spec import HubSpec
-from . import database_claim, rehearsal
+from . import hub_volumes, rehearsal
 
 _API = "apps/v1"
 _DEPLOYMENT, _STATEFUL_SET = "Deployment", "StatefulSet"
@@ -51,31 +52,24 @@ TRACKING = Change(
 )
 
 
-def require(cluster: Cluster, spec: HubSpec, *, check: bool = False) -> list[str]:
-    """Refuse to replace the pod while runs are active.
+def check(cluster: Cluster, spec: HubSpec, *, is_check: bool = False) -> Iterator[Problem]:
+    """Whether the pod would be replaced while runs are active. A SuperLink that is down must not prevent its repair.
 
     Args:
         cluster: a connection to the hub.
         spec: the hub.
-        check: nothing is going to be changed now, so it is said and not refused.
-
-    Returns:
-        A warning, in check mode, or if it is not known whether runs are active: a SuperLink that is down must not prevent its repair.
-
-    Raises:
-        ClusterError: runs are active, with their ids and the remedies.
+        is_check: nothing is going to be changed now, so it is said and not refused.
     """
     change = _change(cluster, spec)
     if change is None:
-        return []
+        return
     try:
         listed = runs.read_all(FlowerCLI(cluster, spec.namespace))
     except ClusterError as error:
-        return [f"{change.what}, and whether runs are active is not known: {error.message}"]
-    words = fault(change, listed)
-    if words and not check:
-        raise ClusterError(f"{cluster.name}: {words}")
-    return [f"refused while runs are active: {words}"] if words else []
+        yield warning(f"{change.what}, and whether runs are active is not known: {error.message}")
+        return
+    if words := fault(change, listed):
+        yield warning(f"refused while runs are active: {words}") if is_check else Problem(f"{cluster.name}: {words}")
 
 
 def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
@@ -86,7 +80,7 @@ def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
     if is_switched(spec, cluster.get(_API, kind, name, spec.namespace)):
         return outputs_change(spec)
     # What is found later is as it is.
-    found = replace(spec.complete(), gateway_secret=live_certificates.mounted_secret(hub), made_storage_size=database_claim.made_size(hub))
+    found = replace(spec.complete(), gateway_secret=live_certificates.mounted_secret(hub), made_storage_size=hub_volumes.made_size(hub))
     (wanted,) = [
         one
         for one in superlink.objects(found)

@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_listener, sidecar
 from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 POOL = {
     "name": "gpu",

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.tests.unit import specs
 
 GPU_POOL = {
@@ -168,7 +168,7 @@ def test_what_users_add_to_pods(supernode_spec):
     ],
 )
 def test_refuses_what_cannot_be_added(changes, words, supernode_spec):
-    with pytest.raises(SpecError) as refused:
+    with pytest.raises(ClusterError) as refused:
         specs.supernode_objects(supernode_spec(**changes))
     assert words in str(refused.value)
 

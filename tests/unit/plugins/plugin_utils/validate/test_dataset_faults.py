@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.dataset_faults import MAX_NAME
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.dataset_rules import MAX_NAME
+from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 CT = {"name": "ct", "claim": "ct"}
 NFS = {"nfs": {"server": "nfs", "path": "/ct"}}

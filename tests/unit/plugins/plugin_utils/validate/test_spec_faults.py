@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
-    MAX_POOL_NAME,
-    supernode_faults,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import MAX_POOL_NAME
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 SUPERLINK = [
     ({"version": "1.34.2"}, "hub: superlink_version: '1.34.2' is of Flower's gRPC generation"),
@@ -502,13 +498,13 @@ def test_names_of_sites(name, supernode_spec):
 
 def test_all_faults_at_once(superlink_spec):
     assert len(superlink_faults(superlink_spec(version="1", port=0, storage_size="x", namespace="X"))) == 4
-    with pytest.raises(SpecError) as caught:
-        render.superlink_objects(superlink_spec(version="1", port=0))
+    with pytest.raises(ClusterError) as caught:
+        specs.superlink_objects(superlink_spec(version="1", port=0))
     assert len(caught.value.faults) == 2
 
 
 def test_rendering_needs_address_ca_and_allocation(supernode_spec):
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(ClusterError) as caught:
         specs.supernode_objects(
             supernode_spec(superlink_address="", ca_bundle="", client_certificate="", allocation={})
         )
@@ -538,7 +534,7 @@ def test_numbers_and_switches_as_text_and_null_as_empty_text(superlink_spec):
     """Ansible before 2.19 hands templated values over like this."""
     as_text = superlink_spec(port="9092", node_port="", run_as_user="49999", fs_group="", insecure="False")
     typed = superlink_spec(port=9092, node_port=None, run_as_user=49999, fs_group=None, insecure=False)
-    assert render.superlink_objects(as_text) == render.superlink_objects(typed)
+    assert specs.superlink_objects(as_text) == specs.superlink_objects(typed)
 
 
 def test_patches_may_be_for_what_is_made_once_the_address_is_known(superlink_spec):
