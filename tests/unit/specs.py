@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_options, variable_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import messages, require
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import Problem, messages, require
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, acm_metrics, addon_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
@@ -149,3 +149,9 @@ def written(objects: list[dict[str, Any]]) -> str:
 def drafted(spec: HubSpec | SiteSpec) -> list[dict[str, Any]]:
     """All objects of a part, with stand-ins for what is found later: address, certificates, numbers."""
     return supernode.objects(spec.complete()) if isinstance(spec, SiteSpec) else superlink.objects(spec.complete())
+
+
+def said(found: Iterable[Problem]) -> tuple[str, str]:
+    """Messages of problems that refuse, and those of warnings, one a line."""
+    listed = list(found)
+    return "\n".join(messages(one for one in listed if one.refuses)), "\n".join(messages(one for one in listed if not one.refuses))

@@ -32,6 +32,8 @@ def peers(found: Problems, variable: str, value: Any) -> None:
             found.add(at, peer, "is not a mapping")
             continue
         one = {key: entry for key, entry in peer.items() if entry not in (None, "", [], {})}
+        for key in one.keys() - _PEER.keys():
+            found.add(f"{at}.{key}", peer[key], f"is not one of {', '.join(_PEER)}")
         if not one.keys() & {"cidr", "namespace", "pod_selector"}:
             found.add(at, peer, 'selects nothing: set cidr, namespace or pod_selector (cidr "0.0.0.0/0" is every IPv4 address)')
         if "cidr" in one and one.keys() & {"namespace", "pod_selector"}:

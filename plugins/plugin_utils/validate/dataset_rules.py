@@ -30,7 +30,6 @@ from .value_checks import UNSET, Check, Problems, Rule, Shape, Spec, given
 
 # The volume of a pod is named after it.
 MAX_NAME = 63 - len(dataset_mounts.PREFIX)
-_FLAGS = ("true", "yes", "on", "1", "y", "t", "false", "no", "off", "0", "n", "f")
 _NEEDED = {"nfs": ("server", "path"), "local": ("path",), "csi": ("driver", "volumeHandle")}
 
 
@@ -114,17 +113,13 @@ _KINDS: Mapping[str, Check] = {
     CLAIM: Problems.subdomain, NEW_CLAIM: _new_claim, VOLUME: _volume, CSI: _csi, SECRET: Problems.subdomain, CONFIG_MAP: Problems.subdomain,
 }  # fmt: skip
 _MODES = (Rule("access_modes", lambda claim: claim.get("access_modes") == [], "is empty; leave it out for the default"),)
-_RULES = (
-    # Never taken for false: that would let apps write to the data.
-    Rule("read_only", lambda entry: text(entry["read_only"]).strip().lower() not in _FLAGS, "is not true or false"),
-    *(
-        Rule(
-            "read_only",
-            lambda entry, kind=kind: entry.get(kind) and text(entry["read_only"]).strip() and not boolean(entry["read_only"]),
-            f"is not possible: Kubernetes mounts a {kind} read-only",
-        )
-        for kind in (SECRET, CONFIG_MAP)
-    ),
+_RULES = tuple(
+    Rule(
+        "read_only",
+        lambda entry, kind=kind: entry.get(kind) and not boolean(entry["read_only"]),
+        f"is not possible: Kubernetes mounts a {kind} read-only",
+    )
+    for kind in (SECRET, CONFIG_MAP)
 )
 
 

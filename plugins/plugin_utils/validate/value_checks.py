@@ -10,6 +10,7 @@ cluster (inventory host), the variable and the value.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import ipaddress
 import re
@@ -242,10 +243,8 @@ class Problems:
     def address(self, variable: str, value: Any) -> None:
         """A "host:port"; "not set" is right."""
         given, host = text(value), ""
-        try:
-            host = split_address(given)[0] if given else ""
-        except ValueError:
-            pass
+        with contextlib.suppress(ValueError):
+            host = split_address(given)[0]
         if "@" in given:
             self.add(variable, Shape(value), 'contains credentials or another @; Flower takes "host:port"')
         elif "://" in given:

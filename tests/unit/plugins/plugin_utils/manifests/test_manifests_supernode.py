@@ -163,8 +163,6 @@ def test_what_users_add_to_pods(supernode_spec):
         ({"pod_template": {"metadata": {"labels": {"app.kubernetes.io/name": "x"}}}}, "replaces a label"),
         ({"pod_template": {"spec": {"containers": [{"tty": True}]}}}, "pod_template of the pods supernode: an entry of containers has no name"),
         ({"pools": [{"name": "a", "pod_template": {"spec": {"volumes": [{}]}}}]}, "an entry of volumes has no name"),
-        ({"pools": [{"name": "a", "autoscaling": {"enabled": True}}]}, "is not possible: each SuperNode has a registered key and a number"),
-        ({"pools": [{"name": "a", "spread": "often"}]}, "supernode_pools[0].spread: 'often' is not one of"),
     ],
 )
 def test_refuses_what_cannot_be_added(changes, words, supernode_spec):

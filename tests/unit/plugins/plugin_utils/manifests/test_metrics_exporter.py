@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gateway, metrics_exporter
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import metrics_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_program
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
@@ -159,10 +158,3 @@ def test_the_limit_that_is_shown_and_warned_of_is_that_of_the_option(superlink_s
 )
 def test_faults_name_the_variable(superlink_spec, given, words):
     assert any(words in fault for fault in superlink_faults(superlink_spec(metrics=given)))
-
-
-def test_one_that_nobody_may_read_is_a_warning(parsed_hub):
-    assert "flower_monitoring_namespaces" in metrics_checks.warnings(parsed_hub(metrics=OWN))[0]
-    assert metrics_checks.warnings(parsed_hub(metrics=OWN, monitoring_namespaces=["monitoring"])) == []
-    assert metrics_checks.warnings(parsed_hub(metrics=OWN, network_policies=False)) == []
-    assert metrics_checks.warnings(parsed_hub()) == []

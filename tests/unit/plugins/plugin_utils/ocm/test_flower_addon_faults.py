@@ -16,7 +16,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ran
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, template
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import INSTALLS
 from ansible_collections.federated.flower.tests.unit import specs
-from ansible_collections.federated.flower.tests.unit import specs
 
 ROOT = Path(__file__).resolve().parents[5]
 

@@ -12,17 +12,18 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.serverapp_pod import (
     TRACKING,
+    check,
     fault,
     is_switched,
     is_tracking_changed,
     outputs_change,
     replaced,
-    require,
 )
 
 
@@ -148,7 +149,7 @@ class Hub:
     def refusal(self, spec):
         """The message."""
         try:
-            assert require(self, spec) == []
+            assert require(check(self, spec)) == []
         except ClusterError as error:
             return error.message
         return ""
@@ -221,7 +222,7 @@ def test_a_field_that_the_api_server_writes_in_another_way_is_no_change(parsed_h
 
 def test_in_check_mode_it_is_said(parsed_hub):
     hub = Hub(deployed(parsed_hub()))
-    (warning,) = require(hub, parsed_hub(serverapp_image="app:2"), check=True)
+    (warning,) = require(check(hub, parsed_hub(serverapp_image="app:2"), is_check=True))
     assert warning.startswith("refused while runs are active: the pod of ServerApps is replaced")
 
 

@@ -93,7 +93,6 @@ def test_good_add_ons_have_no_faults(ocm_addon_spec):
     ("changes", "words"),
     [
         ({"ocm_cluster": "Cluster A"}, "supernode_ocm_cluster: 'Cluster A' is not a DNS name"),
-        ({"ocm_install": "auto"}, "supernode_ocm_install: 'auto' is not one of Placements, Manual"),
         ({"ocm_addon": ""}, "supernode_ocm_addon: '' is not a DNS-1123 label"),
         (
             {"connectivity": "skupper", "superlink_address": "flower-superlink:9092"},
