@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ansible import constants
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..base.platforms import KUBERNETES, OPENSHIFT
-from ..base.problems import require
+from ..base.problems import Problem, require, warning
 from ..hub import plan_checks
 from ..hub.source_reader import look
 from ..kube import cluster_platform, volume_classes
@@ -82,7 +82,7 @@ class HubCheck(CertificateAction):
             )
             warnings += self.check_denials(cluster, spec, params["sites"])
             self._check_pods(cluster, params, spec, warnings)
-            self._check_services(cluster, spec, warnings)
+            warnings += require(self._services(cluster, spec))
             objects = self._check_volumes(cluster, params, spec, warnings)
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             warnings += require(pod_needs.check(cluster, spec, objects, found.absent, SUPERLINK)) if rehearsed else []
@@ -121,14 +121,13 @@ class HubCheck(CertificateAction):
             warnings += require(serverapp_pod.check(cluster, spec, is_check=self.check))
 
     @staticmethod
-    def _check_services(cluster: Cluster, spec: HubSpec, warnings: list[str]) -> None:
+    def _services(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
         """Are metrics, the tracking server and the exposure as the variables want them?"""
-        warnings += require(hub_services.metrics(cluster, spec))
-        warnings += require(hub_services.tracking(spec))
-        warnings += filter(None, [exposure_of(spec).doubt(spec)])
+        yield from hub_services.metrics(cluster, spec)
+        yield from hub_services.tracking(spec)
+        yield from map(warning, filter(None, [exposure_of(spec).doubt(spec)]))
         if spec.tracking.uri and spec.tracking.secret:
-            secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
-            require(hub_services.tracking_secret(spec, secret))
+            yield from hub_services.tracking_secret(spec, cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace))
 
     @staticmethod
     def _check_volumes(cluster: Cluster, params: dict[str, Any], spec: HubSpec, warnings: list[str]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from ..flower.cli import FlowerCLI
 from ..hub import live_certificates
 from ..kube.api_errors import ApiError
 from ..kube.client import FIELD_MANAGER, Cluster
-from ..manifests import superlink, tracking
+from ..manifests import superlink
 from ..marks import proof
 from ..rotation import conditions
 from ..spec.hub_spec import HubSpec
@@ -44,12 +44,6 @@ class Change:
 
     what: str
     instead: str
-
-
-TRACKING = Change(
-    "superlink_tracking: address, credentials or CA of the tracking server are in the environment of ServerApps, and their pod is replaced",
-    "leave superlink_tracking and superlink_tracking_credentials as they are for now",
-)
 
 
 def check(cluster: Cluster, spec: HubSpec, *, is_check: bool = False) -> Iterator[Problem]:
@@ -87,8 +81,6 @@ def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
         if (one["apiVersion"], one["metadata"]["name"]) == (_API, name)
     ]
     live = cluster.get(_API, wanted["kind"], name, spec.namespace)
-    if is_tracking_changed(spec, wanted, live):
-        return TRACKING
     if _stays(live, spec) and (parts := _changed_parts(cluster, wanted, live)):
         return template_change(spec, parts)
     return None
@@ -148,20 +140,6 @@ def is_switched(spec: HubSpec, live: Mapping[str, Any] | None) -> bool:
     return (OUTPUTS_POD_ANNOTATION in notes) != spec.outputs_enabled
 
 
-def is_tracking_changed(spec: HubSpec, wanted: Mapping[str, Any], live: Mapping[str, Any] | None) -> bool:
-    """Whether the live workload is going to lose its pod because the environment for the tracking server is another one."""
-    return _stays(live, spec) and _tracking(wanted) != _tracking(live)
-
-
-def _tracking(workload: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
-    return {
-        (container["name"], one["name"]): one.get("value") or one.get("valueFrom")
-        for container in workload["spec"]["template"]["spec"]["containers"]
-        for one in container.get("env") or []
-        if one["name"].startswith(tracking.PREFIX)
-    }
-
-
 def fault(change: Change, listed: Sequence[Mapping[str, Any]]) -> str:
     """Why the pod cannot be replaced now, with the remedies; empty if no run is active.
 
@@ -195,7 +173,9 @@ def isolation_change(before: str, after: str) -> Change:
 
 def template_change(spec: HubSpec, parts: Sequence[str]) -> Change:
     """Other fields of the pod."""
-    whose, own = ("", "superlink_serverapp_*, superlink_image, flower_app_image") if spec.is_process else (" (the SuperLink's)", "superlink_*")
+    whose, own = " (the SuperLink's)", "superlink_*"
+    if spec.is_process:
+        whose, own = "", "superlink_serverapp_*, superlink_tracking, superlink_image, flower_app_image"
     return Change(
         f"the pod of ServerApps{whose} is replaced by one with another {', '.join(parts)} (variables of the hub: {own}, flower_version)",
         "leave these as they are for now. federated.flower.upgrade waits for runs; -e flower_serverapp_force=true fails them",

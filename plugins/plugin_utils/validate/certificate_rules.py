@@ -30,31 +30,14 @@ CERTIFICATES: Mapping[str, Check] = {
     "client_certificate_days": _DAYS,
 }
 CERTIFICATE_RULES = (
-    Rule(
-        "certificates_source",
-        lambda spec: boolean(spec.get("insecure")) and _source(spec) != BUILTIN,
-        "has nothing to serve: insecure is true",
-    ),
-    Rule(
-        "certificate_secret",
-        lambda spec: spec.get("certificate_secret") and _source(spec) != EXISTING,
-        "has no effect with certificates_source {certificates_source}",
-    ),
-    Rule(
-        "issuer",
-        lambda spec: _source(spec) == CERT_MANAGER and not (spec.get("issuer") or {}).get("name"),
-        "has no name; cert-manager signs with an Issuer or ClusterIssuer",
-    ),
-    Rule(
-        "issuer",
-        lambda spec: _source(spec) != CERT_MANAGER and spec.get("issuer"),
-        "has no effect with certificates_source {certificates_source}",
-    ),
-    Rule(
-        "client_certificates",
-        lambda spec: boolean(spec.get("insecure")) and spec.get("client_certificates") in ("required", "optional"),
-        "has no meaning without TLS: insecure is true; use none",
-    ),
+    Rule("certificates_source", lambda spec: boolean(spec.get("insecure")) and _source(spec) != BUILTIN, "has nothing to serve: insecure is true"),
+    Rule("certificate_secret", lambda spec: spec.get("certificate_secret") and _source(spec) != EXISTING,
+         "has no effect with certificates_source {certificates_source}"),
+    Rule("issuer", lambda spec: _source(spec) == CERT_MANAGER and not (spec.get("issuer") or {}).get("name"),
+         "has no name; cert-manager signs with an Issuer or ClusterIssuer"),
+    Rule("issuer", lambda spec: _source(spec) != CERT_MANAGER and spec.get("issuer"), "has no effect with certificates_source {certificates_source}"),
+    Rule("client_certificates", lambda spec: boolean(spec.get("insecure")) and spec.get("client_certificates") in ("required", "optional"),
+         "has no meaning without TLS: insecure is true; use none"),
 )
 
 

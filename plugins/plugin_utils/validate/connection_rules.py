@@ -102,31 +102,14 @@ def _proxy_address(found: Problems, variable: str, value: Any) -> None:
 
 _PROXY: Mapping[str, Check] = {"address": _proxy_address, "cidrs": networks, "secret": given(Problems.subdomain)}
 _PROXY_RULES = (
-    Rule(
-        "address",
-        lambda proxy: proxy["insecure"],
-        "needs TLS: flower_insecure is true, and the proxy could read and change everything",
-    ),
-    Rule(
-        "address",
-        lambda proxy: not proxy["insecure"] and not proxy["sidecar"],
-        "needs the sidecar, which goes through the proxy: set supernode_sidecar to true",
-    ),
-    Rule(
-        "address",
-        lambda proxy: proxy["connectivity"] == SKUPPER,
-        "has no effect: SuperNodes call their site's Skupper router. skupper_link_proxy_secret is the proxy of its link",
-    ),
-    Rule(
-        "password_key",
-        lambda proxy: proxy.get("secret") and proxy.get("username_key") and proxy.get("username_key") == proxy.get("password_key"),
-        "is the entry of the user name as well",
-    ),
-    Rule(
-        "secret",
-        lambda proxy: proxy.get("secret") and proxy["credentials"],
-        "is set, and supernode_http_proxy_credentials as well; remove one of the two",
-    ),
+    Rule("address", lambda proxy: proxy["insecure"], "needs TLS: flower_insecure is true, and the proxy could read and change everything"),
+    Rule("address", lambda proxy: not proxy["insecure"] and not proxy["sidecar"],
+         "needs the sidecar, which goes through the proxy: set supernode_sidecar to true"),
+    Rule("address", lambda proxy: proxy["connectivity"] == SKUPPER,
+         "has no effect: SuperNodes call their site's Skupper router. skupper_link_proxy_secret is the proxy of its link"),
+    Rule("password_key", lambda proxy: proxy.get("secret") and proxy.get("username_key") and proxy.get("username_key") == proxy.get("password_key"),
+         "is the entry of the user name as well"),
+    Rule("secret", lambda proxy: proxy.get("secret") and proxy["credentials"], "is set, and supernode_http_proxy_credentials as well; remove one of the two"),
     *(
         Rule(key, lambda proxy, key=key: proxy.get(key) and not proxy.get("secret"), "has no effect without http_proxy.secret")
         for key in ("username_key", "password_key")
@@ -215,16 +198,9 @@ _TRACKING: Mapping[str, Check] = {
     "uri": _uri, "secret": given(Problems.subdomain), "ca": Problems.certificates, "egress": peers,
 }  # fmt: skip
 _TRACKING_RULES = (
-    Rule(
-        "secret",
-        lambda own: own.get("secret") and own["credentials"],
-        "is set, and superlink_tracking_credentials as well; remove one of the two",
-    ),
-    Rule(
-        "secret",
-        lambda own: own.get("secret") and _keys(own) not in ({TOKEN}, _LOGIN),
-        "needs the names of its entries: either token_key, or username_key and password_key",
-    ),
+    Rule("secret", lambda own: own.get("secret") and own["credentials"], "is set, and superlink_tracking_credentials as well; remove one of the two"),
+    Rule("secret", lambda own: own.get("secret") and _keys(own) not in ({TOKEN}, _LOGIN),
+         "needs the names of its entries: either token_key, or username_key and password_key"),
     *(
         Rule(f"{name}_key", lambda own, name=name: not own.get("secret") and min(_keys(own), default="") == name, "has no effect without tracking.secret")
         for name in (TOKEN, USERNAME, PASSWORD)

@@ -114,11 +114,7 @@ _KINDS: Mapping[str, Check] = {
 }  # fmt: skip
 _MODES = (Rule("access_modes", lambda claim: claim.get("access_modes") == [], "is empty; leave it out for the default"),)
 _RULES = tuple(
-    Rule(
-        "read_only",
-        lambda entry, kind=kind: entry.get(kind) and not boolean(entry["read_only"]),
-        f"is not possible: Kubernetes mounts a {kind} read-only",
-    )
+    Rule("read_only", lambda entry, kind=kind: entry.get(kind) and not boolean(entry["read_only"]), f"is not possible: Kubernetes mounts a {kind} read-only")
     for kind in (SECRET, CONFIG_MAP)
 )
 

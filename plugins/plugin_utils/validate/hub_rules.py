@@ -74,36 +74,21 @@ def _beside(spec: Spec) -> bool:
 _RULES = (
     Rule("server_name", lambda spec: _insecure(spec) and spec.get("server_name"), "is a name in a certificate, but there is none: insecure is true"),
     Rule("exposure", lambda spec: _exposure(spec).passes_tls and _insecure(spec), "passes TLS through, but there is none: insecure is true"),
-    Rule(
-        "host",
-        lambda spec: _exposure(spec).needs_host and not spec.get("host"),
-        "is empty; an Ingress that passes TLS through finds its backend by the host name",
-    ),
+    Rule("host", lambda spec: _exposure(spec).needs_host and not spec.get("host"),
+         "is empty; an Ingress that passes TLS through finds its backend by the host name"),
     *(
         Rule(option, lambda spec, option=option: spec.get(option) and option not in _exposure(spec).options, "has no effect with exposure {exposure}")
         for option in dict.fromkeys(option for one in EXPOSURES.values() for option in one.options)
     ),
-    Rule(
-        "serverapp_gpu",
-        lambda spec: _beside(spec) and spec.get("serverapp_gpu"),
-        "has no pod to go to: with subprocess isolation the ServerApp runs in SuperLink's",
-    ),
-    Rule(
-        "serverapp_image",
-        lambda spec: _beside(spec) and spec.get("serverapp_image") and not spec.get("image"),
-        "has no effect: with subprocess isolation ServerApps run in SuperLink's container. Set superlink_image to an image with flower-superlink and the "
-        "app's packages, or superlink_isolation to process",
-    ),
-    Rule(
-        "outputs_claim",
-        lambda spec: spec.get("outputs_claim") and not _has_outputs(spec),
-        "has no effect: outputs_enabled is false; set it to true, or remove the claim",
-    ),
-    Rule(
-        "outputs_storage_class",
-        lambda spec: _has_outputs(spec) and spec.get("outputs_claim") and spec.get("outputs_storage_class"),
-        "has no effect on an existing claim (outputs_claim); remove one of the two",
-    ),
+    Rule("serverapp_gpu", lambda spec: _beside(spec) and spec.get("serverapp_gpu"),
+         "has no pod to go to: with subprocess isolation the ServerApp runs in SuperLink's"),
+    Rule("serverapp_image", lambda spec: _beside(spec) and spec.get("serverapp_image") and not spec.get("image"),
+         "has no effect: with subprocess isolation ServerApps run in SuperLink's container. Set superlink_image to an image with flower-superlink and the "
+         "app's packages, or superlink_isolation to process"),
+    Rule("outputs_claim", lambda spec: spec.get("outputs_claim") and not _has_outputs(spec),
+         "has no effect: outputs_enabled is false; set it to true, or remove the claim"),
+    Rule("outputs_storage_class", lambda spec: _has_outputs(spec) and spec.get("outputs_claim") and spec.get("outputs_storage_class"),
+         "has no effect on an existing claim (outputs_claim); remove one of the two"),
 )
 
 
@@ -165,23 +150,14 @@ _METRICS: Mapping[str, Check] = {"resources": pod_rules.resources, "api_server":
 _enabled = _flag("enabled")
 _METRICS_RULES = (
     *(
-        Rule(
-            key,
-            lambda metrics, key=key: not _enabled(metrics) and boolean(metrics.get(key)),
-            "has no effect: metrics.enabled is not true; set it, or remove this",
-        )
+        Rule(key, lambda metrics, key=key: not _enabled(metrics) and boolean(metrics.get(key)),
+             "has no effect: metrics.enabled is not true; set it, or remove this")
         for key in ("monitor", "acm", "runs")
     ),
-    Rule(
-        "acm",
-        lambda metrics: _enabled(metrics) and boolean(metrics.get("acm")) and not boolean(metrics.get("monitor")),
-        "has no effect: metrics.monitor is not true, so no Prometheus of OpenShift reads the metrics; set it",
-    ),
-    Rule(
-        "image",
-        lambda metrics: _enabled(metrics) and not metrics.get("image"),
-        "is not set; build an image from Flower's and the package prometheus_client (the guide on metrics has a Containerfile)",
-    ),
+    Rule("acm", lambda metrics: _enabled(metrics) and boolean(metrics.get("acm")) and not boolean(metrics.get("monitor")),
+         "has no effect: metrics.monitor is not true, so no Prometheus of OpenShift reads the metrics; set it"),
+    Rule("image", lambda metrics: _enabled(metrics) and not metrics.get("image"),
+         "is not set; build an image from Flower's and the package prometheus_client (the guide on metrics has a Containerfile)"),
 )
 
 

@@ -89,11 +89,8 @@ _ROLLOUT: Mapping[str, Check] = {
     "progressDeadline": given(pattern(r"([0-9]+[hms])|None", 'is not a duration like "10m", nor "None"')),
 }
 _ROLLOUT_RULES = (
-    Rule(
-        "maxConcurrency",
-        lambda options: options.get("maxConcurrency") is not None and not text(options["maxConcurrency"]).strip("0%"),
-        "stands for all clusters at once; write type: All for that",
-    ),
+    Rule("maxConcurrency", lambda options: options.get("maxConcurrency") is not None and not text(options["maxConcurrency"]).strip("0%"),
+         "stands for all clusters at once; write type: All for that"),
 )
 
 
@@ -134,16 +131,9 @@ _PLACEMENT: Mapping[str, Check] = {
     "rollout": rollout,
 }
 _RULES = (
-    Rule(
-        "cluster_sets",
-        lambda spec: spec.get("install") == PLACEMENTS and not spec.get("cluster_sets"),
-        "is empty, so no cluster can be selected; OCM's own set is global",
-    ),
-    Rule(
-        "rollout",
-        lambda spec: spec.get("install") == MANUAL and spec.get("rollout"),
-        "has no meaning without a Placement: ocm_addon_install is Manual",
-    ),
+    Rule("cluster_sets", lambda spec: spec.get("install") == PLACEMENTS and not spec.get("cluster_sets"),
+         "is empty, so no cluster can be selected; OCM's own set is global"),
+    Rule("rollout", lambda spec: spec.get("install") == MANUAL and spec.get("rollout"), "has no meaning without a Placement: ocm_addon_install is Manual"),
 )
 
 

@@ -172,12 +172,9 @@ def _all_devices(spec: Spec) -> bool:
 
 _UNCOUNTED = "has no effect with mount_all: nothing is requested of the scheduler"
 _GPU = (
-    Rule(
-        "mount_all",
-        lambda gpu: _all_devices(gpu) and not gpu.get("runtime_class"),
-        "needs a runtime_class that shows devices, such as nvidia; devices of other vendors need count, since Pod Security restricted refuses folders of "
-        "the node",
-    ),
+    Rule("mount_all", lambda gpu: _all_devices(gpu) and not gpu.get("runtime_class"),
+         "needs a runtime_class that shows devices, such as nvidia; devices of other vendors need count, since Pod Security restricted refuses folders of "
+         "the node"),
     Rule("resource", lambda gpu: _all_devices(gpu) and gpu.get("resource") not in UNSET, _UNCOUNTED),
     Rule("count", lambda gpu: _all_devices(gpu) and gpu.get("count") not in UNSET, _UNCOUNTED),
     Rule(
@@ -185,11 +182,8 @@ _GPU = (
         lambda gpu: _all_devices(gpu) and gpu.get("visible_devices") not in UNSET and not _DEVICES.fullmatch(text(gpu["visible_devices"])),
         'is not "all", or numbers or UUIDs of devices with commas between them',
     ),
-    Rule(
-        "visible_devices",
-        lambda gpu: not _all_devices(gpu) and gpu.get("visible_devices"),
-        "has no effect without mount_all: the device plugin chooses the devices that count asks for",
-    ),
+    Rule("visible_devices", lambda gpu: not _all_devices(gpu) and gpu.get("visible_devices"),
+         "has no effect without mount_all: the device plugin chooses the devices that count asks for"),
 )
 
 

@@ -82,38 +82,19 @@ def _separate(spec: Spec) -> bool:
 
 _RULES = (
     Rule("server_name", lambda spec: _insecure(spec) and spec.get("server_name"), "is a name in a certificate, but there is none: insecure is true"),
-    Rule(
-        "superlink_cidrs",
-        lambda spec: spec.get("connectivity") == SKUPPER and spec.get("superlink_cidrs"),
-        "has no effect: SuperNodes call their site's Skupper router",
-    ),
+    Rule("superlink_cidrs", lambda spec: spec.get("connectivity") == SKUPPER and spec.get("superlink_cidrs"),
+         "has no effect: SuperNodes call their site's Skupper router"),
     Rule("mtls", lambda spec: _mtls(spec) and _insecure(spec), "has no meaning without TLS: insecure is true; set it to false"),
-    Rule(
-        "mtls",
-        lambda spec: _mtls(spec) and not _insecure(spec) and not _sidecar(spec),
-        "needs the sidecar, which shows the client certificate: set supernode_sidecar to true, or this to false and superlink_client_certificates to "
-        "optional",
-    ),
-    Rule(
-        "bundle_directory",
-        lambda spec: spec.get("delivery") == BUNDLE and not text(spec.get("bundle_directory")),
-        "is not set: set flower_bundle_directory to the folder on the control node in which bundles are written",
-    ),
-    Rule(
-        "insecure",
-        lambda spec: spec.get("delivery") == BUNDLE and _insecure(spec),
-        "does not go together with flower_delivery: bundle, whose files the CA of the hub signs",
-    ),
-    Rule(
-        "clientapp",
-        lambda spec: _separate(spec) and _insecure(spec),
-        "needs TLS between ClientApp and SuperNode: set flower_insecure to false",
-    ),
-    Rule(
-        "clientapp",
-        lambda spec: _separate(spec) and not _insecure(spec) and not _sidecar(spec),
-        "needs the sidecar, to which ClientApps connect: set supernode_sidecar to true",
-    ),
+    Rule("mtls", lambda spec: _mtls(spec) and not _insecure(spec) and not _sidecar(spec),
+         "needs the sidecar, which shows the client certificate: set supernode_sidecar to true, or this to false and superlink_client_certificates to "
+         "optional"),
+    Rule("bundle_directory", lambda spec: spec.get("delivery") == BUNDLE and not text(spec.get("bundle_directory")),
+         "is not set: set flower_bundle_directory to the folder on the control node in which bundles are written"),
+    Rule("insecure", lambda spec: spec.get("delivery") == BUNDLE and _insecure(spec),
+         "does not go together with flower_delivery: bundle, whose files the CA of the hub signs"),
+    Rule("clientapp", lambda spec: _separate(spec) and _insecure(spec), "needs TLS between ClientApp and SuperNode: set flower_insecure to false"),
+    Rule("clientapp", lambda spec: _separate(spec) and not _insecure(spec) and not _sidecar(spec),
+         "needs the sidecar, to which ClientApps connect: set supernode_sidecar to true"),
     Rule(
         "clientapp_rollout",
         lambda spec: _separate(spec) and spec.get("delivery") == OCM and spec.get("clientapp_pace") != OCM_PACE and spec.get("clientapp_rollout"),
@@ -122,28 +103,16 @@ _RULES = (
 )
 #: Of a pool with C(delivery), C(clientapp) of its site.
 _POOL_RULES = (
-    Rule(
-        "replicas",
-        lambda pool: pool.get("mode") == DAEMON_SET and pool.get("replicas") is not None,
-        "has no meaning for a DaemonSet, which has one pod per node",
-    ),
-    Rule(
-        "mode",
-        lambda pool: pool.get("mode") == DAEMON_SET and pool["delivery"] == OCM,
-        "needs a key for each node, and Open Cluster Management does not list the nodes of a cluster: use a StatefulSet with "
-        "topology_spread_constraints, or flower_delivery: direct",
-    ),
-    Rule(
-        "mode",
-        lambda pool: pool.get("mode") == DAEMON_SET and pool["delivery"] == BUNDLE,
-        "needs a key for each node, and the nodes of a site that gives no access are not known: use a StatefulSet with topology_spread_constraints",
-    ),
-    Rule(
-        "mode",
-        lambda pool: pool.get("mode") == DAEMON_SET and _separate(pool),
-        "does not go together with supernode_clientapp: workload: the node of a SuperNode is not known in advance. Use a StatefulSet, or set "
-        "supernode_clientapp to pod",
-    ),
+    Rule("replicas", lambda pool: pool.get("mode") == DAEMON_SET and pool.get("replicas") is not None,
+         "has no meaning for a DaemonSet, which has one pod per node"),
+    Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and pool["delivery"] == OCM,
+         "needs a key for each node, and Open Cluster Management does not list the nodes of a cluster: use a StatefulSet with "
+         "topology_spread_constraints, or flower_delivery: direct"),
+    Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and pool["delivery"] == BUNDLE,
+         "needs a key for each node, and the nodes of a site that gives no access are not known: use a StatefulSet with topology_spread_constraints"),
+    Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and _separate(pool),
+         "does not go together with supernode_clientapp: workload: the node of a SuperNode is not known in advance. Use a StatefulSet, or set "
+         "supernode_clientapp to pod"),
 )
 
 

@@ -17,11 +17,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import run
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.serverapp_pod import (
-    TRACKING,
     check,
     fault,
     is_switched,
-    is_tracking_changed,
     outputs_change,
     replaced,
 )
@@ -229,19 +227,3 @@ def test_in_check_mode_it_is_said(parsed_hub):
 def test_without_active_runs_nothing_is_refused(parsed_hub, monkeypatch):
     monkeypatch.setattr(runs, "read_all", lambda cli: [])
     assert Hub(deployed(parsed_hub())).refusal(parsed_hub(serverapp_image="app:2")) == ""
-
-
-def test_tracking_is_refused_with_both_ways_out(parsed_hub):
-    words = Hub(deployed(parsed_hub())).refusal(parsed_hub(tracking=SECRET))
-    assert words.startswith("hub: superlink_tracking: ") and "would fail run 8 of me/demo (running)" in words
-    assert "Wait until no run is active" in words and words.endswith(TRACKING.instead)
-    assert Hub({}).refusal(parsed_hub(tracking=SECRET)) == "", "of a new hub"
-
-
-def test_a_workload_of_someone_else_is_no_change_of_tracking(parsed_hub):
-    spec = parsed_hub(tracking=SECRET)
-    (wanted,) = [one for key, one in deployed(spec).items() if key[1] == "serverapp"]
-    (live,) = [one for key, one in deployed(parsed_hub()).items() if key[1] == "serverapp"]
-    assert is_tracking_changed(spec, wanted, live)
-    live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "someone"
-    assert not is_tracking_changed(spec, wanted, live)
