@@ -18,7 +18,6 @@ from .pods_spec import PodsSpec
 
 STATEFUL_SET = "StatefulSet"
 DAEMON_SET = "DaemonSet"
-MODES = (STATEFUL_SET, DAEMON_SET)
 SPREADS = ("none", "soft", "hard")
 
 

@@ -37,7 +37,8 @@ def test_another_size_is_no_other_template(parsed_hub: Any) -> None:
     assert (made, superlink.stateful_set(later)) == ("10Gi", live)
     assert superlink.stateful_set(parsed_hub(storage_size="50Gi")) != live
     assert hub_volumes.made_size(None) == ""
-    assert volume_pod.claim(later, "backup")["spec"]["resources"]["requests"]["storage"] == "50Gi", "a new claim has the size of the variable"
+    new = volume_pod.claim(parsed_hub(storage_size="50Gi"), "backup")
+    assert new["spec"]["resources"]["requests"]["storage"] == "50Gi", "a new claim has the size of the variable"
 
 
 @pytest.mark.parametrize(("there", "wanted", "is_small"), [("10Gi", "50Gi", True), ("50Gi", "50Gi", False), ("60Gi", "50Gi", False), ("1024Mi", "1Gi", False)])
