@@ -77,9 +77,9 @@ class ActionModule(HubCheck, HubCertificates):
         return self._apply(spec, settings, [one for one in objects if one["kind"] == "Namespace"]).as_dict()
 
     def _describe(self, params: dict[str, Any]) -> dict[str, Any]:
-        spec, settings, objects = described(self), hub_settings(self), []
         if params["rights"] is not None or params["policy"] is not None:
             require(map(Problem, wrong_types(self)))
+        spec, settings, objects = described(self), hub_settings(self), []
         if params["rights"] is not None:
             objects = rights_objects(SUPERLINK, spec, {**params["rights"], "ca_namespace": settings["ca_namespace"]})
         elif params["policy"] is not None:

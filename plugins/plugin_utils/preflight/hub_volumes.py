@@ -78,8 +78,8 @@ def storage_classes(spec: HubSpec, known: Mapping[str, bool] | None) -> Iterator
     wanted = {"superlink_storage_class": spec.storage_class}
     if spec.outputs_enabled and not spec.outputs_claim:
         wanted["superlink_outputs_storage_class"] = spec.outputs_storage_class
-    for variable, name in wanted.items() if known is not None else ():
-        if name in known or (not name and any(known.values())):
+    for variable, name in wanted.items():
+        if known is None or name in known or (not name and any(known.values())):
             continue
         lacks = f"the cluster has no StorageClass {name}" if name else "it is empty, and the cluster has no default StorageClass"
         yield warning(

@@ -17,7 +17,7 @@ from ..manifests.policy_rules import parse_port
 from ..manifests.tracking import PASSWORD, TOKEN, USERNAME
 from ..spec.part_spec import SKUPPER
 from ..spec.tracking_spec import PORTS
-from .value_checks import Check, Problems, Rule, Shape, Spec, each, given, networks, pattern
+from .value_checks import Check, Problems, Rule, Shape, Spec, each, for_each, given, networks, pattern
 
 _LOGIN = {USERNAME, PASSWORD}
 
@@ -110,10 +110,7 @@ _PROXY_RULES = (
     Rule("password_key", lambda proxy: proxy.get("secret") and proxy.get("username_key") and proxy.get("username_key") == proxy.get("password_key"),
          "is the entry of the user name as well"),
     Rule("secret", lambda proxy: proxy.get("secret") and proxy["credentials"], "is set, and supernode_http_proxy_credentials as well; remove one of the two"),
-    *(
-        Rule(key, lambda proxy, key=key: proxy.get(key) and not proxy.get("secret"), "has no effect without http_proxy.secret")
-        for key in ("username_key", "password_key")
-    ),
+    *for_each(("username_key", "password_key"), lambda proxy, key: proxy.get(key) and not proxy.get("secret"), "has no effect without http_proxy.secret"),
 )
 
 
@@ -190,8 +187,11 @@ def _uri(found: Problems, variable: str, value: Any) -> None:
         found.name_or_ip(variable, host)
 
 
+_KEYS = {f"{name}_key": name for name in (TOKEN, USERNAME, PASSWORD)}
+
+
 def _keys(tracking: Spec) -> set[str]:
-    return {name for name in (TOKEN, USERNAME, PASSWORD) if tracking.get(f"{name}_key")}
+    return {name for key, name in _KEYS.items() if tracking.get(key)}
 
 
 _TRACKING: Mapping[str, Check] = {
@@ -201,10 +201,7 @@ _TRACKING_RULES = (
     Rule("secret", lambda own: own.get("secret") and own["credentials"], "is set, and superlink_tracking_credentials as well; remove one of the two"),
     Rule("secret", lambda own: own.get("secret") and _keys(own) not in ({TOKEN}, _LOGIN),
          "needs the names of its entries: either token_key, or username_key and password_key"),
-    *(
-        Rule(f"{name}_key", lambda own, name=name: not own.get("secret") and min(_keys(own), default="") == name, "has no effect without tracking.secret")
-        for name in (TOKEN, USERNAME, PASSWORD)
-    ),
+    *for_each(_KEYS, lambda own, key: own.get(key) and not own.get("secret"), "has no effect without tracking.secret"),
 )
 
 

@@ -113,9 +113,10 @@ _KINDS: Mapping[str, Check] = {
     CLAIM: Problems.subdomain, NEW_CLAIM: _new_claim, VOLUME: _volume, CSI: _csi, SECRET: Problems.subdomain, CONFIG_MAP: Problems.subdomain,
 }  # fmt: skip
 _MODES = (Rule("access_modes", lambda claim: claim.get("access_modes") == [], "is empty; leave it out for the default"),)
-_RULES = tuple(
-    Rule("read_only", lambda entry, kind=kind: entry.get(kind) and not boolean(entry["read_only"]), f"is not possible: Kubernetes mounts a {kind} read-only")
-    for kind in (SECRET, CONFIG_MAP)
+_READ_ONLY = "is not possible: Kubernetes mounts a {} read-only"
+_RULES = (
+    Rule("read_only", lambda entry: entry.get(SECRET) and not boolean(entry["read_only"]), _READ_ONLY.format(SECRET)),
+    Rule("read_only", lambda entry: entry.get(CONFIG_MAP) and not boolean(entry["read_only"]), _READ_ONLY.format(CONFIG_MAP)),
 )
 
 

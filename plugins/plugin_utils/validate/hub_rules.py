@@ -21,7 +21,7 @@ from ..manifests.exposures.exposure_registry import EXPOSURES
 from ..spec.hub_spec import HubSpec, serverapp_of
 from . import connection_rules, pod_rules, program_options
 from .certificate_rules import certificates
-from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, given, networks, number, port
+from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, for_each, given, networks, number, port
 
 _HUB: Mapping[str, Check] = {
     **pod_rules.COMMON,
@@ -76,9 +76,10 @@ _RULES = (
     Rule("exposure", lambda spec: _exposure(spec).passes_tls and _insecure(spec), "passes TLS through, but there is none: insecure is true"),
     Rule("host", lambda spec: _exposure(spec).needs_host and not spec.get("host"),
          "is empty; an Ingress that passes TLS through finds its backend by the host name"),
-    *(
-        Rule(option, lambda spec, option=option: spec.get(option) and option not in _exposure(spec).options, "has no effect with exposure {exposure}")
-        for option in dict.fromkeys(option for one in EXPOSURES.values() for option in one.options)
+    *for_each(
+        dict.fromkeys(option for one in EXPOSURES.values() for option in one.options),
+        lambda spec, option: spec.get(option) and option not in _exposure(spec).options,
+        "has no effect with exposure {exposure}",
     ),
     Rule("serverapp_gpu", lambda spec: _beside(spec) and spec.get("serverapp_gpu"),
          "has no pod to go to: with subprocess isolation the ServerApp runs in SuperLink's"),
@@ -149,11 +150,8 @@ def _outputs(found: Problems, spec: Spec) -> None:
 _METRICS: Mapping[str, Check] = {"resources": pod_rules.resources, "api_server": connection_rules.peers}
 _enabled = _flag("enabled")
 _METRICS_RULES = (
-    *(
-        Rule(key, lambda metrics, key=key: not _enabled(metrics) and boolean(metrics.get(key)),
-             "has no effect: metrics.enabled is not true; set it, or remove this")
-        for key in ("monitor", "acm", "runs")
-    ),
+    *for_each(("monitor", "acm", "runs"), lambda metrics, key: not _enabled(metrics) and boolean(metrics.get(key)),
+              "has no effect: metrics.enabled is not true; set it, or remove this"),
     Rule("acm", lambda metrics: _enabled(metrics) and boolean(metrics.get("acm")) and not boolean(metrics.get("monitor")),
          "has no effect: metrics.monitor is not true, so no Prometheus of OpenShift reads the metrics; set it"),
     Rule("image", lambda metrics: _enabled(metrics) and not metrics.get("image"),

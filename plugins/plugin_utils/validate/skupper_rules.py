@@ -111,7 +111,7 @@ _LISTENER_RULES = (
 def site_problems(spec: Spec) -> list[Problem]:
     """All that is wrong with the variables of a Site."""
     found = Problems(spec, "skupper_site_")
-    found.check(_SITE | _INSTALL.get(text(spec.get("install")), {}), spec)
+    found.check({**_SITE, **_INSTALL.get(text(spec.get("install")), {})}, spec)
     found.apply(_SITE_RULES, spec)
     name = NetworkSiteSpec.parse({key: spec.get(key) for key in ("cluster", "name")}).site_name
     if not found.subdomain("name", name) and not spec.get("name"):

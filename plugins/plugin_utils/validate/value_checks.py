@@ -292,6 +292,15 @@ class Rule(NamedTuple):
     reason: str
 
 
+def for_each(variables: Iterable[str], is_wrong: Callable[[Spec, str], Any], reason: str) -> list[Rule]:
+    """The same rule for several variables; C(is_wrong) takes the key of one, too."""
+
+    def rule(variable: str) -> Rule:
+        return Rule(variable, lambda spec: is_wrong(spec, variable), reason)
+
+    return [rule(variable) for variable in variables]
+
+
 def given(check: Check) -> Check:
     """The check of a value that may be left out, or empty."""
     return lambda found, variable, value: check(found, variable, value) if value not in (None, "", [], {}, False) else None
