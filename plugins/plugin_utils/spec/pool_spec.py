@@ -18,6 +18,7 @@ from .pods_spec import PodsSpec
 
 STATEFUL_SET = "StatefulSet"
 DAEMON_SET = "DaemonSet"
+MODES = (STATEFUL_SET, DAEMON_SET)
 SPREADS = ("none", "soft", "hard")
 
 
