@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import node_features
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import devices
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
@@ -21,7 +21,7 @@ class ActionModule(FleetAction):
     NEEDS_LEASE = False
     ARGS = {
         **OPTIONS,
-        "labels": {"type": "list", "elements": "str", "default": list(node_features.LABELS)},
+        "labels": {"type": "list", "elements": "str", "default": list(devices.LABELS)},
         "timeout": {"type": "int", "default": 10},
     }
 
@@ -29,11 +29,11 @@ class ActionModule(FleetAction):
         """One list of nodes for each site. A site that only a hub reaches has no nodes here; its inventory plugin reads what the hub knows."""
 
         def look(name: str) -> None:
-            found = node_features.facts([], params["labels"])
+            found = devices.facts([], params["labels"])
             msg = "its nodes cannot be read: it is reached through another cluster"
             if DELIVERIES[sites[name].access.delivery].own_access:
                 with self.connect(name, timeout=params["timeout"]) as cluster:
-                    found = node_features.facts(cluster.list("v1", "Node"), params["labels"])
+                    found = devices.facts(cluster.list("v1", "Node"), params["labels"])
                 counts = ", ".join(f"{count} x {resource}" for resource, count in found["gpus"].items())
                 msg = f"its nodes have {counts or 'no GPUs'}" + (f" ({', '.join(found['products'])})" if found["products"] else "")
             outcomes[name].facts = found

@@ -17,11 +17,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine impo
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    acm,
     addon_objects,
     api,
     checks,
@@ -30,11 +32,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     placement_switch,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import (
-    ocm_addon_objects,
-    ocm_policy_objects,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import addon_problems, policy_problems
 
 ABSENT, CHECKED, CLEANED, POLICY, PRESENT = "absent", "checked", "cleaned", "policy", "present"
 FEATURE = "ManifestWorkReplicaSet"  # delivers separate pods for ClientApps
@@ -67,13 +65,11 @@ class ActionModule(RoleAction):
         place = {"addon": params["spec"]["name"], **{key: params["spec"][key] for key in ("federation", "namespace")}}
         if state == CLEANED:  # also of a fleet without the add-on, whose variables are not checked
             return Cleanup(self).clean({**params, **place})
-        try:
-            objects = ocm_policy_objects(params["spec"]) if state == POLICY else ocm_addon_objects(params["spec"])
-        except SpecError as error:
-            raise ClusterError(str(error)) from error
+        require((policy_problems if state == POLICY else addon_problems)(params["spec"]))
         spec = AddonSpec.parse(params["spec"])
         if state == POLICY:
-            return {"changed": False, "objects": objects}
+            return {"changed": False, "objects": acm.objects(spec)}
+        objects = addon_objects.addon_objects(spec)
         if state == CHECKED:
             return self._check_hub(spec, params)
         done = self._apply_or_remove(spec, objects, params)

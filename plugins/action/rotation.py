@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_chec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
@@ -40,7 +41,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register 
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Object, Proof, Report
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.certificate_rules import rotation_problems
 
 ROLE = "cert_rotation"
 DUE, ROTATED = "due", "rotated"
@@ -56,9 +57,7 @@ class ActionModule(SiteCheck, SiteDeployment):
         library.require()
         self.reset()
         options = role_settings(self, ROLE, [name.removeprefix(f"{ROLE}_") for name in role_options(ROLE)])
-        wrong = faults(options, options["hub"])
-        if wrong:
-            raise ClusterError("; ".join(wrong) + ".")
+        require(rotation_problems(options, options["hub"]))
         self.params, self._options = params | options, options
         names = site_hosts(self)
         if params["state"] == ROTATED:

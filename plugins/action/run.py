@@ -32,7 +32,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import hub_place
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import last_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 
@@ -158,7 +158,7 @@ class ActionModule(ClusterAction):
         if not entry.own_access:
             raise ClusterError(f"its pods cannot be asked, because its objects are delivered through {entry.why}")
         given = [self._variable_of(variables, name) for name in ("supernode_namespace", "flower_namespace")]
-        namespace = str(next(filter(None, given), hub_place.DEFAULT))
+        namespace = str(next(filter(None, given), inventory.DEFAULT))
         # Not with C(self.connect), after which notes for the audit trail would be about the site.
         cluster = connect(self.auth_of(site), timeout=self.api_timeout(site) or _SITE_TIMEOUT)
         return packages.SitePods(cluster, namespace, self.of_hub("federation"))

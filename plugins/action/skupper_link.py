@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_r
     RotationAction,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
@@ -33,7 +34,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import link_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_rules import link_problems
 
 _SET = skupper.applyset(skupper.LINK)
 # Placeholder in check mode for what Skupper will create.
@@ -70,7 +71,7 @@ class ActionModule(RotationAction):
         if params["step"]:
             return self.rotate(params)
         given, seconds = params["spec"], params["wait_timeout"]
-        self.refuse(link_faults(given))
+        require(link_problems(given))
         spec = LinkSpec.parse(given)
         with contextlib.ExitStack() as stack:
             hub = stack.enter_context(self.reach(params["hub"]))

@@ -10,13 +10,14 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, listeners, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import split
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import ListenerSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import listener_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_rules import listener_problems
 
 _SET = skupper.applyset(skupper.LISTENER)
 LISTENER, CONNECTOR = "listener", "connector"
@@ -37,7 +38,7 @@ class ActionModule(SkupperAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read, decide, create or remove, wait."""
         self.begin()
-        self.refuse(listener_faults(params["spec"]))
+        require(listener_problems(params["spec"]))
         spec = ListenerSpec.parse(params["spec"])
         kind = "Listener" if params["side"] == LISTENER else "Connector"
         with self.reach() as cluster:

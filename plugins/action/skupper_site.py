@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_c
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_controller import ControllerAction
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.lease_object import API as LEASES
@@ -23,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hu
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_rules import site_problems
 
 _SET = skupper.applyset(skupper.SITE)
 ABSENT, CHECKED, PRESENT, UNINSTALLED = "absent", "checked", "present", "uninstalled"
@@ -47,7 +48,7 @@ class ActionModule(ControllerAction, CheckAction):
         state, seconds = params["state"], params["wait_timeout"]
         if state == CHECKED:
             return self.check_site(params["spec"])
-        self.refuse(site_faults(params["spec"]))
+        require(site_problems(params["spec"]))
         spec = NetworkSiteSpec.parse(params["spec"])
         if state == UNINSTALLED and spec.install == "none":
             return self.finished("nothing to uninstall")

@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
     described,
     given_spec,
     hub_settings,
+    wrong_types,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_certificates import APPLYSET, HubCertificates
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_check import HubCheck
@@ -22,16 +23,18 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.results imp
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import Problem, require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import ocm_metrics_policy_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.hub_rules import hub_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import metrics_policy_problems
 
 CHECKED, DESCRIBED, SERVICES, PRESENT = "checked", "described", "services", "present"
 
@@ -79,14 +82,14 @@ class ActionModule(HubCheck, HubCertificates):
         return True
 
     def _describe(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params["rights"] is not None or params["policy"] is not None:
+            require(map(Problem, wrong_types(self)))
         spec, settings, objects = described(self), hub_settings(self), []
-        try:
-            if params["rights"] is not None:
-                objects = rights_objects(SUPERLINK, spec, {**params["rights"], "ca_namespace": settings["ca_namespace"]})
-            elif params["policy"] is not None:
-                objects = ocm_metrics_policy_objects(spec, params["policy"])
-        except SpecError as error:
-            raise ClusterError(str(error)) from error
+        if params["rights"] is not None:
+            objects = rights_objects(SUPERLINK, spec, {**params["rights"], "ca_namespace": settings["ca_namespace"]})
+        elif params["policy"] is not None:
+            require(hub_problems(spec) + metrics_policy_problems(spec, params["policy"]))
+            objects = acm_metrics.objects(HubSpec.parse(spec), params["policy"]["remediation"], params["policy"]["labels"])
         if params["rights"] is not None or params["policy"] is not None:
             return {"changed": False, "objects": objects}  # without the specification, in which environments may be secret
         return {"changed": False, "objects": [], "spec": spec, "ca_namespace": settings["ca_namespace"], "seconds": settings["wait_timeout"]}

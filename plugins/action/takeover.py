@@ -13,6 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine impo
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.foreign_data import cleaned
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import listing, read_answer
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -36,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover.kept_keys import KeysKept
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover.operated import Operated
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import site_problems
 
 _SECONDS = 90
 
@@ -88,9 +89,7 @@ class ActionModule(FleetAction):
 
     def _look(self, site: Site, space: str, name: str, outcomes: Outcomes) -> KeysKept:
         """What is kept of a Federation, and the report on it."""
-        faults = supernode_faults(site.given)
-        if faults:
-            raise ClusterError("\n".join(faults))
+        require(site_problems(site.given))
         if site.access.delivery != "direct":
             raise ClusterError(f"flower_delivery is {site.access.delivery}: only a site that is reached directly can keep keys of flower-operator.")
         spec = site.spec

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import batches, inventory, play_keywords
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import batches, inventory
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import sites_with
 
 
@@ -25,8 +25,8 @@ class FilterModule(Filters):
     FUNCTIONS = {
         "batch_faults": batch_faults,
         "fleet_faults": inventory.group_faults,
-        "fleet_variable": play_keywords.fleet_variable,
+        "fleet_variable": inventory.fleet_variable,
         "sites_with": sites_with,
-        "sites_where": play_keywords.sites_where,
+        "sites_where": inventory.sites_where,
         "standby_faults": inventory.standby_faults,
     }

@@ -54,7 +54,7 @@ def test_what_is_accepted_is_accepted_by_flower(place: str, monkeypatch: pytest.
         for first in WORDS:
             for second in (None, *WORDS):
                 given = [word for word in (first, second) if word is not None]
-                if list(program_options.argument_faults(given, program, program_options.NEWEST)):
+                if list(program_options.argument_problems(given, program, program_options.NEWEST)):
                     continue
                 needed = ["--runtime-api-address=x"] if "superexec" in place else []
                 parser.parse_args([*needed, *given])

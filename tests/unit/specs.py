@@ -6,18 +6,24 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_options, variable_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import Problem, messages, require
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, acm_metrics, addon_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
-    render_faults,
-    supernode_faults,
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.hub_rules import hub_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import (
+    addon_problems,
+    metrics_policy_problems,
+    policy_problems,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import render_problems, site_problems
 
 #: A CA, valid until 2099, for variables that take one.
 CA = """\
@@ -45,23 +51,65 @@ l4VME3+aew==
 """
 
 
+def _refused(role: str, given: Mapping[str, Any]) -> list[str]:
+    """Messages that a user gets for the variables of a role: their types are checked by its argument specification, then all else."""
+    keys = {name: name if name == "superlink_address" else name.removeprefix(f"{role}_") for name in role_options(role)}
+    values = {name: given[key] for name, key in keys.items() if key in given and key != "tracking_credentials" and given[key] is not None}
+    wrong = variable_faults(values.__getitem__, values, (role,))
+    return [f"{given['cluster']}: {one}" for one in wrong] or messages((hub_problems if role == "superlink" else site_problems)(plain(given)))
+
+
+def superlink_faults(given: Mapping[str, Any]) -> list[str]:
+    """Why a hub is refused."""
+    return _refused("superlink", given)
+
+
+def supernode_faults(given: Mapping[str, Any]) -> list[str]:
+    """Why a site is refused."""
+    return _refused("supernode", given)
+
+
+def superlink_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """All objects of a hub."""
+    require(hub_problems(plain(given)))
+    return superlink.objects(HubSpec.parse(plain(given)))
+
+
+def superlink_front_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Namespace, Services, Ingress or Route of a hub."""
+    return superlink.front_objects(HubSpec.parse(given))
+
+
+def ocm_addon_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """All objects of an add-on."""
+    require(addon_problems(given))
+    return addon_objects.addon_objects(AddonSpec.parse(given))
+
+
+def ocm_policy_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The security baseline as a policy of ACM."""
+    require(policy_problems(given))
+    return acm.objects(AddonSpec.parse(given))
+
+
+def ocm_metrics_policy_objects(given: Mapping[str, Any], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What ACM needs to observe a federation."""
+    require(hub_problems(given) + metrics_policy_problems(given, settings))
+    return acm_metrics.objects(HubSpec.parse(given), settings["remediation"], settings["labels"])
+
+
 def site_of(given: Mapping[str, Any] | SiteSpec) -> SiteSpec:
     """A site without faults."""
     if isinstance(given, SiteSpec):
         return given
-    given = plain(given)
-    faults = supernode_faults(given)
-    if faults:
-        raise SpecError(faults)
-    return SiteSpec.parse(given)
+    require(site_problems(plain(given)))
+    return SiteSpec.parse(plain(given))
 
 
 def supernode_objects(given: Mapping[str, Any] | SiteSpec) -> list[dict[str, Any]]:
     """All objects of a site."""
     spec = site_of(given)
-    faults = render_faults(spec)
-    if faults:
-        raise SpecError(faults)
+    require(render_problems(spec))
     return supernode.objects(spec)
 
 
@@ -101,3 +149,9 @@ def written(objects: list[dict[str, Any]]) -> str:
 def drafted(spec: HubSpec | SiteSpec) -> list[dict[str, Any]]:
     """All objects of a part, with stand-ins for what is found later: address, certificates, numbers."""
     return supernode.objects(spec.complete()) if isinstance(spec, SiteSpec) else superlink.objects(spec.complete())
+
+
+def said(found: Iterable[Problem]) -> tuple[str, str]:
+    """Messages of problems that refuse, and those of warnings, one a line."""
+    listed = list(found)
+    return "\n".join(messages(one for one in listed if one.refuses)), "\n".join(messages(one for one in listed if not one.refuses))

@@ -229,12 +229,13 @@ RENDER = f"""
 import json
 from {PACKAGE}.plugin_utils.manifests import exposure
 from {PACKAGE}.plugin_utils.spec.hub_spec import HubSpec
-from {PACKAGE}.plugin_utils.validate import render, superlink_faults
+from {PACKAGE}.plugin_utils.manifests import superlink
+from {PACKAGE}.plugin_utils.validate import hub_rules
 
 given = json.load(open("spec.json"))
-front = render.superlink_front_objects(given)
+front = superlink.front_objects(HubSpec.parse(given))
 address = exposure.address(HubSpec.parse(given))
-print(json.dumps([superlink_faults.superlink_faults(given), front, address]))
+print(json.dumps([hub_rules.hub_problems(given), front, address]))
 """
 
 

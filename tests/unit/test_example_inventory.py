@@ -27,9 +27,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ran
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.pool_spec import pool_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
+from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 ROOT = Path(__file__).parents[2]
 INVENTORY = ROOT / "inventories" / "example"

@@ -16,9 +16,9 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import group_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.play_keywords import (
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import (
     fleet_variable,
+    group_faults,
     sites_where,
 )
 from ansible_collections.federated.flower.tests.unit.read import yaml_file

@@ -38,7 +38,7 @@ from ..kube import exec_plugin
 from ..kube.auth import AUTH_ARGS, Access, resolve, stands_alone
 from ..kube.client import Cluster
 from ..lease.hub_lease import Lease
-from ..preflight import hub_place
+from ..preflight import inventory
 from ..reach.registry import DELIVERIES
 from ..reach.site_access import access_of
 from . import fleet_lease, rendering
@@ -65,7 +65,7 @@ _SITES = 16  # times as much as a site may list, see C(Cluster.max_list_bytes)
 #: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
 #: Options with the place of the SuperLink -> what of it they have.
-_PLACE = {"namespace": hub_place.NAMESPACE, "hub_namespace": hub_place.NAMESPACE, "federation": hub_place.FEDERATION}
+_PLACE = {"namespace": inventory.NAMESPACE, "hub_namespace": inventory.NAMESPACE, "federation": inventory.FEDERATION}
 
 
 def first_line(error: AnsibleError) -> str:
@@ -235,7 +235,7 @@ class ClusterAction(ActionBase):
             ClusterError: the inventory has no such host, or a template cannot be evaluated.
         """
         given = ClusterAction.variables_of(self, hub or None)  # of another host without the defaults of a role
-        return hub_place.place(lambda name: self._variable_of(given, name), _PLACE[option])
+        return inventory.hub_place(lambda name: self._variable_of(given, name), _PLACE[option])
 
     def variable(self, name: str, default: Any) -> Any:
         """A variable of this host, templated."""

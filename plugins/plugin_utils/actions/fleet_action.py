@@ -23,6 +23,7 @@ from ansible.utils.display import Display
 from ..base.choices import SiteAccess
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
+from ..base.problems import messages
 from ..base.values import boolean
 from ..ownership import duplicate_targets
 from ..preflight.variables import with_origins
@@ -31,7 +32,7 @@ from ..reach.site import DATA_FAULTS, Facts, Reach, Site, unexpected
 from ..reach.site_access import access_of
 from ..rollout.outcome import Outcomes
 from ..spec.site_spec import SiteSpec
-from ..validate.supernode_faults import supernode_faults
+from ..validate.site_rules import site_problems
 from .cluster_action import ClusterAction, first_line
 from .role_options import BESIDE, role_defaults, role_options, trusted, variable_faults
 from .role_variables import Defaults, HostVariables
@@ -78,7 +79,7 @@ def site_of(name: str, given: Mapping[str, Any], access: SiteAccess, *, seconds:
         spec = SiteSpec.parse(variables)
     except DATA_FAULTS as error:
         raise ClusterError(
-            "\n".join(supernode_faults(variables)) or f"its variables cannot be read: {unexpected(error)}"
+            "\n".join(messages(site_problems(variables))) or f"its variables cannot be read: {unexpected(error)}"
         ) from error
     claim = boolean(given.get("supernode_claim"))
     return Site(name, spec, access, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)

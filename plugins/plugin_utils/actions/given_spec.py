@@ -11,10 +11,11 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
-from ..preflight import hub_place, variables
+from ..base.problems import messages
+from ..preflight import inventory, variables
 from ..reach.site_access import SKUPPER, sites_with
 from ..spec.hub_spec import HubSpec
-from ..validate.superlink_faults import superlink_faults
+from ..validate.hub_rules import hub_problems
 from .cluster_action import ClusterAction
 from .inventory_checks import inventory_faults
 from .role_options import BESIDE, variable_faults
@@ -35,6 +36,12 @@ def hub_settings(action: ClusterAction) -> dict[str, Any]:
         ClusterError: a value cannot be evaluated, or has another type.
     """
     return role_settings(action, SUPERLINK, SETTINGS) | {"sites": site_hosts(action)}
+
+
+def wrong_types(action: ClusterAction) -> list[str]:
+    """Variables of the hub that are not what the argument specifications of its roles say."""
+    wrong = variable_faults(lambda name: action.variable(name, None), action.task_vars, (SUPERLINK, *BESIDE))
+    return [f"{action.inventory_host}: {fault}" for fault in wrong]
 
 
 def described(action: ClusterAction) -> dict[str, Any]:
@@ -71,17 +78,16 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str
     own = action.variable(variables.OWN, [])
     found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
     if not platform:  # that is known with a second look
-        wrong = variable_faults(lambda name: action.variable(name, None), action.task_vars, (SUPERLINK, *BESIDE))
-        found += [f"{action.inventory_host}: {fault}" for fault in wrong]
+        found += wrong_types(action)
     if spec is None:
         spec = {} if found else described(action)
         if not found:
-            names = [name for pair in hub_place.VARIABLES.values() for name in pair]
-            found += hub_place.faults(action.inventory_host, {name: action.variable(name, None) for name in names})
+            names = [name for pair in inventory.VARIABLES.values() for name in pair]
+            found += inventory.place_faults(action.inventory_host, {name: action.variable(name, None) for name in names})
     if platform:
         spec = {**spec, "platform": platform}
     if not found:
-        found += superlink_faults({**{name: action.variable(f"superlink_{name}", None) for name in _CHECKED}, **spec})
+        found += messages(hub_problems({**{name: action.variable(f"superlink_{name}", None) for name in _CHECKED}, **spec}))
     if found:
         raise ClusterError(variables.with_origins("\n".join(found), action.task_vars))
     return HubSpec.parse(spec)

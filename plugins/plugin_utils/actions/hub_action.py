@@ -16,6 +16,7 @@ from ..base.errors import ClusterError
 from ..base.hosts import named
 from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, SUPERLINK_SERVICE
 from ..base.ports import FLEET_PORT
+from ..base.problems import require
 from ..base.values import boolean, text
 from ..hub import certificate_checks, live_certificates
 from ..hub.certificate_plan import BUILTIN, Plan, Source, Wanted
@@ -25,7 +26,7 @@ from ..ledger import access
 from ..ledger.store import Ledger
 from ..manifests import exposure, skupper
 from ..manifests.exposures.exposure_registry import exposure_of
-from ..preflight import denial_checks
+from ..preflight import hub_services
 from ..reach.site_access import SKUPPER, VARIABLES, sites_with
 from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
@@ -129,10 +130,7 @@ class CertificateAction(ClusterAction):
         ledger = Ledger(hub, spec.namespace, spec.federation)
         records, unreadable = ledger.read_sites()
         denials = access.denied(ledger.read_book(), records)
-        denied = denial_checks.refused(denials, {*records, *unreadable}, sites)
-        if fault := denial_checks.fault(spec, denied):
-            raise ClusterError(f"{fault}.")
-        return denial_checks.warnings(spec, denied)
+        return require(hub_services.denials(spec, hub_services.refused_sites(denials, {*records, *unreadable}, sites)))
 
     def is_in_network(self, site: str) -> bool:
         """Whether a site reaches the hub through Skupper.

@@ -31,7 +31,7 @@ from ..manifests import namespace, policy_rules
 from ..marks import proof
 from ..ownership import ca_namespace
 from ..pki import certificates, library
-from ..preflight import database_claim
+from ..preflight import hub_volumes
 from ..rotation import internal
 from ..spec.hub_spec import HubSpec
 from .hub_action import CertificateAction
@@ -75,7 +75,7 @@ class HubCertificates(CertificateAction):
             )
             client_ca = secret_ref(reported.ca_namespace, clients.CA)
             seen = self._observe(hub, source, wanted, client_ca)
-            made_size = database_claim.made_size(seen[live_certificates.stateful_set_ref(wanted)])
+            made_size = hub_volumes.made_size(seen[live_certificates.stateful_set_ref(wanted)])
             made, plan = hub_secrets.plan(wanted, seen), source.plan(wanted, seen)
             own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
             self.refuse_faults(hub, plan, wanted)

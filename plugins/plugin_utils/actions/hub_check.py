@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ansible import constants
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..base.platforms import KUBERNETES, OPENSHIFT
+from ..base.problems import Problem, require, warning
 from ..hub import certificate_checks
 from ..hub.live_certificates import observe
 from ..kube import cluster_platform, volume_classes
@@ -30,18 +31,7 @@ from ..ownership import ca_namespace as ca_namespaces
 from ..ownership import duplicate_targets
 from ..ownership import look as look_at
 from ..pki import certificates, library
-from ..preflight import (
-    claim_checks,
-    clocks,
-    database_claim,
-    metrics_checks,
-    output_checks,
-    pod_needs,
-    rehearsal,
-    serverapp_pod,
-    storage_classes,
-    tracking_checks,
-)
+from ..preflight import hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod, site_agreement
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..spec.hub_spec import HubSpec
@@ -92,12 +82,12 @@ class HubCheck(CertificateAction):
             )
             warnings += self.check_denials(cluster, spec, params["sites"])
             self._check_pods(cluster, params, spec, warnings)
-            self._check_services(cluster, spec, warnings)
+            warnings += require(self._services(cluster, spec))
             objects = self._check_volumes(cluster, params, spec, warnings)
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
-            warnings += pod_needs.check(cluster, spec, objects, found.absent, SUPERLINK) if rehearsed else []
+            warnings += require(pod_needs.check(cluster, spec, objects, found.absent, SUPERLINK)) if rehearsed else []
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
-            warnings += [word for word in [clocks.apart(cluster.skew)] if word]
+            warnings += require(site_agreement.hub_clock(cluster.skew))
             if not spec.insecure:
                 certificate, lost = self._check_certificate(cluster, params, warnings)
             skew = cluster.skew
@@ -128,19 +118,16 @@ class HubCheck(CertificateAction):
             return
         warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
         if not params["serverapp_force"]:
-            warnings += serverapp_pod.require(cluster, spec, check=self.check)
+            warnings += require(serverapp_pod.check(cluster, spec, is_check=self.check))
 
     @staticmethod
-    def _check_services(cluster: Cluster, spec: HubSpec, warnings: list[str]) -> None:
+    def _services(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
         """Are metrics, the tracking server and the exposure as the variables want them?"""
-        metrics_checks.require_operator(cluster, spec)
-        warnings += metrics_checks.warnings(spec)
-        warnings += tracking_checks.warnings(spec)
-        warnings += filter(None, [exposure_of(spec).doubt(spec)])
+        yield from hub_services.metrics(cluster, spec)
+        yield from hub_services.tracking(spec)
+        yield from map(warning, filter(None, [exposure_of(spec).doubt(spec)]))
         if spec.tracking.uri and spec.tracking.secret:
-            secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
-            if fault := tracking_checks.fault(spec, secret):
-                raise ClusterError(fault)
+            yield from hub_services.tracking_secret(spec, cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace))
 
     @staticmethod
     def _check_volumes(cluster: Cluster, params: dict[str, Any], spec: HubSpec, warnings: list[str]) -> list[dict[str, Any]]:
@@ -148,17 +135,14 @@ class HubCheck(CertificateAction):
         claims = [cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace)]
         if spec.outputs_enabled:
             claims.append(cluster.get("v1", _CLAIM, outputs.claim_name(spec), spec.namespace))
-            if fault := output_checks.fault(spec, claims[-1]):
-                raise ClusterError(fault)
-        warnings += claim_checks.warnings(claims)
+            require(hub_volumes.outputs(spec, claims[-1]))
+        warnings += require(hub_volumes.deleted(claims))
         workload = cluster.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace)
         workload = workload if proof.belongs(workload, spec.federation) else None  # one of an operator is replaced
-        objects = superlink.objects(replace(spec.complete(), made_storage_size=database_claim.made_size(workload)))
+        objects = superlink.objects(replace(spec.complete(), made_storage_size=hub_volumes.made_size(workload)))
         (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
-        if fault := database_claim.fault(rendered, workload):
-            raise ClusterError(f"{fault}.")
-        warnings += filter(None, [database_claim.warning(spec, claims[0])])
-        warnings += storage_classes.warnings(spec, volume_classes.listed(cluster)) if claims[0] is None else []
+        warnings += require(hub_volumes.database(spec, rendered, workload, claims[0]))
+        warnings += require(hub_volumes.storage_classes(spec, volume_classes.listed(cluster))) if claims[0] is None else []
         if workload is None and not params["standby"]:
             warnings += filter(None, [ca_namespaces.second_hub(cluster, spec.namespace, spec.federation)])
         return objects

@@ -17,7 +17,7 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..base.errors import ClusterError
-from ..validate.faults import Shape, shown
+from ..validate.value_checks import Shape, shown
 from .cluster_action import first_line
 from .role_variables import Defaults
 
@@ -92,9 +92,9 @@ def _option_faults(option: Mapping[str, Any], value: Any, place: str) -> Iterato
         yield f"{place}: {Shape(value)!r} is not {_FORMS[kind]}"
     elif kind == "int" and not _NUMBER.fullmatch(str(value)):
         yield f"{place}: {shown(value)} is not an integer"
-    elif kind == "list" and options:
+    elif kind == "list" and option.get("elements") in _FORMS:
         for number, entry in enumerate(value):
-            yield from _option_faults({"type": "dict", "options": options}, entry, f"{place}[{number}]")
+            yield from _option_faults({"type": option["elements"], "options": options}, entry, f"{place}[{number}]")
     elif options:
         yield from (f"{place}.{key}: a key is a text, and this is none".lstrip(".") for key in value if not isinstance(key, str))
         for name, inner in options.items():

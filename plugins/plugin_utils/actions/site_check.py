@@ -11,18 +11,19 @@ from contextlib import ExitStack
 from functools import cache
 
 from ..base.errors import ClusterError
+from ..base.problems import messages, require
 from ..base.values import boolean, integer
 from ..ledger.store import Ledger
 from ..manifests import supernode
 from ..ocm import checks
-from ..preflight import own_trust
+from ..preflight import site_agreement
 from ..preflight.variables import OWN, with_origins
 from ..reach.registry import DELIVERIES
 from ..reach.site import Facts, Site
 from ..rollout import numbers
 from ..rollout.outcome import Outcomes, resting
 from ..upgrade import flower_versions
-from ..validate.supernode_faults import supernode_faults
+from ..validate.site_rules import site_problems
 from .fleet_action import FleetAction
 from .inventory_checks import inventory_faults
 
@@ -42,7 +43,7 @@ class SiteCheck(FleetAction):
         for name, site in sites.items():
             try:
                 faults = inventory_faults(self, name, self.variables_of(name), self.value_of(name, OWN, []), is_site=True)
-                faults = faults or supernode_faults(site.given) or self._hub_faults(site, checked_hub)
+                faults = faults or messages(site_problems(site.given)) or self._hub_faults(site, checked_hub)
             except ClusterError as error:
                 faults = [error.message]
             if faults:
@@ -66,8 +67,8 @@ class SiteCheck(FleetAction):
             found = ways[name].preflight(hub)
             outcome = outcomes[name]
             outcome.msg = found.msg
-            refused = own_trust.fault(sites[name].spec, (checked_hub.get("certificate") or {}).get("pem", ""))
-            outcome.warnings += [f"{name}: {word}" for word in [*found.warnings, refused] if word]
+            refused = require(site_agreement.trust(sites[name].spec, (checked_hub.get("certificate") or {}).get("pem", "")))
+            outcome.warnings += [f"{name}: {word}" for word in [*found.warnings, *refused]]
             flower = flower_versions.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
             outcome.facts = {"flower": flower, "version": found.version, "skew": found.skew, "rehearsed": found.rehearsed}
 

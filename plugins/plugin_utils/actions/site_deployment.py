@@ -10,6 +10,7 @@ import datetime
 from collections.abc import Sequence
 
 from ..base.errors import ClusterError
+from ..base.problems import messages
 from ..base.values import boolean, integer
 from ..ledger import site_index
 from ..ledger.store import Ledger
@@ -17,7 +18,7 @@ from ..reach.site import Site
 from ..rollout.outcome import Outcomes
 from ..rollout.register import Registry
 from ..rollout.steps import AppsOptions, Options, Rollout
-from ..validate.supernode_faults import supernode_faults
+from ..validate.site_rules import site_problems
 from .fleet_action import FleetAction
 
 # The role superlink registers its result.
@@ -48,7 +49,7 @@ class SiteDeployment(FleetAction):
             apps_alone: deploy nothing but the ClientApps of sites where they run in their own pods.
         """
         for name, site in sites.items():
-            if faults := supernode_faults(site.given):
+            if faults := messages(site_problems(site.given)):
                 outcomes.fail(name, "\n".join(faults))
         if not outcomes.good():
             return

@@ -10,11 +10,12 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.hosts import named
+from ..base.problems import messages
 from ..base.values import boolean, integer
 from ..manifests import supernode
 from ..reach.site import Pulled, Reach, Site
 from ..rollout.outcome import Outcomes, resting
-from ..validate.supernode_faults import supernode_faults
+from ..validate.site_rules import site_problems
 from .fleet_action import FleetAction
 
 # Each site says for itself whether, and for how long.
@@ -40,7 +41,7 @@ class ImagePull(FleetAction):
             except (ClusterError, ValueError) as error:
                 outcomes.fail(name, str(error))
                 continue
-            faults = supernode_faults(site.given)
+            faults = messages(site_problems(site.given))
             if faults:
                 outcomes.fail(name, "\n".join(faults))
             elif limit < 1:

@@ -13,6 +13,7 @@ from typing import Any
 from ansible import constants
 
 from ..base.errors import ClusterError
+from ..base.problems import require
 from ..kube.client import Cluster
 from ..ownership import duplicate_targets
 from ..skupper import (
@@ -29,7 +30,7 @@ from ..spec.network_spec import (
     ListenerSpec,
     NetworkSiteSpec,
 )
-from ..validate import skupper_faults as rules
+from ..validate.skupper_rules import network_problems
 from .role_spec import role_spec
 from .skupper_action import SkupperAction
 
@@ -49,7 +50,7 @@ class CheckAction(SkupperAction):
         Raises:
             ClusterError: all that is wrong with the variables, or why the cluster cannot take part.
         """
-        self.refuse(rules.all_faults(site, listener, link))
+        require(network_problems(site, listener, link))
         with self.reach() as cluster:
             wanted = NetworkSiteSpec.parse(site)
             live = cluster.get("v1", "Namespace", wanted.namespace)

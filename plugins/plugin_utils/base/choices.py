@@ -10,7 +10,7 @@ from typing import NamedTuple
 # How objects reach a site, flower_delivery; reach/registry.py has what is known of each.
 DIRECT, OCM, BUNDLE = "direct", "ocm", "bundle"
 # Who decides which clusters get new ClientApps at a time, supernode_clientapp_pace: the play, or Open Cluster Management.
-PLAY_PACE, OCM_PACE = PACES = "play", "ocm"
+PLAY_PACE, OCM_PACE = "play", "ocm"
 
 
 class SiteAccess(NamedTuple):

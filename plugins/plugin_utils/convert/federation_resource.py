@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..validate import program_options
-from ..validate.own_volumes import HUB_PATHS, HUB_VOLUMES, SITE_PATHS, SITE_VOLUMES
+from ..validate.pod_rules import HUB_PATHS, HUB_VOLUMES, SITE_PATHS, SITE_VOLUMES
 from . import pieces
 from .federation_table import ALWAYS, FIELDS, REFUSED, Field
 from .pieces import Refused, shaped

@@ -10,11 +10,12 @@ Source of the rules: Kubernetes documentation, «Persistent Volumes» (phases, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..apply.compare import quantity
+from ..base.problems import Problem, warning
 from ..base.values import Object
 from ..kube.nodes import eligible, is_in
 from ..manifests import datasets, patches
@@ -51,19 +52,6 @@ class Seen:
     is_namespace_missing: bool = False
 
 
-@dataclass
-class Verdict:
-    """What was found.
-
-    Attributes:
-        faults: sentences, each with the dataset, the object and the remedy.
-        warnings: sentences.
-    """
-
-    faults: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class Use:
     """A dataset and the pools that mount it."""
@@ -87,8 +75,8 @@ def uses(spec: SiteSpec) -> list[Use]:
     return [Use(one, tuple(pools)) for one, pools in found.values()]
 
 
-def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub cannot look into a managed cluster") -> list[str]:
-    """A warning about objects that must exist in a cluster that cannot be asked.
+def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub cannot look into a managed cluster") -> Iterator[Problem]:
+    """Objects that must exist in a cluster that cannot be asked.
 
     Args:
         known: names of datasets that the site's workloads mount already.
@@ -104,12 +92,11 @@ def unseen(spec: SiteSpec, known: Collection[str] = (), *, why: str = "the hub c
         )
         if name and one.dataset.name not in known
     }
-    if not needed:
-        return []
-    return [
-        f"whether namespace {spec.namespace} has {', '.join(sorted(needed))} for its datasets is not known before the deployment: {why}. "
-        "If one is missing, SuperNodes do not start, and the events of their pods say which"
-    ]
+    if needed:
+        yield warning(
+            f"whether namespace {spec.namespace} has {', '.join(sorted(needed))} for its datasets is not known before the deployment: {why}. "
+            "If one is missing, SuperNodes do not start, and the events of their pods say which"
+        )
 
 
 def several_pods(spec: SiteSpec) -> bool:
@@ -127,38 +114,34 @@ def _pods(pools: Iterable[PoolSpec]) -> int:
     return sum(2 if pool.is_daemon else pool.replicas for pool in pools)
 
 
-def check(spec: SiteSpec, seen: Seen) -> Verdict:
-    """Judge all datasets of a site."""
-    found = Verdict()
+def check(spec: SiteSpec, seen: Seen) -> Iterator[Problem]:
+    """Judge all datasets of a site: whatever is wrong with them, with the object and the remedy."""
     rendered = patches.apply(datasets.objects(spec), spec.patches, partial=True)
     wanted = {(item["kind"], item["metadata"]["name"]): item for item in rendered}
     for use in uses(spec):
         one = use.dataset
         if one.secret or one.config_map:
-            _file(spec, use, seen, found)
+            yield from _file(spec, use, seen)
         elif one.claim_name and one.claim_name not in seen.claims:
-            found.warnings.append(
+            yield warning(
                 f"{use.name}: whether PersistentVolumeClaim {spec.namespace}/{one.claim_name} can be used is not known: it may not be read"
             )
         elif one.claim:
-            _existing(spec, use, seen, found)
+            yield from _existing(spec, use, seen)
         elif one.is_created:
-            _created(spec, use, wanted, seen, found)
+            yield from _created(spec, use, wanted, seen)
         if one.claim_name:
-            _modes(spec, use, seen, found)
-    found.faults = list(dict.fromkeys(found.faults))
-    found.warnings = list(dict.fromkeys(found.warnings))
-    return found
+            yield from _modes(spec, use, seen)
 
 
-def _file(spec: SiteSpec, use: Use, seen: Seen, found: Verdict) -> None:
+def _file(spec: SiteSpec, use: Use, seen: Seen) -> Iterator[Problem]:
     kind, name = ("Secret", use.dataset.secret) if use.dataset.secret else ("ConfigMap", use.dataset.config_map)
     there = seen.files.get((kind, name))
     what = f"{kind} {spec.namespace}/{name}"
     if there is None:
-        found.warnings.append(f"{use.name}: whether {what} exists is not known: it may not be read")
+        yield warning(f"{use.name}: whether {what} exists is not known: it may not be read")
     elif not there:
-        found.faults.append(
+        yield Problem(
             f"{use.name}: {what} does not exist: create it, or correct supernode_datasets{_namespace(spec, seen)}"
         )
 
@@ -173,30 +156,30 @@ def _namespace(spec: SiteSpec, seen: Seen) -> str:
     )
 
 
-def _existing(spec: SiteSpec, use: Use, seen: Seen, found: Verdict) -> None:
+def _existing(spec: SiteSpec, use: Use, seen: Seen) -> Iterator[Problem]:
     name = use.dataset.claim
     what = f"PersistentVolumeClaim {spec.namespace}/{name}"
     live = seen.claims[name]
     if live is None:
-        found.faults.append(
+        yield Problem(
             f"{use.name}: {what} does not exist: create it, have it created (new_claim), or correct supernode_datasets"
             f"{_namespace(spec, seen)}"
         )
         return
-    _phase(use, what, live, seen, found)
+    yield from _phase(use, what, live, seen)
 
 
-def _phase(use: Use, what: str, live: Live, seen: Seen, found: Verdict) -> None:
+def _phase(use: Use, what: str, live: Live, seen: Seen) -> Iterator[Problem]:
     """Whether a claim is bound, or will be when the first pod uses it."""
     name = live["metadata"]["name"]
     if live["metadata"].get("deletionTimestamp"):
-        found.faults.append(f"{use.name}: {what} is being deleted: wait until it is gone, or use another claim")
+        yield Problem(f"{use.name}: {what} is being deleted: wait until it is gone, or use another claim")
         return
     phase = (live.get("status") or {}).get("phase") or "Pending"
     if phase == "Bound":
         return
     if phase == "Lost":
-        found.faults.append(
+        yield Problem(
             f"{use.name}: {what} has lost its volume: restore the PersistentVolume, or create the claim again"
         )
         return
@@ -204,10 +187,10 @@ def _phase(use: Use, what: str, live: Live, seen: Seen, found: Verdict) -> None:
     said = "".join(f". {sentence}" for sentence in seen.events.get(name, []))
     if storage in seen.classes and (seen.classes[storage] or {}).get("volumeBindingMode") == "WaitForFirstConsumer":
         if (live["metadata"].get("annotations") or {}).get("volume.kubernetes.io/selected-node"):
-            found.warnings.append(f"{use.name}: {what} is waiting for its volume on a chosen node{said}")
+            yield warning(f"{use.name}: {what} is waiting for its volume on a chosen node{said}")
         return
     if storage and storage not in seen.classes:
-        found.warnings.append(
+        yield warning(
             f"{use.name}: {what} is {phase}, and whether its StorageClass {storage} waits for the first pod is not known: classes may not "
             f"be read{said}"
         )
@@ -216,43 +199,43 @@ def _phase(use: Use, what: str, live: Live, seen: Seen, found: Verdict) -> None:
         why = f"and there is no StorageClass {storage}"
     else:
         why = f"and its StorageClass {storage} does not wait for a pod" if storage else "and has no StorageClass"
-    found.faults.append(
+    yield Problem(
         f"{use.name}: {what} is {phase}, not Bound, {why}{said}. Provide a volume for it, or correct supernode_datasets"
     )
 
 
-def _created(spec: SiteSpec, use: Use, wanted: Mapping[tuple[str, str], Object], seen: Seen, found: Verdict) -> None:
+def _created(spec: SiteSpec, use: Use, wanted: Mapping[tuple[str, str], Object], seen: Seen) -> Iterator[Problem]:
     one = use.dataset
     name = one.claim_name
     desired = wanted["PersistentVolumeClaim", name]
     if one.volume is not None:
-        _volume(use, wanted["PersistentVolume", datasets.volume_name(spec, one)], seen, found)
+        yield from _volume(use, wanted["PersistentVolume", datasets.volume_name(spec, one)], seen)
     storage = one.new_claim.storage_class if one.new_claim is not None else ""
     what = f"PersistentVolumeClaim {spec.namespace}/{name}"
     live = seen.claims[name]
     if live is None:
         if storage and storage in seen.classes and seen.classes[storage] is None:
-            found.faults.append(
+            yield Problem(
                 f"{use.name}: there is no StorageClass {storage}: correct new_claim.storage_class of the dataset, or leave it out for "
                 "the cluster's default"
             )
         if "storageClassName" not in desired["spec"] and seen.has_default is False:
-            found.warnings.append(
+            yield warning(
                 f"{use.name}: the cluster has no default StorageClass, so {what} waits until someone provides a volume without a class for it, and the "
                 "SuperNodes wait with it: set new_claim.storage_class of the dataset"
             )
         return
     strange = disowned.fault(desired, live)
     if strange:
-        found.faults.append(f"{use.name}: {what}: {strange} To use it as it is, set claim: {name} for the dataset")
+        yield Problem(f"{use.name}: {what}: {strange} To use it as it is, set claim: {name} for the dataset")
         return
-    _immutable(use, what, desired, live, found)
-    _size(use, what, one, live, seen, found)
+    yield from _immutable(use, what, desired, live)
+    yield from _size(use, what, one, live, seen)
     if one.volume is None:
-        _phase(use, what, live, seen, found)
+        yield from _phase(use, what, live, seen)
 
 
-def _immutable(use: Use, what: str, desired: Live, live: Live, found: Verdict) -> None:
+def _immutable(use: Use, what: str, desired: Live, live: Live) -> Iterator[Problem]:
     for key, option in (
         ("accessModes", "access_modes"),
         ("storageClassName", "storage_class"),
@@ -264,13 +247,13 @@ def _immutable(use: Use, what: str, desired: Live, live: Live, found: Verdict) -
         if key == "volumeName" and not then:
             continue
         if (sorted(now) != sorted(then or [])) if key == "accessModes" else now != (then or ""):
-            found.faults.append(
+            yield Problem(
                 f"{use.name}: {what} has the {key} {then!r}, and {now!r} is wanted; Kubernetes never changes it. Restore {option} of the "
                 "dataset, or use another name for it"
             )
 
 
-def _size(use: Use, what: str, one: Dataset, live: Live, seen: Seen, found: Verdict) -> None:
+def _size(use: Use, what: str, one: Dataset, live: Live, seen: Seen) -> Iterator[Problem]:
     """A claim can only grow, and only where its StorageClass permits that."""
     requested = str(((live["spec"].get("resources") or {}).get("requests") or {}).get("storage") or "0")
     now, then = quantity(one.size), quantity(requested)
@@ -279,32 +262,32 @@ def _size(use: Use, what: str, one: Dataset, live: Live, seen: Seen, found: Verd
     if one.volume is not None or (live.get("status") or {}).get("phase") != "Bound":
         why = "the storage is not created here" if one.volume is not None else "the claim is not bound yet"
         way_out = "" if one.volume is not None else ", or delete the claim, which has no data yet"
-        found.faults.append(
+        yield Problem(
             f"{use.name}: {what} has requested {requested}, and {one.size} is wanted; Kubernetes does not change it, because {why}. Set the "
             f"size to {requested}{way_out}"
         )
         return
     if now < then:
-        found.faults.append(
+        yield Problem(
             f"{use.name}: {what} has requested {requested}, and {one.size} is wanted; a claim cannot shrink. Set the size to {requested}"
         )
         return
     storage = live["spec"].get("storageClassName") or ""
     if storage in seen.classes and not (seen.classes[storage] or {}).get("allowVolumeExpansion"):
-        found.faults.append(
+        yield Problem(
             f"{use.name}: {what} has room for {requested}, {one.size} is wanted, and its StorageClass {storage} permits no expansion. "
             f"Set the size to {requested}, or create a dataset with another name and copy the data"
         )
 
 
-def _volume(use: Use, desired: Live, seen: Seen, found: Verdict) -> None:
+def _volume(use: Use, desired: Live, seen: Seen) -> Iterator[Problem]:
     name = desired["metadata"]["name"]
     live = seen.volumes.get(name)
     if live is None:
         return
     strange = disowned.fault(desired, live)
     if strange:
-        found.faults.append(f"{use.name}: PersistentVolume {name}: {strange} Or use another name for the dataset")
+        yield Problem(f"{use.name}: PersistentVolume {name}: {strange} Or use another name for the dataset")
         return
     policy = live["spec"].get("persistentVolumeReclaimPolicy")
     stays = "its data stays, since its reclaim policy is Retain"
@@ -315,20 +298,20 @@ def _volume(use: Use, desired: Live, seen: Seen, found: Verdict) -> None:
         is_free = key == "nodeAffinity" and not then  # it may be set once
         if now and not is_free and any(then.get(option) != value for option, value in now.items()):
             what = "node" if key == "nodeAffinity" else key
-            found.faults.append(
+            yield Problem(
                 f"{use.name}: PersistentVolume {name} has another {what}; Kubernetes never changes it. Use another name for the dataset, or delete "
                 f"PersistentVolumeClaim {use.dataset.claim_name} and this volume; {stays}"
             )
             return
     phase = (live.get("status") or {}).get("phase")
     if phase in ("Released", "Failed"):
-        found.faults.append(
+        yield Problem(
             f"{use.name}: PersistentVolume {name} is {phase}: its former claim was deleted, and Kubernetes never binds it to another one. "
             f"Delete it (kubectl delete pv {name}); {stays}. Then run again"
         )
 
 
-def _modes(spec: SiteSpec, use: Use, seen: Seen, found: Verdict) -> None:
+def _modes(spec: SiteSpec, use: Use, seen: Seen) -> Iterator[Problem]:
     """Access modes, compared with the pods and nodes that need the claim."""
     one = use.dataset
     name = one.claim_name
@@ -341,19 +324,19 @@ def _modes(spec: SiteSpec, use: Use, seen: Seen, found: Verdict) -> None:
     listed = ", ".join(sorted(modes))
     what = f"{use.name}: PersistentVolumeClaim {spec.namespace}/{name} has the access mode {listed}"
     if not one.read_only and modes <= {READ_MANY}:
-        found.faults.append(f"{what}, and read_only is false: set it to true, or use a claim that can be written to")
+        yield Problem(f"{what}, and read_only is false: set it to true, or use a claim that can be written to")
     pools = mounting(spec, name)
     pods = _pods(pools)
     if pods < 2 or modes - {ONE_NODE, ONE_POD}:
         return
     count = "the pods of a DaemonSet" if any(pool.is_daemon for pool in pools) else f"{pods} pods"
     if modes == {ONE_POD}:
-        found.faults.append(
+        yield Problem(
             f"{what}, and {count} ({_names(pools)}) need it: use a claim with ReadOnlyMany or ReadWriteMany, or one SuperNode"
         )
         return
     if seen.nodes is None:
-        found.warnings.append(
+        yield warning(
             f"{what}, and {count} ({_names(pools)}) need it: it is not known whether they run on one node, since nodes may not be listed"
         )
         return
@@ -373,11 +356,11 @@ def _modes(spec: SiteSpec, use: Use, seen: Seen, found: Verdict) -> None:
     elif any(_is_gathered(pool.affinity) for pool in pools):
         unknown = f"the affinity of {_names(pools)} decides"
     if unknown:
-        found.warnings.append(
+        yield warning(
             f"{what}, and {count} ({_names(pools)}) need it: it is not known whether they run on one node, since {unknown}"
         )
     else:
-        found.faults.append(
+        yield Problem(
             f"{what}, and {count} ({_names(pools)}) may run on {len(possible)} nodes, of which only one can mount it: use a claim "
             "with ReadOnlyMany or ReadWriteMany, one SuperNode, or a node_selector of the pool that chooses one node"
         )

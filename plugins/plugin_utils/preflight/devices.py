@@ -2,21 +2,28 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Requested GPUs of pools, compared with those that nodes advertise and that other pods use. Pure functions on live objects.
+"""GPUs: those that pools request, compared with those that nodes advertise and that other pods use; and GPUs and labels of nodes as facts. Pure.
+
+Kubelets and the administrators of nodes write labels: they are data of the site, and are never evaluated.
 
 Source of the rules: Kubernetes documentation, «Schedule GPUs» and «Extended Resources» (whole numbers, never shared, all of a
-pod's on one node), «Sidecar Containers» (what a pod with init containers requests).
+pod's on one node), «Sidecar Containers» (what a pod with init containers requests). Source of the labels: NVIDIA's GPU feature discovery
+(nvidia.com/gpu.product), AMD's node labeller (amd.com/gpu.product-name, amd.com/gpu.device-id), Intel's GPU plugin (gpu.intel.com/product,
+gpu.intel.com/family) and Node Feature Discovery (feature.node.kubernetes.io/pci-CLASS_VENDOR.present).
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ..apply.compare import quantity
 from ..base.labels import MANAGER
+from ..base.problems import Problem, warning
 from ..kube.nodes import eligible
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
@@ -26,6 +33,24 @@ _ENDED = ("Succeeded", "Failed")
 
 Live = Mapping[str, Any]
 
+#: Labels that are read; C(*) matches any text.
+LABELS = (
+    "nvidia.com/*",
+    "amd.com/gpu.*",
+    "beta.amd.com/gpu.*",
+    "gpu.intel.com/*",
+    "feature.node.kubernetes.io/pci-*",
+)
+_PRODUCTS = (
+    "nvidia.com/gpu.product",
+    "amd.com/gpu.product-name",
+    "amd.com/gpu.device-id",
+    "gpu.intel.com/product",
+    "gpu.intel.com/family",
+)
+_VENDORS = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
+_NO_NAME = re.compile(r"[^a-z0-9]+")
+
 
 def advertise(spec: SiteSpec, nodes: Iterable[Live]) -> list[str]:
     """Names of the nodes that have a resource that a pool requests: only their pods are worth a look."""
@@ -33,8 +58,8 @@ def advertise(spec: SiteSpec, nodes: Iterable[Live]) -> list[str]:
     return sorted(node["metadata"]["name"] for node in nodes if any(_has(node, resource) for resource in wanted))
 
 
-def warnings(spec: SiteSpec, nodes: Sequence[Live], pods: Iterable[Live] = ()) -> list[str]:
-    """Sentences on pools that would wait for GPUs, with what the nodes have and who uses it.
+def check(spec: SiteSpec, nodes: Sequence[Live], pods: Iterable[Live] = ()) -> Iterator[Problem]:
+    """Pools that would wait for GPUs, with what the nodes have and who uses it.
 
     Args:
         spec: the site.
@@ -43,14 +68,13 @@ def warnings(spec: SiteSpec, nodes: Sequence[Live], pods: Iterable[Live] = ()) -
     """
     used = _used(spec, pods)
     free: dict[tuple[str, str], int] = {}  # (node, resource) -> what pools before have left
-    found = []
     for pool in spec.pools:
         count, resource = pool.gpu.count, pool.gpu.resource
         if not count:
             continue
         chosen = eligible(nodes, pool.node_selector, pool.tolerations, pool.affinity)
         if not any(_has(node, resource) >= count for node in chosen):
-            found.append(
+            yield warning(
                 f"pool {pool.name} requests {count} x {resource} per SuperNode, and no node that it may run on has that: "
                 + _offer(nodes)
             )
@@ -62,11 +86,10 @@ def warnings(spec: SiteSpec, nodes: Sequence[Live], pods: Iterable[Live] = ()) -
         waiting = _place(pool, rooms)
         free.update({(room.node, resource): room.left for room in rooms})
         if waiting:
-            found.append(
+            yield warning(
                 f"{waiting} of {_demand(pool, rooms)} SuperNodes of pool {pool.name} would wait for GPUs: each requests {count} x {resource}. "
                 + "; ".join(str(room) for room in rooms if room.has)
             )
-    return found
 
 
 @dataclass
@@ -157,3 +180,41 @@ def _offer(nodes: Sequence[Live]) -> str:
 
 def _is_ordinary(resource: str) -> bool:
     return resource in _ORDINARY or resource.startswith("hugepages-")
+
+
+def facts(nodes: Sequence[Live], patterns: Sequence[str] = LABELS) -> dict[str, Any]:
+    """What a site has.
+
+    Args:
+        nodes: all nodes of its cluster.
+        patterns: of the labels to read.
+
+    Returns:
+        C(gpus), allocatable devices of all nodes by resource; C(products), names of GPUs; C(labels), values by label; C(groups), names of
+        groups of an inventory for products and resources.
+    """
+    labels: dict[str, set[str]] = {}
+    gpus: dict[str, int] = {}
+    for node in nodes:
+        for name, value in (node["metadata"].get("labels") or {}).items():
+            if any(fnmatchcase(name, pattern) for pattern in patterns):
+                labels.setdefault(name, set()).add(str(value))
+        for resource, amount in ((node.get("status") or {}).get("allocatable") or {}).items():
+            if resource.startswith(_VENDORS) and (count := int(quantity(str(amount)) or 0)):
+                gpus[resource] = gpus.get(resource, 0) + count
+    products = sorted({value for name in _PRODUCTS for value in _values(nodes, name)})
+    return {
+        "gpus": dict(sorted(gpus.items())),
+        "products": products,
+        "labels": {name: sorted(values) for name, values in sorted(labels.items())},
+        "groups": sorted({f"gpu_{group_name(one)}" for one in (*products, *gpus)}),
+    }
+
+
+def _values(nodes: Iterable[Live], label: str) -> set[str]:
+    return {str(value) for node in nodes if (value := (node["metadata"].get("labels") or {}).get(label))}
+
+
+def group_name(text: str) -> str:
+    """A text as a part of the name of a group."""
+    return _NO_NAME.sub("_", text.lower()).strip("_")

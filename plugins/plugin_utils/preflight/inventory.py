@@ -2,17 +2,29 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an inventory must have before any connection to a cluster. Pure."""
+"""What an inventory must have before any connection to a cluster, and what plays read from it before they have a host. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 _SHOWN = 5
 _INTERVAL = r"(?!0+(\.0*)?$)[0-9]{1,4}(\.[0-9]+)?"
 HUB, SITES, STANDBY = "flower_hub", "flower_sites", "flower_standby"
+NAMESPACE, FEDERATION = "namespace", "federation"
+DEFAULT = "flower"  # where no variable is set
+
+# Part -> the variable of the role superlink, and the one that roles share. They may not contradict each other.
+VARIABLES = {
+    NAMESPACE: ("superlink_namespace", "flower_namespace"),
+    FEDERATION: ("superlink_federation", "flower_federation"),
+}
+# Part -> the hosts for which the shared variable is set.
+_HOSTS = {NAMESPACE: "this host or its group", FEDERATION: "the hub and all sites"}
+_EMPTY = ("", None)
+_TRUE = ("1", "on", "t", "true", "y", "yes")
 
 
 def group_faults(
@@ -80,3 +92,64 @@ def peers(groups: Mapping[str, Sequence[str]], host: str) -> list[str]:
     """The hosts that may serve instead of a hub."""
     standbys = list(groups.get(STANDBY) or [])
     return [one for one in dict.fromkeys([*(groups.get(HUB) or []), *standbys]) if one != host] if standbys else []
+
+
+def hub_place(read: Callable[[str], Any], part: str) -> str:
+    """Its namespace, or the name of its federation.
+
+    Args:
+        read: the value of a variable of the hub, templated; None for one that is not set. Asked only for what decides.
+        part: C(NAMESPACE) or C(FEDERATION).
+    """
+    return next((str(value) for name in VARIABLES[part] if (value := read(name))), DEFAULT)
+
+
+def place_faults(host: str, values: Mapping[str, Any]) -> list[str]:
+    """A sentence for each variable of the hub's role that says something else than the one that it shares with other roles.
+
+    Args:
+        host: inventory name of the hub.
+        values: its C(VARIABLES), templated; None for one that is not set.
+    """
+    found = []
+    for part, (own, shared) in VARIABLES.items():
+        given, known = values.get(own), values.get(shared) or DEFAULT
+        if given is not None and str(given) != str(known):
+            found.append(
+                f"{host}: {own}: {given!r} is not what {shared} says, {known!r}, which other roles read. "
+                f"Set {shared} to {given!r} for {_HOSTS[part]}, and remove {own}."
+            )
+    return found
+
+
+def fleet_variable(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str], name: str, given: Any = "", default: Any = "") -> Any:
+    """The value of a variable of the whole fleet: the first one that is not empty. A controller sends empty ones for questions without an answer.
+
+    Args:
+        hostvars: the variables of all hosts; empty where playbooks are only listed.
+        hosts: inventory names in the order in which they count: the hub and a site see what is set for their groups, and for all.
+        name: of the variable.
+        given: the value that a play sees without a host, such as that of the command line.
+        default: the value if there is none.
+    """
+    if given not in _EMPTY:
+        return given
+    values = ((hostvars.get(host) or {}).get(name) for host in map(str, hosts))
+    return next((value for value in values if value not in _EMPTY), default)
+
+
+def sites_where(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str], name: str, hub: str = "") -> list[str]:
+    """Those of some sites for which a variable is true. What a site does not say itself, the hub says.
+
+    Args:
+        hostvars: the variables of all hosts; empty where playbooks are only listed.
+        sites: inventory names.
+        name: of the variable.
+        hub: inventory name.
+    """
+    of_hub = fleet_variable(hostvars, [hub], name)
+    return [site for site in map(str, sites) if str(_or(fleet_variable(hostvars, [site], name), of_hub)).strip().lower() in _TRUE]
+
+
+def _or(value: Any, other: Any) -> Any:
+    return other if value in _EMPTY else value

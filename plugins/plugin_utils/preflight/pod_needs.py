@@ -11,10 +11,10 @@ deleted the first pod by then. What may not be read or tried is left to the depl
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..base.errors import ClusterError
+from ..base.problems import Problem, warning
 from ..base.values import Object
 from ..kube.api_errors import ApiError, Forbidden
 from ..kube.client import Cluster
@@ -35,8 +35,8 @@ _UNLIMITED = re.compile("failed quota: .*must specify|(usage|ratio) per (Contain
 _FULL = "exceeded quota: "
 
 
-def check(cluster: Cluster, spec: FlowerSpec, objects: Sequence[Mapping[str, Any]], absent: Collection[str], role: str) -> list[str]:
-    """Check what is about to change; returns warnings.
+def check(cluster: Cluster, spec: FlowerSpec, objects: Sequence[Mapping[str, Any]], absent: Collection[str], role: str) -> Iterator[Problem]:
+    """Check what is about to change.
 
     Args:
         cluster: a connection.
@@ -44,62 +44,47 @@ def check(cluster: Cluster, spec: FlowerSpec, objects: Sequence[Mapping[str, Any
         objects: as rendered.
         absent: namespaces that do not exist yet.
         role: whose variables the objects come from.
-
-    Raises:
-        ClusterError: pods would be refused.
     """
-    require_classes(cluster, objects, role)
-    return [*pull_secrets(cluster, spec, absent, role), *_limits(cluster, objects, absent, role)]
+    yield from classes(cluster, objects, role)
+    yield from pull_secrets(cluster, spec, absent, role)
+    yield from _limits(cluster, objects, absent, role)
 
 
-def require_classes(cluster: Cluster, objects: Iterable[Mapping[str, Any]], role: str) -> None:
-    """Look for the classes that pods name; nothing is read where there are none.
-
-    Raises:
-        ClusterError: one does not exist.
-    """
+def classes(cluster: Cluster, objects: Iterable[Mapping[str, Any]], role: str) -> Iterator[Problem]:
+    """Whether the classes that pods name exist; nothing is read where there are none."""
     named: dict[tuple[str, str], list[str]] = {}
     for item in objects:
         pod: Object = item["spec"]["template"]["spec"] if item["kind"] in WORKLOADS else {}
         for field in _CLASSES:
             if pod.get(field):
                 named.setdefault((field, pod[field]), []).append(f"{item['kind']} {item['metadata']['name']}")
-    found = []
     for (field, name), workloads in sorted(named.items()):
         api_version, kind, resource, option = _CLASSES[field]
         if _is_absent(cluster, api_version, kind, resource, name):
             own = [f"{role}_{part}{option}" for part in _PARTS[role] if f"{part}{option}" != _OF_A_POOL]
             variables = " or ".join([*([f"{option} of the pools (supernode_pools)"] if role == "supernode" else []), *own])
-            found.append(
+            yield Problem(
                 f"there is no {kind} {name} in the cluster, which would refuse the pods of {', '.join(workloads)}: correct {variables}, or have "
                 "the cluster's administrators create it."
             )
-    if found:
-        raise ClusterError("\n".join(found))
 
 
-def pull_secrets(cluster: Cluster, spec: FlowerSpec, absent: Collection[str], role: str) -> list[str]:
-    """Warnings about pull Secrets that do not exist: nodes pull without them, and an operator may put them into new namespaces."""
+def pull_secrets(cluster: Cluster, spec: FlowerSpec, absent: Collection[str], role: str) -> Iterator[Problem]:
+    """Pull Secrets that do not exist: nodes pull without them, and an operator may put them into new namespaces."""
     names = list(dict.fromkeys(spec.image_pull_secrets))
     if spec.namespace in absent:
         lacking, way_out = names, "; create the namespace and its Secrets first (federated.flower.rbac can create it) if images need them"
     else:
         lacking, way_out = [name for name in names if _is_absent(cluster, "v1", "Secret", "secrets", name, spec.namespace)], ""
-    if not lacking:
-        return []
-    return [
-        f"namespace {spec.namespace} does not have {', '.join(lacking)} ({role}_image_pull_secrets): nodes pull images without "
-        f"{'them' if len(lacking) > 1 else 'it'}{way_out}"
-    ]
+    if lacking:
+        yield warning(
+            f"namespace {spec.namespace} does not have {', '.join(lacking)} ({role}_image_pull_secrets): nodes pull images without "
+            f"{'them' if len(lacking) > 1 else 'it'}{way_out}"
+        )
 
 
-def _limits(cluster: Cluster, objects: Iterable[Mapping[str, Any]], absent: Collection[str], role: str) -> list[str]:
-    """Try a pod of each workload by a dry run: a quota may demand limits, and a LimitRange others.
-
-    Raises:
-        ClusterError: it is refused. If only the quota is used up, that is a warning: what uses it may end.
-    """
-    faults, warnings = [], []
+def _limits(cluster: Cluster, objects: Iterable[Mapping[str, Any]], absent: Collection[str], role: str) -> Iterator[Problem]:
+    """Try a pod of each workload by a dry run: a quota may demand limits, and a LimitRange others. What uses up a quota may end."""
     may: dict[str, bool] = {}
     for item in objects:
         meta = item["metadata"]
@@ -111,15 +96,12 @@ def _limits(cluster: Cluster, objects: Iterable[Mapping[str, Any]], absent: Coll
         text = _refusal(cluster, item) if may[place] else ""
         words = f"namespace {place} refuses the pods of {item['kind']} {meta['name']}: {text}"
         if _UNLIMITED.search(text):
-            faults.append(
+            yield Problem(
                 f"{words}. Set what is demanded in {role}_resources and the other variables of the role that end in _resources, or have the namespace's "
                 "administrators create a LimitRange with default values."
             )
         elif _FULL in text and cluster.get(item["apiVersion"], item["kind"], meta["name"], place) is None:
-            warnings.append(f"{words}. They are not created until there is room")
-    if faults:
-        raise ClusterError("\n".join(faults))
-    return warnings
+            yield warning(f"{words}. They are not created until there is room")
 
 
 def _refusal(cluster: Cluster, workload: Mapping[str, Any]) -> str:

@@ -7,23 +7,27 @@
 Address, certificates and ledger are not known yet: objects are rendered with placeholders for them. So
 workloads are compared without the fields that depend on these, and only when one differs from the live one, or does not exist
 yet, is anything sent. A run that changes nothing costs one GET for each workload.
+
+What a release accepts, and cannot run, stands here as well (Kubernetes documentation, «Feature Gates»: SidecarContainers, PodIndexLabel): an API
+server of 1.28 drops C(restartPolicy) of a native sidecar, and leaves an init container that never ends; before 1.28, pods of a StatefulSet have no
+label with their number.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..apply.compare import difference
 from ..apply.messages import describe
 from ..apply.owned import as_applied
-from ..base.errors import ClusterError
+from ..base.problems import Problem, require
 from ..base.values import Object
 from ..kube.api_errors import ApiError, Conflict, Forbidden
 from ..kube.client import FIELD_MANAGER, Cluster
-from . import ip_families
 
 WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
 # etcd accepts requests of 1.5 MiB (--max-request-bytes); the object's managedFields and status are added to what is sent.
@@ -67,17 +71,14 @@ def rehearse(cluster: Cluster, objects: Sequence[Object], absent: Collection[str
     Raises:
         ClusterError: the cluster cannot be reached, or refuses objects; each has a sentence.
     """
-    found = too_large(objects, role)
-    if not found and is_as_live(cluster, objects, absent):
+    require(too_large(objects, role))
+    if is_as_live(cluster, objects, absent):
         return False
-    found = found or _refused(cluster, objects, absent, role)
-    if found:
-        raise ClusterError("\n".join(found))
+    require(_refused(cluster, objects, absent, role))
     return True
 
 
-def _refused(cluster: Cluster, objects: Iterable[Object], absent: Collection[str], role: str) -> list[str]:
-    found: list[str] = []
+def _refused(cluster: Cluster, objects: Iterable[Object], absent: Collection[str], role: str) -> Iterator[Problem]:
     for item in objects:
         namespace = item["metadata"].get("namespace")
         if not namespace or item["kind"] in _UNTRIED:
@@ -86,28 +87,61 @@ def _refused(cluster: Cluster, objects: Iterable[Object], absent: Collection[str
             tried = cluster.apply(_placed(item, SUBSTITUTE if namespace in absent else namespace), dry_run=True)
         except (Conflict, Forbidden) as error:
             if isinstance(error, Forbidden) and namespace not in absent and not error.verb:
-                found.append(_sentence(item, *describe(error), role))
+                yield _refusal(item, *describe(error), role)
         except ApiError as error:
             category, text = describe(error)
             if "does not support dry run" in text:
                 continue  # a webhook without dry run
             if category in _OWN_FAULTS or (namespace not in absent and category not in ("not served", "not found")):
-                found.append(_sentence(item, category, text, role))
+                yield _refusal(item, category, text, role)
         else:
-            fault = ip_families.family_fault(ip_families.families_of(tried)) if item["kind"] == "Service" else ""
-            if fault and f"{cluster.name}: {fault}" not in found:
-                found.append(f"{cluster.name}: {fault}")
-    return found
+            if item["kind"] == "Service":
+                yield from families(cluster.name, tried)
 
 
-def too_large(objects: Iterable[Object], role: str) -> list[str]:
+def families(name: str, service: Mapping[str, Any]) -> Iterator[Problem]:
+    """Whether a Service as an API server returns it can be reached: HAProxy and Flower's health servers listen on IPv4 addresses only.
+
+    Args:
+        name: of the cluster.
+        service: may not say which families of addresses it has.
+    """
+    there = (service.get("spec") or {}).get("ipFamilies") or []
+    if there and "IPv4" not in there:
+        yield Problem(
+            f"{name}: the cluster gives Services only addresses of {', '.join(there)}, and what is deployed listens on IPv4 addresses: its pods would "
+            "never be ready. Use a cluster with IPv4, or with IPv4 and IPv6 (dual stack) and IPv4 first"
+        )
+
+
+def too_large(objects: Iterable[Object], role: str) -> Iterator[Problem]:
     """Objects that no cluster can store."""
-    return [
-        f"{role}: {_name(item)} would have {size} bytes; a cluster stores at most {MAX_BYTES}. Put large values into a ConfigMap or "
-        "Secret and mount that"
-        for item in objects
-        if (size := len(json.dumps(item, ensure_ascii=False).encode("utf-8", "replace"))) > MAX_BYTES
-    ]
+    for item in objects:
+        if (size := len(json.dumps(item, ensure_ascii=False).encode("utf-8", "replace"))) > MAX_BYTES:
+            yield Problem(
+                f"{role}: {_name(item)} would have {size} bytes; a cluster stores at most {MAX_BYTES}. Put large values into a ConfigMap or "
+                "Secret and mount that"
+            )
+
+
+def release(version: str) -> tuple[int, ...]:
+    """Major and minor number of a version of Kubernetes, such as C(v1.35.2+k3s1)."""
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
+
+
+def too_old(version: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
+    """Why the pods of rendered objects of a site do not work with a version of Kubernetes, which may not be known."""
+    workloads = [item for item in objects if item["kind"] in WORKLOADS]
+    pods = [item["spec"]["template"]["spec"] for item in workloads]
+    has_sidecars = any(one.get("restartPolicy") == "Always" for pod in pods for one in pod.get("initContainers") or [])
+    found = release(version)
+    if has_sidecars and (1,) <= found < (1, 29):
+        yield Problem(
+            f"Kubernetes {version} has no native sidecars, so the pods of SuperNodes would never start: update the cluster to 1.29 or later. Without an "
+            "update, supernode_sidecar and supernode_mtls can be false from 1.28 on, where the hub does not require client certificates."
+        )
+    elif any(item["kind"] == "StatefulSet" for item in workloads) and (1,) <= found < (1, 28):
+        yield Problem(f"Kubernetes {version} does not give pods their number, by which each finds its key: update the cluster to 1.28 or later.")
 
 
 def is_as_live(cluster: Cluster, objects: Iterable[Object], absent: Collection[str]) -> bool:
@@ -157,10 +191,11 @@ def _name(item: Mapping[str, Any]) -> str:
     return f"{item['kind']} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}"
 
 
-def _sentence(item: Mapping[str, Any], category: str, text: str, role: str) -> str:
+def _refusal(item: Mapping[str, Any], category: str, text: str, role: str) -> Problem:
+    """An answer of the API server, with the variables from which the field comes."""
     words = text.replace("[", ".").replace(":", ".").replace("]", ".").replace(" ", ".").split(".")
     # The last one is the innermost: spec.template.spec.containers[0].lifecycle.
     variable = next((f"{role}_{_VARIABLES[word]} (also of the pool), " for word in reversed(words) if word in _VARIABLES), "")
     if "runtimeClassName" in words:
         variable = f"{_DEVICES[role]}, "
-    return f"the API server refuses {_name(item)} ({category}): {text}. See {variable}{role}_pod_template and {role}_patches."
+    return Problem(f"the API server refuses {_name(item)} ({category}): {text}. See {variable}{role}_pod_template and {role}_patches.")

@@ -10,23 +10,24 @@ With subprocess isolation it is the SuperLink's. Others go on: a run outlives a 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from ..apply.compare import differing_parts
 from ..base.errors import ClusterError
 from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP
+from ..base.problems import Problem, warning
 from ..flower import runs
 from ..flower.cli import FlowerCLI
 from ..hub import live_certificates
 from ..kube.api_errors import ApiError
 from ..kube.client import FIELD_MANAGER, Cluster
-from ..manifests import superlink, tracking
+from ..manifests import superlink
 from ..marks import proof
 from ..rotation import conditions
 from ..spec.hub_spec import HubSpec
-from . import database_claim, rehearsal
+from . import hub_volumes, rehearsal
 
 _API = "apps/v1"
 _DEPLOYMENT, _STATEFUL_SET = "Deployment", "StatefulSet"
@@ -45,37 +46,24 @@ class Change:
     instead: str
 
 
-TRACKING = Change(
-    "superlink_tracking: address, credentials or CA of the tracking server are in the environment of ServerApps, and their pod is replaced",
-    "leave superlink_tracking and superlink_tracking_credentials as they are for now",
-)
-
-
-def require(cluster: Cluster, spec: HubSpec, *, check: bool = False) -> list[str]:
-    """Refuse to replace the pod while runs are active.
+def check(cluster: Cluster, spec: HubSpec, *, is_check: bool = False) -> Iterator[Problem]:
+    """Whether the pod would be replaced while runs are active. A SuperLink that is down must not prevent its repair.
 
     Args:
         cluster: a connection to the hub.
         spec: the hub.
-        check: nothing is going to be changed now, so it is said and not refused.
-
-    Returns:
-        A warning, in check mode, or if it is not known whether runs are active: a SuperLink that is down must not prevent its repair.
-
-    Raises:
-        ClusterError: runs are active, with their ids and the remedies.
+        is_check: nothing is going to be changed now, so it is said and not refused.
     """
     change = _change(cluster, spec)
     if change is None:
-        return []
+        return
     try:
         listed = runs.read_all(FlowerCLI(cluster, spec.namespace))
     except ClusterError as error:
-        return [f"{change.what}, and whether runs are active is not known: {error.message}"]
-    words = fault(change, listed)
-    if words and not check:
-        raise ClusterError(f"{cluster.name}: {words}")
-    return [f"refused while runs are active: {words}"] if words else []
+        yield warning(f"{change.what}, and whether runs are active is not known: {error.message}")
+        return
+    if words := fault(change, listed):
+        yield warning(f"refused while runs are active: {words}") if is_check else Problem(f"{cluster.name}: {words}")
 
 
 def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
@@ -86,15 +74,13 @@ def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
     if is_switched(spec, cluster.get(_API, kind, name, spec.namespace)):
         return outputs_change(spec)
     # What is found later is as it is.
-    found = replace(spec.complete(), gateway_secret=live_certificates.mounted_secret(hub), made_storage_size=database_claim.made_size(hub))
+    found = replace(spec.complete(), gateway_secret=live_certificates.mounted_secret(hub), made_storage_size=hub_volumes.made_size(hub))
     (wanted,) = [
         one
         for one in superlink.objects(found)
         if (one["apiVersion"], one["metadata"]["name"]) == (_API, name)
     ]
     live = cluster.get(_API, wanted["kind"], name, spec.namespace)
-    if is_tracking_changed(spec, wanted, live):
-        return TRACKING
     if _stays(live, spec) and (parts := _changed_parts(cluster, wanted, live)):
         return template_change(spec, parts)
     return None
@@ -154,20 +140,6 @@ def is_switched(spec: HubSpec, live: Mapping[str, Any] | None) -> bool:
     return (OUTPUTS_POD_ANNOTATION in notes) != spec.outputs_enabled
 
 
-def is_tracking_changed(spec: HubSpec, wanted: Mapping[str, Any], live: Mapping[str, Any] | None) -> bool:
-    """Whether the live workload is going to lose its pod because the environment for the tracking server is another one."""
-    return _stays(live, spec) and _tracking(wanted) != _tracking(live)
-
-
-def _tracking(workload: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
-    return {
-        (container["name"], one["name"]): one.get("value") or one.get("valueFrom")
-        for container in workload["spec"]["template"]["spec"]["containers"]
-        for one in container.get("env") or []
-        if one["name"].startswith(tracking.PREFIX)
-    }
-
-
 def fault(change: Change, listed: Sequence[Mapping[str, Any]]) -> str:
     """Why the pod cannot be replaced now, with the remedies; empty if no run is active.
 
@@ -201,7 +173,9 @@ def isolation_change(before: str, after: str) -> Change:
 
 def template_change(spec: HubSpec, parts: Sequence[str]) -> Change:
     """Other fields of the pod."""
-    whose, own = ("", "superlink_serverapp_*, superlink_image, flower_app_image") if spec.is_process else (" (the SuperLink's)", "superlink_*")
+    whose, own = " (the SuperLink's)", "superlink_*"
+    if spec.is_process:
+        whose, own = "", "superlink_serverapp_*, superlink_tracking, superlink_image, flower_app_image"
     return Change(
         f"the pod of ServerApps{whose} is replaced by one with another {', '.join(parts)} (variables of the hub: {own}, flower_version)",
         "leave these as they are for now. federated.flower.upgrade waits for runs; -e flower_serverapp_force=true fails them",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.object_names import SUPERLINK, SUPERNODE
+from ..base.problems import require
 from ..base.values import Object, boolean
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
@@ -24,10 +25,9 @@ from ..spec.deployed_spec import Spec
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
-from ..validate.parsed_spec import SpecError
-from ..validate.superlink_faults import superlink_faults
-from ..validate.supernode_faults import supernode_faults
-from .subjects import Subject, faults, subjects
+from ..validate.hub_rules import hub_problems
+from ..validate.site_rules import site_problems
+from .subjects import Subject, subject_problems, subjects
 
 PURPOSES = "federated.flower/purposes"
 _API = "rbac.authorization.k8s.io"
@@ -44,17 +44,15 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
     Args:
         part: what is deployed there, C(superlink) or C(supernode).
         given: variables of its specification.
-        settings: the playbook's variables, see C(subjects.faults).
+        settings: the playbook's variables, see C(subjects.subject_problems).
 
     Raises:
-        SpecError: the specification or the variables have faults.
+        ClusterError: the specification or the variables have faults.
     """
     # The hub's own variables do not define how sites are reached.
     ways = ("skupper", "ocm", "clientapps", "enable_gates")
     given = {**given, **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
-    found = (superlink_faults if part == SUPERLINK else supernode_faults)(given) + faults(given, settings)
-    if found:
-        raise SpecError(found)
+    require((hub_problems if part == SUPERLINK else site_problems)(given) + subject_problems(given, settings))
     spec: Spec = HubSpec.parse(given) if part == SUPERLINK else SiteSpec.parse(given)
     ca_namespace = settings.get("ca_namespace", "")
     own = namespaces(part, spec, ca_namespace)

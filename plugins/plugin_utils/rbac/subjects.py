@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.problems import Problem
 from ..base.values import text
 from ..rights.need import WORKS
 from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST, WAYS
-from ..validate.faults import Faults
+from ..validate.value_checks import Check, Problems, choice, each
 
 KINDS = ("ServiceAccount", "User", "Group")
-STATES = ("present", "absent")
+_SETTINGS: Mapping[str, Check] = {"scientist_ways": each(choice(*WAYS)), "works": each(choice(*WORKS)), "state": choice("present", "absent")}
 # Holder -> the variable that names its subjects, without its prefix flower_rbac_.
 VARIABLES = {CONTROLLER: "controller", SCIENTIST: "scientists", AUDITOR: "auditors", BACKUP: "backup"}
 # All users, or all users with a token: they are never meant to be administrators of a federation. system:masters may do
@@ -54,8 +55,8 @@ class Subject:
         return {"apiGroup": "rbac.authorization.k8s.io", "kind": self.kind, "name": self.name}
 
 
-def faults(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """What is wrong with the variables, sentences that name cluster, variable and value.
+def subject_problems(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong with the variables.
 
     Args:
         spec: the part's specification, for the cluster's name.
@@ -63,27 +64,17 @@ def faults(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
             C(works) (the controller's tasks; all if not set), C(skupper) (whether sites reach the hub through Skupper) and,
             for the superlink, C(ca_namespace).
     """
-    found = Faults(spec, "flower_rbac_")
+    found = Problems(spec, "flower_rbac_")
+    found.check(_SETTINGS, {"state": "present", **settings})
     for variable in VARIABLES.values():
         entries = settings.get(variable)
         single = isinstance(entries, Mapping)
         if entries and not single and not found.sequence(variable, entries):
             continue
         for number, entry in enumerate(_entries(entries)):
-            _subject_faults(found, variable if single else f"{variable}[{number}]", entry)
-    if found.sequence("scientist_ways", settings.get("scientist_ways")):
-        for number, way in enumerate(settings.get("scientist_ways") or []):
-            found.choice(f"scientist_ways[{number}]", way, WAYS)
-        if settings.get("scientists") and not settings.get("scientist_ways"):
-            found.add(
-                "scientist_ways",
-                settings.get("scientist_ways"),
-                f"leaves scientists no access; select from {', '.join(WAYS)}",
-            )
-    if found.sequence("works", settings.get("works")):
-        for number, work in enumerate(settings.get("works") or []):
-            found.choice(f"works[{number}]", work, WORKS)
-    found.choice("state", settings.get("state", "present"), STATES)
+            _subject(found, variable if single else f"{variable}[{number}]", entry)
+    if settings.get("scientists") and not settings.get("scientist_ways"):
+        found.add("scientist_ways", settings.get("scientist_ways"), f"leaves scientists no access; select from {', '.join(WAYS)}")
     return found.found
 
 
@@ -91,7 +82,7 @@ def subjects(settings: Mapping[str, Any], holder: str, namespace: str) -> list[S
     """The subjects of a holder.
 
     Args:
-        settings: as in C(faults), without faults.
+        settings: as in C(subject_problems), without problems.
         holder: C(controller), C(scientist), C(auditor) or C(backup).
         namespace: of ServiceAccounts without one.
     """
@@ -109,7 +100,7 @@ def _entries(value: Any) -> list[Any]:
     return [value] if isinstance(value, Mapping) else list(value)
 
 
-def _subject_faults(found: Faults, at: str, entry: Any) -> None:
+def _subject(found: Problems, at: str, entry: Any) -> None:
     if not isinstance(entry, Mapping):
         found.add(at, entry, "is not a mapping of kind, name and, for a ServiceAccount, namespace")
         return

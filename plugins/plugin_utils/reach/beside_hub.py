@@ -14,11 +14,12 @@ from dataclasses import replace
 
 from ..base.errors import ClusterError
 from ..base.names import PUBLIC_KEYS
+from ..base.problems import require
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
 from ..manifests import namespace
 from ..marks.proof import labels_of
-from ..preflight import shared_namespace
+from ..preflight import site_agreement
 from ..site_keys import public
 from ..spec.site_spec import SiteSpec
 from .site import Site
@@ -67,16 +68,16 @@ def refuse_level(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:
     Args:
         cluster: a connection to the hub's cluster.
         spec: the site, as its variables have it.
-        planned: see C(shared_namespace.fault).
+        planned: see C(site_agreement.shared_namespace).
 
     Raises:
         ClusterError: the site's level would have no effect.
     """
-    if not shared_namespace.wants_level(spec):
+    if not site_agreement.wants_level(spec):
         return
     try:
         live = cluster.get("v1", "Namespace", spec.namespace)
     except Forbidden:
         return
-    if live and (fault := shared_namespace.fault(spec, live, planned)):
-        raise ClusterError(f"{fault}.")
+    if live:
+        require(site_agreement.shared_namespace(spec, live, planned))

@@ -16,6 +16,7 @@ from ..base import dataset_mounts, secret_names
 from ..base.errors import ClusterError
 from ..base.hosts import named
 from ..base.names import PUBLIC_KEYS
+from ..base.problems import require
 from ..base.values import Object
 from ..bundle import draft as drafts
 from ..bundle.bundle_keeper import Brought, Keeper
@@ -111,7 +112,7 @@ class Way:
         if any(pool.datasets for pool in self.site.spec.pools):
             before = self.keeper.draft
             known = [name for one in before.objects for name in dataset_mounts.names_of(one)] if before else []
-            warnings = dataset_checks.unseen(self.site.spec, known, why=_NO_ACCESS)
+            warnings = require(dataset_checks.unseen(self.site.spec, known, why=_NO_ACCESS))
         return Looked("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at", warnings)
 
     def numbers(self) -> dict[str, tuple[int, int]]:

@@ -19,6 +19,7 @@ from ..base.hosts import named
 from ..base.labels import POOL_LABEL, query, selector
 from ..base.object_names import SUPERNODE, TUNNEL_CONFIG
 from ..base.platforms import AUTO
+from ..base.problems import require
 from ..base.values import Object
 from ..kube import cluster_platform, pod_health, refresh
 from ..kube.api_errors import Conflict
@@ -172,8 +173,8 @@ class Way:
         if not self.run.rendering:
             self._refuse_before_switch()
             # As the checks of a site do: a workload is accepted without these, and has lost its first pod when the next one cannot start.
-            warnings = direct_datasets.check(self.cluster, self.site.spec)
-            pod_needs.require_classes(self.cluster, objects, "supernode")
+            warnings = require(direct_datasets.check(self.cluster, self.site.spec))
+            require(pod_needs.classes(self.cluster, objects, "supernode"))
         done = self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
         return replace(done, warnings=[*warnings, *done.warnings])
 

@@ -7,19 +7,20 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.labels import query, selector
 from ..base.object_names import SUPERNODE
+from ..base.problems import Problem, require, warning
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
 from ..marks import parts, record
 from ..ownership import look as look_at
-from ..preflight import clocks, config_types, devices, kubernetes_releases, pod_needs, rehearsal, shared_namespace
+from ..preflight import devices, pod_needs, rehearsal, site_agreement
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
@@ -50,7 +51,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     warnings = []
     if spec.insecure:
         warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
-    warnings += config_types.warnings(spec.pools)
+    warnings += require(site_agreement.config_types(spec.pools))
     version = cluster.request("GET", "/version")["gitVersion"]
     owner = record.notes(site.federation, site.name, hub.get("identity") or "")
     found = look_at.look(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
@@ -70,16 +71,15 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
         _refuse_delivered(cluster, spec)
     if wanted.keys_account:
         _check_account(cluster, wanted)
-    warnings += direct_datasets.check(cluster, wanted, away)
+    warnings += require(direct_datasets.check(cluster, wanted, away))
     warnings += direct_proxy.check(cluster, wanted, away)
     objects = supernode.objects(wanted.complete())
-    if fault := kubernetes_releases.fault(version, objects):
-        raise ClusterError(f"{cluster.name}: {fault}")
+    require(rehearsal.too_old(version, objects), cluster.name)
     rehearsed = rehearsal.rehearse(cluster, objects, away, SUPERNODE)
     if rehearsed:
-        warnings += pod_needs.check(cluster, wanted, objects, away, SUPERNODE)
-    warnings += _devices(cluster, wanted, changes=rehearsed)
-    warnings += _check_clock(cluster, wanted, hub)
+        warnings += require(pod_needs.check(cluster, wanted, objects, away, SUPERNODE))
+    warnings += require(_devices(cluster, wanted, changes=rehearsed))
+    warnings += require(_clock(cluster, wanted, hub))
     return {
         "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         "warnings": warnings,
@@ -91,7 +91,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
 
 def _check_shared_namespace(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:
     """Whether the site's Pod Security level is that of the hub whose namespace it shares. Not known where that cannot be read."""
-    if not shared_namespace.wants_level(spec):
+    if not site_agreement.wants_level(spec):
         return
     try:
         is_shared = cluster.get("v1", "ConfigMap", parts.HUB_RECORD, spec.namespace) is not None
@@ -141,28 +141,30 @@ def _check_account(cluster: Cluster, spec: SiteSpec) -> None:
         )
 
 
-def _devices(cluster: Cluster, spec: SiteSpec, *, changes: bool) -> list[str]:
+def _devices(cluster: Cluster, spec: SiteSpec, *, changes: bool) -> Iterator[Problem]:
     """Pools that would wait for GPUs. Only a DaemonSet pool needs the right to read nodes, and none the right to read pods of others."""
     if not any(pool.gpu.count for pool in spec.pools):
-        return []
+        return
     try:
         nodes = cluster.list("v1", "Node")
     except Forbidden:
-        return ["whether a node has the GPUs that pools request is unknown: nodes may not be listed here"]
+        yield warning("whether a node has the GPUs that pools request is unknown: nodes may not be listed here")
+        return
     pods: Objects = []
     try:
         for name in devices.advertise(spec, nodes)[:_GPU_NODES] if changes else []:
             pods += cluster.list("v1", "Pod", fields=f"spec.nodeName={name}")
     except Forbidden:
         pods = []
-    return devices.warnings(spec, nodes, pods)
+    yield from devices.check(spec, nodes, pods)
 
 
-def _check_clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> list[str]:
-    """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it? Returns warnings."""
+def _clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> Iterator[Problem]:
+    """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it?"""
     now = datetime.datetime.now(datetime.timezone.utc)
-    fault, warning = clocks.between(cluster.skew, hub.get("skew"), signed=not spec.insecure)
-    fault = fault or clocks.validity(hub.get("certificate") or {}, cluster.skew, now)
-    if fault:
-        raise ClusterError(f"{fault}. Measured at the API server {cluster.server}.")
-    return [warning] if warning else []
+    found = [
+        *site_agreement.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
+        *site_agreement.validity(hub.get("certificate") or {}, cluster.skew, now),
+    ]
+    for one in found:
+        yield one._replace(message=f"{one.message}. Measured at the API server {cluster.server}") if one.refuses else one

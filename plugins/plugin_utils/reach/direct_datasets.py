@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..apply.wait import Waiter
-from ..base.errors import ClusterError
+from ..base.problems import Problem
 from ..base.values import Object
 from ..kube import volume_classes
 from ..kube.api_errors import Forbidden
@@ -21,24 +21,14 @@ from ..spec.site_spec import SiteSpec
 _CLAIM = "PersistentVolumeClaim"
 
 
-def check(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> list[str]:
-    """Check the datasets of a site; nothing is read where there are none. Returns warnings.
-
-    Args:
-        absent: namespaces that do not exist yet.
-
-    Raises:
-        ClusterError: some cannot be mounted; a sentence for each, with the remedy.
-    """
+def check(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> list[Problem]:
+    """Check the datasets of a site; nothing is read where there are none. C(absent): namespaces that do not exist yet."""
     uses = dataset_checks.uses(spec)
     if not uses:
         return []
     seen = _read(cluster, spec, uses)
     seen.is_namespace_missing = spec.namespace in absent
-    found = dataset_checks.check(spec, seen)
-    if found.faults:
-        raise ClusterError("\n".join(f"{fault}." for fault in found.faults))
-    return found.warnings
+    return list(dataset_checks.check(spec, seen))
 
 
 def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> dataset_checks.Seen:

@@ -16,6 +16,7 @@ from ..base import dataset_mounts
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERNODE
 from ..base.platforms import AUTO
+from ..base.problems import require
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..manifests import datasets, supernode
@@ -25,7 +26,7 @@ from ..ocm.apps import Apps
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..ownership import volume_facts
-from ..preflight import dataset_checks, kubernetes_releases, rehearsal
+from ..preflight import dataset_checks, rehearsal
 from ..rotation.site_proof import Proof
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
@@ -91,7 +92,7 @@ class Way:
             )
         if any(pool.datasets for pool in self.site.spec.pools):
             mounted = [one for item in nodes_work.sets_of(self._nodes_work()) for one in dataset_mounts.names_of(item)]
-            warnings += dataset_checks.unseen(self.site.spec, mounted)
+            warnings += require(dataset_checks.unseen(self.site.spec, mounted))
         warnings += direct_proxy.unseen(self.site.spec)
         warnings += self._rehearse()
         return Looked(f"the ManagedCluster {name} can be reached through {self.hub.name}", warnings)
@@ -99,8 +100,7 @@ class Way:
     def _rehearse(self) -> list[str]:
         """Have the hub's API server test the site's workloads, since nothing asks that of the site; returns warnings."""
         wanted = supernode.objects(self.site.spec.complete())
-        if fault := kubernetes_releases.fault(self._version, wanted):
-            raise ClusterError(fault)
+        require(rehearsal.too_old(self._version, wanted))
         workloads = [item for item in wanted if item["kind"] in rehearsal.WORKLOADS]
         try:
             # Not in a namespace of that name: what the hub has there has nothing to do with the site.
@@ -109,7 +109,7 @@ class Way:
             own = self._version or _version(self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster))
             hubs = str(self.hub.request("GET", "/version")["gitVersion"])
             tried = f"tried on the hub (Kubernetes {hubs}), since the site (Kubernetes {own or 'unknown'}) cannot be asked: {error.message}"
-            if own and kubernetes_releases.release(own) > kubernetes_releases.release(hubs):
+            if own and rehearsal.release(own) > rehearsal.release(hubs):
                 return [tried]  # what is new there is unknown to the hub
             raise ClusterError(tried) from error
         return []

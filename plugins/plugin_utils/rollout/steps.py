@@ -21,12 +21,13 @@ from typing import Any
 from ..base.choices import BUNDLE
 from ..base.errors import ClusterError
 from ..base.hosts import named
+from ..base.problems import require
 from ..flower.cli import FlowerCLI
 from ..ledger import dataset_index, node_index, records
 from ..manifests import supernode
 from ..reach.site import Done, KeysMade, Reach, Restart, Site
 from ..rotation import conditions
-from ..validate.supernode_faults import render_faults
+from ..validate.site_rules import render_problems
 from . import numbers, online
 from .outcome import Outcomes, RecordedRun, resting
 from .register import Registered, Registry
@@ -492,9 +493,7 @@ def objects_of(site: Site) -> list[dict[str, Any]]:
     Raises:
         ClusterError: address, CA or numbers are not known, or what the hub publishes cannot be used.
     """
-    faults = render_faults(site.spec)
-    if faults:
-        raise ClusterError("\n".join(faults))
+    require(render_problems(site.spec))
     return supernode.objects(site.spec)
 
 

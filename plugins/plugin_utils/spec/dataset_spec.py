@@ -21,7 +21,6 @@ VOLUME_KINDS = ("csi", "fc", "iscsi", "local", "nfs")
 
 ONE_NODE, ONE_POD = "ReadWriteOnce", "ReadWriteOncePod"
 READ_MANY, WRITE_MANY = "ReadOnlyMany", "ReadWriteMany"
-ACCESS_MODES = (ONE_NODE, ONE_POD, READ_MANY, WRITE_MANY)
 
 
 @dataclass(frozen=True)

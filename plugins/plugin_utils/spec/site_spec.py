@@ -66,7 +66,7 @@ class SiteSpec(FlowerSpec):
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> SiteSpec:
-        """See C(Parsed). Faults of variables are in validate/supernode_faults.py."""
+        """See C(Parsed). Faults of variables are in validate/site_rules.py."""
         pools = [pool_of(given, pool) for pool in given.get("pools") or []]
         return super().parse(given, pods=PodsSpec.parse(given), pools=pools, **more)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..validate.faults import Faults
+from ..base.problems import require
+from ..validate.value_checks import Problems
 
 NAMESPACE, FEDERATION = "flower_takeover_namespace", "flower_takeover_federation"
 _UNSET = (None, "")
@@ -30,10 +31,9 @@ def federation(namespace: Any, name: Any, default: str) -> tuple[str, str] | Non
         if name in _UNSET:
             return None
         raise ClusterError(f"{FEDERATION} is {name!r}, and {NAMESPACE} is not set: set it to the namespace of that Federation.")
-    faults = Faults({}, "")
-    faults.label(NAMESPACE, namespace)
+    found = Problems({}, "")
+    found.label(NAMESPACE, namespace)
     if name not in _UNSET:
-        faults.subdomain(FEDERATION, name)
-    if faults.found:
-        raise ClusterError("; ".join(faults.found))
+        found.subdomain(FEDERATION, name)
+    require(found.found)
     return str(namespace), str(name or default)

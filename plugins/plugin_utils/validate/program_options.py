@@ -93,7 +93,7 @@ def refusal(option: str, program: Program) -> str:
     return reason if reason in _COMPLETE else f"is set by the collection: {reason}"
 
 
-def argument_faults(arguments: Sequence[Any], program: Program, release: tuple[int, int]) -> Iterator[tuple[int, str, str]]:
+def argument_problems(arguments: Sequence[Any], program: Program, release: tuple[int, int]) -> Iterator[tuple[int, str, str]]:
     """What a program would not take, and options that the role sets itself.
 
     Args:

@@ -108,7 +108,7 @@ def test_readme_says_what_a_role_promises(role: str) -> None:
 
 
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
-    from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import POOL_KEYS
+    from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import POOL_KEYS
 
     assert set(options("supernode")["supernode_pools"]["options"]) == set(POOL_KEYS)
 

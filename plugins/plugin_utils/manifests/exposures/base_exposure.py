@@ -11,7 +11,7 @@ role's argument specification.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ...base.addresses import is_address, is_ip, split_address
 from ...base.object_names import FEDERATION_CONFIG, SUPERLINK_SERVICE
@@ -24,13 +24,6 @@ ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
 Live = Sequence[Mapping[str, Any]]
 
 
-class Faults(Protocol):
-    """What collects the faults of a spec."""
-
-    def add(self, key: str, value: Any, problem: str) -> None:
-        """Add a fault of an option."""
-
-
 class Exposure:
     """One way to make the gateway reachable; this one is reachable from within the cluster only.
 
@@ -39,6 +32,7 @@ class Exposure:
         service_type: type of the Service.
         options: options that have an effect with this exposure, and with few others.
         passes_tls: whether something in front of the gateway finds it by the name in the TLS handshake.
+        needs_host: whether the variables have to say by which name.
         reads: apiVersion and kind of what C(address) reads besides the Service and what is published, all with the name C(superlink).
     """
 
@@ -46,6 +40,7 @@ class Exposure:
     service_type = "ClusterIP"
     options: tuple[str, ...] = ()
     passes_tls = False
+    needs_host = False
     reads: tuple[tuple[str, str], ...] = ()
 
     def service_fields(self, spec: HubSpec) -> dict[str, Any]:
@@ -76,9 +71,6 @@ class Exposure:
     def sets_route_host(self, spec: HubSpec) -> bool:
         """Whether a Route with its own host is created, for which OpenShift has a separate right."""
         return False
-
-    def add_faults(self, given: Mapping[str, Any], faults: Faults) -> None:
-        """Faults in the hub's variables of this exposure only."""
 
     def doubt(self, spec: HubSpec) -> str:
         """Why sites may not reach the address, a sentence; empty if nothing is known against it."""

@@ -6,14 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ...base.certificate_names import next_server_name
 from ...base.values import Object, compact
 from ...spec.hub_spec import HubSpec
 from ..objects import metadata
-from .base_exposure import ROUTED_PORT, SERVICE, Exposure, Faults, Live, join
+from .base_exposure import ROUTED_PORT, SERVICE, Exposure, Live, join
 
 
 class Ingress(Exposure):
@@ -22,6 +19,7 @@ class Ingress(Exposure):
     name = "ingress"
     options = ("ingress_class",)
     passes_tls = True
+    needs_host = True
 
     def objects(self, spec: HubSpec) -> list[Object]:
         """See C(Exposure). It also routes a second name to the gateway, under which sites test the next CA's certificate."""
@@ -48,9 +46,3 @@ class Ingress(Exposure):
     def address(self, spec: HubSpec, live: Live) -> str:
         """See C(Exposure)."""
         return join(spec.host, ROUTED_PORT)
-
-    def add_faults(self, given: Mapping[str, Any], faults: Faults) -> None:
-        """See C(Exposure)."""
-        if not given.get("host"):
-            problem = "is empty; an Ingress that passes TLS through finds its backend by the host name"
-            faults.add("host", given.get("host"), problem)

@@ -39,7 +39,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, maker, public, reply
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 YEAR = datetime.timedelta(days=365)
 CA = certificates.make_ca("client CA", YEAR)

@@ -25,8 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory
     converted_report,
     converted_text,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import superlink_objects
-from ansible_collections.federated.flower.tests.unit.specs import supernode_objects
+from ansible_collections.federated.flower.tests.unit.specs import superlink_objects, supernode_objects
 
 ROOT = Path(__file__).resolve().parents[5]
 GIVEN = yaml.safe_load((ROOT / "tests/unit/cases/federation-fields.yaml").read_text(encoding="utf-8"))

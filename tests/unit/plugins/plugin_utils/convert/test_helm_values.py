@@ -28,9 +28,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory
     converted_report,
     converted_text,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import superlink_objects
 from ansible_collections.federated.flower.tests.unit.read import role_options, yaml_file
-from ansible_collections.federated.flower.tests.unit.specs import supernode_objects
+from ansible_collections.federated.flower.tests.unit.specs import superlink_objects, supernode_objects
 
 ROOT = Path(__file__).resolve().parents[5]
 PARAMETERS = yaml.safe_load((ROOT / "tests/unit/cases/helm-parameters.yaml").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ import datetime
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -31,7 +31,7 @@ def test_mounted_secret(superlink_spec):
         ({"gateway_secret": "mine"}, "mine"),
         ({"insecure": True, "client_certificates": "none"}, ""),
     ):
-        objects = render.superlink_objects(superlink_spec(**changes))
+        objects = specs.superlink_objects(superlink_spec(**changes))
         (workload,) = (
             one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", "superlink")
         )

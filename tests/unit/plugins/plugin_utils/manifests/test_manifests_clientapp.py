@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_listener, sidecar
 from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 POOL = {
     "name": "gpu",
@@ -175,7 +175,7 @@ def test_the_form_with_one_pod_stays_as_it_is(supernode_spec):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"clientapp": "daemon"}, "supernode_clientapp: 'daemon' is not one of pod, workload"),
+        ({"clientapp": "daemon"}, "supernode_clientapp must be one of: pod, workload"),
         ({"insecure": True, "mtls": False}, "needs TLS between ClientApp and SuperNode"),
         ({"sidecar": False, "mtls": False}, "supernode_clientapp: 'workload' needs the sidecar"),
         ({"isolation": "subprocess"}, "supernode_isolation: 'subprocess' does not go together"),
@@ -199,7 +199,7 @@ def test_what_does_not_go_together_is_told(changes, words, spec):
     [
         ({"hub_namespace": "n" * 50}, "supernode_hub_namespace"),
         ({"clientapp_predicates": [{"labelSelector": {}}]}, "supernode_clientapp_predicates[0]"),
-        ({"clientapp_pace": "fast"}, "supernode_clientapp_pace: 'fast' is not one of play, ocm"),
+        ({"clientapp_pace": "fast"}, "supernode_clientapp_pace must be one of: play, ocm"),
         ({"clientapp_rollout": {"type": "All"}}, "has no meaning while the play paces"),
         ({"clientapp_pace": "ocm", "clientapp_rollout": {"type": "Slow"}}, "supernode_clientapp_rollout.type: 'Slow'"),
     ],

@@ -15,8 +15,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import is_member_kind
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.specs import superlink_faults
 
 
 def found(objects, kind, name):
@@ -38,7 +38,7 @@ def paths(container):
     [("process", "serverapp", "superexec"), ("subprocess", "superlink", "superlink")],
 )
 def test_outputs_are_mounted_where_the_serverapp_computes(superlink_spec, isolation, workload, computes):
-    objects = render.superlink_objects(superlink_spec(isolation=isolation))
+    objects = specs.superlink_objects(superlink_spec(isolation=isolation))
     containers, volumes = pod_of(objects, "StatefulSet", workload)
     assert volumes["flower-outputs"]["persistentVolumeClaim"] == {"claimName": "superlink-outputs"}
     assert "/outputs" in paths(containers[computes])
@@ -51,7 +51,7 @@ def test_outputs_are_mounted_where_the_serverapp_computes(superlink_spec, isolat
     [("process", "serverapp", "superexec", "flower-superexec"), ("subprocess", "superlink", "superlink", "flower-superlink")],
 )
 def test_serverapps_are_started_in_the_folder_of_their_outputs(superlink_spec, tmp_path, isolation, workload, computes, starts):
-    objects = render.superlink_objects(superlink_spec(isolation=isolation))
+    objects = specs.superlink_objects(superlink_spec(isolation=isolation))
     containers, volumes = pod_of(objects, "StatefulSet", workload)
     source = volumes["superlink-serverapp"]["configMap"]
     (config,) = found(objects, "ConfigMap", source["name"])
@@ -69,14 +69,14 @@ def test_serverapps_are_started_in_the_folder_of_their_outputs(superlink_spec, t
 
 
 def test_the_superlink_has_no_part_in_them_where_apps_have_their_own_pod(superlink_spec):
-    containers, volumes = pod_of(render.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
+    containers, volumes = pod_of(specs.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
     assert set(containers) == {"superlink", "gateway"} and "flower-outputs" not in volumes
 
 
 @pytest.mark.parametrize(("isolation", "workload"), [("process", "serverapp"), ("subprocess", "superlink")])
 def test_the_reader_has_the_volume_and_nothing_else(superlink_spec, isolation, workload):
     spec = superlink_spec(isolation=isolation, serverapp_image="registry.example.com/theirs:1" if isolation == "process" else "")
-    containers, _volumes = pod_of(render.superlink_objects(spec), "StatefulSet", workload)
+    containers, _volumes = pod_of(specs.superlink_objects(spec), "StatefulSet", workload)
     reader = containers["outputs"]
     assert paths(reader) == {"/outputs"}
     assert "theirs" not in reader["image"], "its image has no code of an app"
@@ -85,7 +85,7 @@ def test_the_reader_has_the_volume_and_nothing_else(superlink_spec, isolation, w
 
 
 def test_the_reader_sleeps_until_it_is_told_to_stop(superlink_spec):
-    containers, _volumes = pod_of(render.superlink_objects(superlink_spec()), "StatefulSet", "serverapp")
+    containers, _volumes = pod_of(specs.superlink_objects(superlink_spec()), "StatefulSet", "serverapp")
     command = [sys.executable, *containers["outputs"]["command"][1:]]
     for number in (signal.SIGTERM, signal.SIGINT):
         with subprocess.Popen(command) as process:
@@ -106,12 +106,12 @@ def test_a_claim_is_never_pruned():
 
 
 def test_without_outputs_there_is_nothing_of_them(superlink_spec):
-    text = str(render.superlink_objects(superlink_spec(outputs_enabled=False)))
+    text = str(specs.superlink_objects(superlink_spec(outputs_enabled=False)))
     assert "utputs" not in text and "'kind': 'Deployment'" in text and "/serverapp'" not in text
 
 
 def test_an_existing_claim_is_used_and_not_rendered(superlink_spec):
-    objects = render.superlink_objects(superlink_spec(outputs_claim="models"))
+    objects = specs.superlink_objects(superlink_spec(outputs_claim="models"))
     assert not [one for one in objects if one["kind"] == "PersistentVolumeClaim"]
     _containers, volumes = pod_of(objects, "StatefulSet", "serverapp")
     assert volumes["flower-outputs"]["persistentVolumeClaim"] == {"claimName": "models"}

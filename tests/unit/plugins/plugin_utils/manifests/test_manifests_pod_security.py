@@ -14,7 +14,6 @@ from typing import Any, Callable
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
 
 Pod = dict[str, Any]
@@ -139,7 +138,7 @@ def test_every_golden_variant(goldens):
 @pytest.mark.parametrize("ids", [OPENSHIFT, LEFT_TO_THE_CLUSTER], ids=["openshift", "left to the cluster"])
 def test_any_user(ids, isolation, superlink_spec, supernode_spec):
     pools = [{"name": "cpu"}, {"name": "edge", "mode": "DaemonSet", "node_config": {"camera": "{node}"}}]
-    hub = render.superlink_objects(superlink_spec(isolation=isolation, **ids))
+    hub = specs.superlink_objects(superlink_spec(isolation=isolation, **ids))
     site = specs.supernode_objects(supernode_spec(isolation=isolation, pools=pools, **ids))
     check(hub)
     check(site)
@@ -157,7 +156,7 @@ def test_any_user(ids, isolation, superlink_spec, supernode_spec):
 @pytest.mark.parametrize("level", ["restricted", "baseline"])
 def test_namespaces_say_the_level(level, superlink_spec, supernode_spec):
     for objects in (
-        render.superlink_objects(superlink_spec(pod_security=level)),
+        specs.superlink_objects(superlink_spec(pod_security=level)),
         specs.supernode_objects(supernode_spec(pod_security=level)),
     ):
         labels = objects[0]["metadata"]["labels"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policy_rules, skupper, skupper_policies
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
 
 _DNS_PORTS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
@@ -49,7 +48,7 @@ def tcp(port):
 
 
 def test_hub(superlink_spec):
-    hub = found(render.superlink_objects(superlink_spec()))
+    hub = found(specs.superlink_objects(superlink_spec()))
     assert list(hub) == ["superlink-default-deny", "superlink", "serverapp"]
     assert hub["superlink-default-deny"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     assert hub["superlink"] == {
@@ -71,7 +70,7 @@ def test_hub_with_sources_monitoring_and_a_registry(superlink_spec):
         monitoring_namespaces=["monitoring", {"team": "observers"}],
         serverapp_egress=[STORE],
     )
-    hub = found(render.superlink_objects(spec))
+    hub = found(specs.superlink_objects(spec))
     named = {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}
     assert hub["superlink"]["ingress"][0]["from"] == [
         {"ipBlock": {"cidr": "198.51.100.7/32"}},
@@ -89,7 +88,7 @@ def test_hub_with_sources_monitoring_and_a_registry(superlink_spec):
 
 
 def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
-    hub = found(render.superlink_objects(superlink_spec(isolation="subprocess", serverapp_egress=[STORE])))
+    hub = found(specs.superlink_objects(superlink_spec(isolation="subprocess", serverapp_egress=[STORE])))
     assert list(hub) == ["superlink-default-deny", "superlink"]
     assert hub["superlink"]["ingress"] == [{"ports": tcp(9092)}]
     assert hub["superlink"]["egress"] == [*DNS, STORE_RULE]
@@ -176,7 +175,7 @@ def test_dns_elsewhere(supernode_spec):
 
 
 def test_strangers_in_somebody_elses_namespace_are_left_alone(superlink_spec, parsed_hub, supernode_spec):
-    hub = found(render.superlink_objects(superlink_spec(create_namespace=False)))
+    hub = found(specs.superlink_objects(superlink_spec(create_namespace=False)))
     site = found(specs.supernode_objects(supernode_spec(create_namespace=False)))
     assert set(hub) == {"superlink", "serverapp"} and set(site) == {"supernode"}
     assert all(spec["podSelector"]["matchLabels"] for spec in [*hub.values(), *site.values()])
@@ -203,7 +202,7 @@ def selections(objects):
 
 def test_pods_of_others_with_the_same_names_are_not_selected(superlink_spec, parsed_hub, supernode_spec, parsed_listener):
     own = {"create_namespace": False}
-    hub = render.superlink_objects(superlink_spec(**own, metrics={"enabled": True, "image": "exporter:1"}, protect_runs=True))
+    hub = specs.superlink_objects(superlink_spec(**own, metrics={"enabled": True, "image": "exporter:1"}, protect_runs=True))
     network = [*skupper.connector_objects(parsed_listener()), *skupper_policies.skupper_connector_objects(parsed_hub(**own))]
     apart = supernode_spec(**own, clientapp="workload", disruption_budget=1, pools=[{"name": "cpu", "replicas": 2}])
     seen = set()
@@ -219,13 +218,13 @@ def test_pods_of_others_with_the_same_names_are_not_selected(superlink_spec, par
 
 def test_switched_off(superlink_spec, parsed_hub, supernode_spec):
     for off in (False, "False"):
-        assert found(render.superlink_objects(superlink_spec(network_policies=off))) == {}
+        assert found(specs.superlink_objects(superlink_spec(network_policies=off))) == {}
         assert found(specs.supernode_objects(supernode_spec(network_policies=off))) == {}
         assert policy_rules.default_deny(parsed_hub(network_policies=off), "superlink") == []
 
 
 def test_hub_and_site_may_share_a_namespace(superlink_spec, supernode_spec):
-    assert not set(found(render.superlink_objects(superlink_spec()))) & set(
+    assert not set(found(specs.superlink_objects(superlink_spec()))) & set(
         found(specs.supernode_objects(supernode_spec()))
     )
 

@@ -19,7 +19,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
     superlink,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import exposure_of
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
 
 CASES = {
@@ -156,7 +155,7 @@ def find(objects, kind, name):
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name, superlink_spec, golden, monkeypatch):
     monkeypatch.setattr(metrics_exporter, "_program", lambda: "# its program\n")
-    golden(f"superlink-{name}", render.superlink_objects(superlink_spec(**CASES[name])))
+    golden(f"superlink-{name}", specs.superlink_objects(superlink_spec(**CASES[name])))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -164,7 +163,7 @@ def test_same_input_same_bytes(name, superlink_spec):
     spec = superlink_spec(**CASES[name])
     shuffled = dict(sorted(spec.items(), reverse=True))
     before = json.dumps(spec)
-    assert json.dumps(render.superlink_objects(spec)) == json.dumps(render.superlink_objects(shuffled))
+    assert json.dumps(specs.superlink_objects(spec)) == json.dumps(specs.superlink_objects(shuffled))
     assert json.dumps(spec) == before
 
 
@@ -182,24 +181,24 @@ LISTS = {
 
 def test_any_order_of_lists_gives_the_same_bytes(superlink_spec):
     spec = superlink_spec(**LISTS)
-    wanted = specs.written(render.superlink_objects(spec))
+    wanted = specs.written(specs.superlink_objects(spec))
     for seed in range(20):
-        assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == wanted, seed
+        assert specs.written(specs.superlink_objects(specs.shuffled(spec, seed))) == wanted, seed
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_any_order_gives_the_same_bytes(name, superlink_spec):
     spec = superlink_spec(**CASES[name])
-    wanted = specs.written(render.superlink_objects(spec))
+    wanted = specs.written(specs.superlink_objects(spec))
     for seed in range(10):
-        assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == wanted, seed
+        assert specs.written(specs.superlink_objects(specs.shuffled(spec, seed))) == wanted, seed
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_front_objects_are_part_of_all_objects(name, superlink_spec):
     spec = superlink_spec(**CASES[name])
-    everything = render.superlink_objects(spec)
-    front = render.superlink_front_objects(spec)
+    everything = specs.superlink_objects(spec)
+    front = specs.superlink_front_objects(spec)
     assert all(obj in everything for obj in front)
     # A Secret of the next step belongs to the ConfigMap.
     own = {"ConfigMap"} if "metrics" in CASES[name] else set()
@@ -247,14 +246,14 @@ def test_nodes_without_keys_may_register_in_labs_only(parsed_hub):
 
 
 def test_pod_template_holds_neither_address_nor_certificate(superlink_spec):
-    before = find(render.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
+    before = find(specs.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
     changed = superlink_spec(superlink_address="other.example.com:1", ca_bundle="", gateway_max_connections=10)
-    assert find(render.superlink_objects(changed), "StatefulSet", "superlink") == before
+    assert find(specs.superlink_objects(changed), "StatefulSet", "superlink") == before
 
 
 def test_selectors_and_claims_survive_an_upgrade(superlink_spec):
-    one = render.superlink_objects(superlink_spec())
-    two = render.superlink_objects(superlink_spec(version="1.42.0", labels={"new": "label"}))
+    one = specs.superlink_objects(superlink_spec())
+    two = specs.superlink_objects(superlink_spec(version="1.42.0", labels={"new": "label"}))
     for obj, other in zip(one, two):
         if obj["kind"] in ("StatefulSet", "Deployment"):
             assert obj["spec"]["selector"] == other["spec"]["selector"]
@@ -284,14 +283,14 @@ def test_whether_certificates_are_asked_for(asked, verify, parsed_hub):
 
 def test_changing_what_is_asked_for_takes_no_new_pod(superlink_spec):
     pods = [
-        find(render.superlink_objects(superlink_spec(client_certificates=asked)), "StatefulSet", "superlink")
+        find(specs.superlink_objects(superlink_spec(client_certificates=asked)), "StatefulSet", "superlink")
         for asked in ("required", "optional", "none")
     ]
     assert pods[0] == pods[1] == pods[2]
 
 
 def test_app_code_does_not_share_the_gateways_sockets(superlink_spec):
-    objects = render.superlink_objects(superlink_spec())
+    objects = specs.superlink_objects(superlink_spec())
     pod = find(objects, "StatefulSet", "serverapp")["spec"]["template"]["spec"]
     assert [v["name"] for v in pod["volumes"]] == ["internal-ca", "superexec", "flower-outputs", "superlink-serverapp", "tmp"]
     assert pod["volumes"][0]["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]

@@ -9,17 +9,16 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gateway, metrics_exporter
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import metrics_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import metrics_program
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.specs import superlink_faults
 
 OWN = {"enabled": True, "image": "registry.example.com/flower-metrics:1"}
 
 
 def objects(spec, **own):
-    return render.superlink_objects(spec(metrics={**OWN, **own}))
+    return specs.superlink_objects(spec(metrics={**OWN, **own}))
 
 
 def find(listed, kind, name="superlink-metrics"):
@@ -29,8 +28,8 @@ def find(listed, kind, name="superlink-metrics"):
 
 def test_without_it_there_is_nothing_of_it(superlink_spec):
     for own in ({}, {"enabled": False}, {"enabled": False, "image": "x"}):
-        assert "metrics-control" not in str(render.superlink_objects(superlink_spec(metrics=own)))
-        assert "superlink-metrics" not in str(render.superlink_objects(superlink_spec(metrics=own)))
+        assert "metrics-control" not in str(specs.superlink_objects(superlink_spec(metrics=own)))
+        assert "superlink-metrics" not in str(specs.superlink_objects(superlink_spec(metrics=own)))
 
 
 def test_the_pod_may_list_config_maps_and_nothing_else(superlink_spec):
@@ -83,14 +82,14 @@ def test_logs_are_read_where_that_is_wanted(superlink_spec):
 
 def test_what_is_counted_by_site_is_behind_the_secret_and_only_where_sites_have_certificates(superlink_spec):
     for mtls, there in (("required", 1), ("none", 0)):
-        listed = render.superlink_objects(superlink_spec(metrics=OWN, client_certificates=mtls))
+        listed = specs.superlink_objects(superlink_spec(metrics=OWN, client_certificates=mtls))
         text = find(listed, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]
         lines = text.split("frontend metrics\n")[1].split("\nbackend ")[0].splitlines()
         answers = [line for line in lines if "/sites/" in line]
         assert len(answers) == there and all("METH_GET" in line and r'(sites)]\n"' in line for line in answers)
         assert not answers or lines.index(answers[0]) > next(number for number, line in enumerate(lines) if "/token }" in line)
         assert ("bytes_in_cnt" in text) == bool(there)
-    assert "bytes_in_cnt" not in str(render.superlink_objects(superlink_spec()))
+    assert "bytes_in_cnt" not in str(specs.superlink_objects(superlink_spec()))
 
 
 def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
@@ -125,7 +124,7 @@ def test_the_monitor_selects_ports_that_there_are(superlink_spec):
 def test_metrics_of_another_federation_do_not_hide_that_those_of_this_one_are_missing(superlink_spec):
     (shipped,) = yaml_file("roles", "superlink", "files", "metrics", "alerts.yml")["groups"]
     for namespace in ("flower", "trial"):
-        listed = render.superlink_objects(superlink_spec(namespace=namespace, metrics={**OWN, "monitor": True}))
+        listed = specs.superlink_objects(superlink_spec(namespace=namespace, metrics={**OWN, "monitor": True}))
         (group,) = find(listed, "PrometheusRule")["spec"]["groups"]
         changed = [rule["alert"] for rule, other in zip(group["rules"], shipped["rules"], strict=True) if rule != other]
         assert changed == [rule["alert"] for rule in shipped["rules"] if "absent" in rule["expr"]] == ["FlowerMetricsMissing"]
@@ -135,7 +134,7 @@ def test_metrics_of_another_federation_do_not_hide_that_those_of_this_one_are_mi
 def test_the_limit_that_is_shown_and_warned_of_is_that_of_the_option(superlink_spec):
     """HAProxy reports its own limit, which is higher: it accepts more connections to refuse them."""
     limit = 500
-    configured = render.superlink_objects(superlink_spec(gateway_max_connections=limit))
+    configured = specs.superlink_objects(superlink_spec(gateway_max_connections=limit))
     text = find(configured, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]
     assert f"maxconn {limit + gateway.HEADROOM}\n" in text
     rules = (metrics_exporter.ALERTS.read_text(), (metrics_exporter.ALERTS.parent / "dashboard.json").read_text())
@@ -159,10 +158,3 @@ def test_the_limit_that_is_shown_and_warned_of_is_that_of_the_option(superlink_s
 )
 def test_faults_name_the_variable(superlink_spec, given, words):
     assert any(words in fault for fault in superlink_faults(superlink_spec(metrics=given)))
-
-
-def test_one_that_nobody_may_read_is_a_warning(parsed_hub):
-    assert "flower_monitoring_namespaces" in metrics_checks.warnings(parsed_hub(metrics=OWN))[0]
-    assert metrics_checks.warnings(parsed_hub(metrics=OWN, monitoring_namespaces=["monitoring"])) == []
-    assert metrics_checks.warnings(parsed_hub(metrics=OWN, network_policies=False)) == []
-    assert metrics_checks.warnings(parsed_hub()) == []

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.pod import UPSTREAM_IMAGES
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
 from ansible_collections.federated.flower.tests.unit.specs import supernode_objects
 
@@ -52,7 +52,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize(("role", "changes"), [(role, one) for role, listed in VARIANTS.items() for one in listed])
 def test_with_the_variables_of_the_guide_every_image_is_pinned(superlink_spec: Any, supernode_spec: Any, role: str, changes: dict[str, Any]) -> None:
     images = {option.removeprefix(f"{role}_"): image for option, image in pinned().items() if option.startswith(f"{role}_")}
-    objects = render.superlink_objects(superlink_spec(**images, **changes)) if role == "superlink" else supernode_objects(supernode_spec(**images, **changes))
+    objects = specs.superlink_objects(superlink_spec(**images, **changes)) if role == "superlink" else supernode_objects(supernode_spec(**images, **changes))
     used = set(re.findall(r'"image": "([^"]+)"', json.dumps(objects)))
     assert used and {image for image in used if not re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", image)} == set()
     assert used <= set(images.values())

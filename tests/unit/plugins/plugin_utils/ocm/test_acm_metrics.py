@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
+from ansible_collections.federated.flower.tests.unit import specs
 
 ON = {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True, "acm": True}
 SETTINGS = {"remediation": "inform", "labels": {"local-cluster": "true"}}
@@ -22,7 +22,7 @@ def rendered(superlink_spec):
     """Function: the objects of the policy, of a hub with some changes."""
 
     def make(settings=None, **changes):
-        return render.ocm_metrics_policy_objects(superlink_spec(**{"metrics": ON, **changes}), settings or SETTINGS)
+        return specs.ocm_metrics_policy_objects(superlink_spec(**{"metrics": ON, **changes}), settings or SETTINGS)
 
     return make
 
@@ -109,5 +109,5 @@ def test_without_a_list_of_metrics(rendered):
     (SETTINGS, {"federation": "f" * 40, "namespace": "n" * 20}, "ACM accepts 62 characters without the dot"),
 ])  # fmt: skip
 def test_what_cannot_be_a_policy_is_told(rendered, settings, changes, words):
-    with pytest.raises(SpecError, match=words):
+    with pytest.raises(ClusterError, match=words):
         rendered(settings, **changes)

@@ -22,8 +22,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import ocm_addon_objects
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.specs import ocm_addon_objects
 
 HOSTILE = "a \"b\" 'c' \\ {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 " + "MIIB" * 550
 

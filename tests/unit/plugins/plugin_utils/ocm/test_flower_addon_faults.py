@@ -15,7 +15,6 @@ from ansible_collections.federated.flower.plugins.module_utils.node_config impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, template
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import INSTALLS
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render, supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -133,7 +132,7 @@ def test_08_only_what_sites_need_is_open_and_pods_are_confined(ocm_site_spec, su
     """There, node ports published Control and the ServerApp's door, and there were no policies."""
     common, own = template.split(specs.supernode_objects(ocm_site_spec()))
     assert {"NetworkPolicy"} <= {item["kind"] for item in common}
-    services = [item for item in render.superlink_objects(superlink_spec()) if item["kind"] == "Service"]
+    services = [item for item in specs.superlink_objects(superlink_spec()) if item["kind"] == "Service"]
     outside = [item for item in services if item["spec"].get("type") in ("NodePort", "LoadBalancer")]
     assert all(port["port"] == 9092 for item in outside for port in item["spec"]["ports"])
     for item in own:
@@ -167,4 +166,4 @@ def test_11_flags_belong_to_a_generation_of_flower_and_others_are_refused(ocm_si
     text = json.dumps(status.nodes(parsed_ocm_site()))
     assert "--clientappio-api-address" not in text and "--host" in text and "--port" in text
     for version in ("1.34.0", "1.36.0"):
-        assert any("supernode_version" in fault for fault in supernode_faults.supernode_faults(ocm_site_spec(version=version)))
+        assert any("supernode_version" in fault for fault in specs.supernode_faults(ocm_site_spec(version=version)))

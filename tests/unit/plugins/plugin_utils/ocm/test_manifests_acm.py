@@ -9,9 +9,8 @@ import json
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, addon_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render_addon
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
 from ansible_collections.federated.flower.tests.unit import specs
 
 VARIANTS = {
@@ -34,17 +33,17 @@ def wanted(part):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_object_is_taken_whole(name, ocm_addon_spec, schema_faults):
-    objects = render_addon.ocm_policy_objects(ocm_addon_spec(**VARIANTS[name]))
+    objects = specs.ocm_policy_objects(ocm_addon_spec(**VARIANTS[name]))
     for item in [*objects, *parts(objects).values()]:
         assert schema_faults("policies", item) == []
 
 
 def test_golden(ocm_addon_spec, golden):
-    golden("acm-policy", render_addon.ocm_policy_objects(ocm_addon_spec()))
+    golden("acm-policy", specs.ocm_policy_objects(ocm_addon_spec()))
 
 
 def test_it_is_bound_to_the_clusters_of_the_add_on(ocm_addon_spec, parsed_addon):
-    policy, binding = render_addon.ocm_policy_objects(ocm_addon_spec(placement="oncology-sites"))
+    policy, binding = specs.ocm_policy_objects(ocm_addon_spec(placement="oncology-sites"))
     placement = addon_objects.placement(parsed_addon(placement="oncology-sites"))
     assert binding["placementRef"]["name"] == placement["metadata"]["name"]
     assert binding["metadata"]["namespace"] == policy["metadata"]["namespace"] == placement["metadata"]["namespace"]
@@ -53,13 +52,13 @@ def test_it_is_bound_to_the_clusters_of_the_add_on(ocm_addon_spec, parsed_addon)
 @pytest.mark.parametrize("changes", [{}, {"create_namespace": False}])
 def test_sites_have_what_it_asks_for(changes, ocm_addon_spec, ocm_site_spec):
     there = specs.supernode_objects(ocm_site_spec(**changes))
-    found = parts(render_addon.ocm_policy_objects(ocm_addon_spec(**changes)))
+    found = parts(specs.ocm_policy_objects(ocm_addon_spec(**changes)))
     for item in [one for name in ("namespace", "network") if name in found for one in wanted(found[name])]:
         assert any(_has(other, item) for other in there), item
 
 
 def test_sites_have_nothing_that_it_forbids(ocm_addon_spec, ocm_site_spec):
-    found = parts(render_addon.ocm_policy_objects(ocm_addon_spec()))
+    found = parts(specs.ocm_policy_objects(ocm_addon_spec()))
     pods = [
         item["spec"]["template"]["spec"]
         for item in specs.supernode_objects(ocm_site_spec())
@@ -78,7 +77,7 @@ def _has(there, asked):
 
 
 def test_what_must_not_be_there_is_never_deleted(ocm_addon_spec):
-    objects = render_addon.ocm_policy_objects(ocm_addon_spec(policy_remediation="enforce"))
+    objects = specs.ocm_policy_objects(ocm_addon_spec(policy_remediation="enforce"))
     assert "remediationAction" not in objects[0]["spec"]  # it would be that of all parts
     for name, part in parts(objects).items():
         kinds = {one["complianceType"] for one in part["spec"]["object-templates"]}
@@ -87,7 +86,7 @@ def test_what_must_not_be_there_is_never_deleted(ocm_addon_spec):
 
 def test_no_template_engine_gets_anything(ocm_addon_spec):
     hostile = {"annotations": {"a": "{{hub fromSecret hub}}"}, "labels": {"b": "c"}}
-    objects = render_addon.ocm_policy_objects(ocm_addon_spec(**hostile))
+    objects = specs.ocm_policy_objects(ocm_addon_spec(**hostile))
     assert "{{" not in json.dumps(objects)
     for item in (objects[0], *parts(objects).values()):
         assert item["metadata"]["annotations"]["policy.open-cluster-management.io/disable-templates"] == "true"
@@ -102,11 +101,11 @@ def test_no_template_engine_gets_anything(ocm_addon_spec):
     ],
 )
 def test_what_cannot_be_a_policy_is_told(changes, words, ocm_addon_spec):
-    with pytest.raises(SpecError, match=words):
-        render_addon.ocm_policy_objects(ocm_addon_spec(**changes))
+    with pytest.raises(ClusterError, match=words):
+        specs.ocm_policy_objects(ocm_addon_spec(**changes))
 
 
 def test_names_of_clusters_leave_room(ocm_addon_spec):
     spec = ocm_addon_spec(federation="f" * 30, namespace="n" * 23)
     assert len(acm.policy_name(spec["federation"])) + len(spec["namespace"]) == acm.MAX_NAMES
-    assert render_addon.ocm_policy_objects(spec)
+    assert specs.ocm_policy_objects(spec)

@@ -19,8 +19,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     template,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import ocm_addon_objects
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.specs import ocm_addon_objects
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
 PROGRESSIVE = {

@@ -18,9 +18,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     schema,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render_addon import ocm_addon_objects
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import schemas_of
+from ansible_collections.federated.flower.tests.unit.specs import ocm_addon_objects
 
 OLD, NEW = "ocm-0.16.0", "ocm-1.2.1"
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}

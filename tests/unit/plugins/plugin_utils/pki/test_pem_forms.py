@@ -21,9 +21,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_s
     handed_in,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 CA = certificates.make_ca("root", datetime.timedelta(days=9))
 LEAF = certificates.issue(CA, "hub", ["hub.example.com"], datetime.timedelta(days=3))

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import dataset_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.dataset_checks import Seen
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_datasets
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit.specs import said
 
 CT = {"name": "ct", "claim": "ct"}
 NEW = {"name": "ct", "new_claim": {"size": "10Gi", "storage_class": "fast"}}
@@ -57,8 +59,7 @@ def node(name: str, **labels: str) -> dict[str, Any]:
 
 
 def check(wanted: SiteSpec, **seen: Any) -> tuple[str, str]:
-    found = dataset_checks.check(wanted, Seen(**seen))
-    return "\n".join(found.faults), "\n".join(found.warnings)
+    return said(dataset_checks.check(wanted, Seen(**seen)))
 
 
 def test_without_datasets_nothing_is_wrong() -> None:
@@ -280,10 +281,10 @@ def test_a_namespace_that_will_be_created_is_named() -> None:
 
 
 def test_what_the_hub_cannot_see_is_a_warning() -> None:
-    assert dataset_checks.unseen(spec(NEW)) == [] == dataset_checks.unseen(spec())
-    (warning,) = dataset_checks.unseen(spec(CT, {"name": "codes", "secret": "icd"}))
+    assert require(dataset_checks.unseen(spec(NEW))) == [] == require(dataset_checks.unseen(spec()))
+    (warning,) = require(dataset_checks.unseen(spec(CT, {"name": "codes", "secret": "icd"})))
     assert "PersistentVolumeClaim ct, Secret icd" in warning
-    assert dataset_checks.unseen(spec(CT), ["ct"]) == []
+    assert require(dataset_checks.unseen(spec(CT), ["ct"])) == []
 
 
 HERE = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import pod_needs
 from ansible_collections.federated.flower.tests.unit.specs import drafted
@@ -65,10 +66,10 @@ POOLS = [
 def test_classes(parsed_site: Callable[..., Any], cluster: Any, faults: list[str]) -> None:
     objects = drafted(parsed_site(pools=POOLS))
     if not faults:
-        pod_needs.require_classes(cluster, objects, "supernode")
+        require(pod_needs.classes(cluster, objects, "supernode"))
     else:
         with pytest.raises(ClusterError) as error:
-            pod_needs.require_classes(cluster, objects, "supernode")
+            require(pod_needs.classes(cluster, objects, "supernode"))
         assert all(fault in error.value.message for fault in faults)
         assert "supernode_gpu" not in error.value.message, "that is no variable"
     assert sorted(cluster.asked) == ["PriorityClass low", "RuntimeClass nvidia"]
@@ -76,19 +77,19 @@ def test_classes(parsed_site: Callable[..., Any], cluster: Any, faults: list[str
 
 def test_nothing_is_read_where_nothing_is_named(parsed_site: Callable[..., Any]) -> None:
     cluster: Any = Cluster()
-    pod_needs.require_classes(cluster, drafted(parsed_site()), "supernode")
-    assert pod_needs.pull_secrets(cluster, parsed_site(), ["flower"], "supernode") == [] and cluster.asked == []
+    require(pod_needs.classes(cluster, drafted(parsed_site()), "supernode"))
+    assert require(pod_needs.pull_secrets(cluster, parsed_site(), ["flower"], "supernode")) == [] and cluster.asked == []
 
 
 def test_pull_secrets(parsed_site: Callable[..., Any]) -> None:
     spec = parsed_site(image_pull_secrets=["mirror", "vendor"])
     some: Any = Cluster("Secret mirror")
-    (word,) = pod_needs.pull_secrets(some, spec, [], "supernode")
+    (word,) = require(pod_needs.pull_secrets(some, spec, [], "supernode"))
     assert "namespace flower does not have vendor (supernode_image_pull_secrets): nodes pull images without it" in word
     hidden: Any = Cluster(hidden=("Secret",))
-    assert pod_needs.pull_secrets(hidden, spec, [], "supernode") == []
+    assert require(pod_needs.pull_secrets(hidden, spec, [], "supernode")) == []
     new: Any = Cluster()
-    (word,) = pod_needs.pull_secrets(new, spec, ["flower"], "supernode")
+    (word,) = require(pod_needs.pull_secrets(new, spec, ["flower"], "supernode"))
     assert "does not have mirror, vendor" in word and "create the namespace and its Secrets first" in word and new.asked == []
 
 
@@ -96,11 +97,11 @@ def test_classes_of_the_hub(parsed_hub: Callable[..., Any]) -> None:
     spec = parsed_hub(serverapp_priority_class="low", serverapp_gpu={"count": 1, "runtime_class": "nvidia"}, image_pull_secrets=["mirror"])
     cluster: Any = Cluster()
     with pytest.raises(ClusterError) as error:
-        pod_needs.check(cluster, spec, drafted(spec), [], "superlink")
+        require(pod_needs.check(cluster, spec, drafted(spec), [], "superlink"))
     assert "refuse the pods of StatefulSet serverapp: correct superlink_priority_class or superlink_serverapp_priority_class, or" in error.value.message
     assert "superlink_serverapp_gpu.runtime_class" in error.value.message
     there: Any = Cluster("PriorityClass low", "RuntimeClass nvidia")
-    (word,) = pod_needs.check(there, spec, drafted(spec), [], "superlink")
+    (word,) = require(pod_needs.check(there, spec, drafted(spec), [], "superlink"))
     assert "does not have mirror (superlink_image_pull_secrets)" in word
 
 
@@ -109,7 +110,7 @@ def test_what_a_namespace_demands(parsed_site: Callable[..., Any], refuses: str)
     spec = parsed_site()
     cluster: Any = Cluster(refuses=refuses)
     with pytest.raises(ClusterError, match="refuses the pods of StatefulSet supernode-default: .*supernode_resources") as error:
-        pod_needs.check(cluster, spec, drafted(spec), [], "supernode")
+        require(pod_needs.check(cluster, spec, drafted(spec), [], "supernode"))
     assert refuses in error.value.message
     (pod,) = cluster.tried
     assert pod["spec"]["serviceAccountName"] == "default" and pod["metadata"]["namespace"] == "flower"
@@ -126,10 +127,10 @@ def test_what_a_namespace_demands(parsed_site: Callable[..., Any], refuses: str)
     ],
 )
 def test_what_does_not_stop_a_site(parsed_site: Callable[..., Any], cluster: Any, absent: list[str]) -> None:
-    assert pod_needs.check(cluster, parsed_site(), drafted(parsed_site()), absent, "supernode") == []
+    assert require(pod_needs.check(cluster, parsed_site(), drafted(parsed_site()), absent, "supernode")) == []
 
 
 def test_a_quota_that_is_used_up(parsed_site: Callable[..., Any]) -> None:
     cluster: Any = Cluster(refuses=FULL)
-    (word,) = pod_needs.check(cluster, parsed_site(), drafted(parsed_site()), [], "supernode")
+    (word,) = require(pod_needs.check(cluster, parsed_site(), drafted(parsed_site()), [], "supernode"))
     assert FULL in word and "until there is room" in word

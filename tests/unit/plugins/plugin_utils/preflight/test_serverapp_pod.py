@@ -12,17 +12,16 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.serverapp_pod import (
-    TRACKING,
+    check,
     fault,
     is_switched,
-    is_tracking_changed,
     outputs_change,
     replaced,
-    require,
 )
 
 
@@ -148,7 +147,7 @@ class Hub:
     def refusal(self, spec):
         """The message."""
         try:
-            assert require(self, spec) == []
+            assert require(check(self, spec)) == []
         except ClusterError as error:
             return error.message
         return ""
@@ -221,26 +220,10 @@ def test_a_field_that_the_api_server_writes_in_another_way_is_no_change(parsed_h
 
 def test_in_check_mode_it_is_said(parsed_hub):
     hub = Hub(deployed(parsed_hub()))
-    (warning,) = require(hub, parsed_hub(serverapp_image="app:2"), check=True)
+    (warning,) = require(check(hub, parsed_hub(serverapp_image="app:2"), is_check=True))
     assert warning.startswith("refused while runs are active: the pod of ServerApps is replaced")
 
 
 def test_without_active_runs_nothing_is_refused(parsed_hub, monkeypatch):
     monkeypatch.setattr(runs, "read_all", lambda cli: [])
     assert Hub(deployed(parsed_hub())).refusal(parsed_hub(serverapp_image="app:2")) == ""
-
-
-def test_tracking_is_refused_with_both_ways_out(parsed_hub):
-    words = Hub(deployed(parsed_hub())).refusal(parsed_hub(tracking=SECRET))
-    assert words.startswith("hub: superlink_tracking: ") and "would fail run 8 of me/demo (running)" in words
-    assert "Wait until no run is active" in words and words.endswith(TRACKING.instead)
-    assert Hub({}).refusal(parsed_hub(tracking=SECRET)) == "", "of a new hub"
-
-
-def test_a_workload_of_someone_else_is_no_change_of_tracking(parsed_hub):
-    spec = parsed_hub(tracking=SECRET)
-    (wanted,) = [one for key, one in deployed(spec).items() if key[1] == "serverapp"]
-    (live,) = [one for key, one in deployed(parsed_hub()).items() if key[1] == "serverapp"]
-    assert is_tracking_changed(spec, wanted, live)
-    live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "someone"
-    assert not is_tracking_changed(spec, wanted, live)

@@ -17,10 +17,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import role_options
+from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 SINGLE: list[Any] = [
     None, True, False, 0, -1, 2**31, 2**63, 10**30, 0.5, 1e308, float("inf"), float("nan"), "", " ", "X", "a b", "a\nb", "a\x00b", "\ud800", "\u00e9", "\u202e",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import ocm_addon_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import messages
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import addon_problems
+from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
 
 def predicate(**selector):
@@ -73,7 +74,7 @@ def rollout(kind="Progressive", **options):
     ],
 )
 def test_a_fault_of_the_add_on_is_told(changes, words, ocm_addon_spec):
-    found = ocm_addon_faults(ocm_addon_spec(**changes))
+    found = messages(addon_problems(ocm_addon_spec(**changes)))
     assert any(words in fault for fault in found), found
     assert all(fault.startswith("hub: ") for fault in found)
 
@@ -85,14 +86,13 @@ def test_good_add_ons_have_no_faults(ocm_addon_spec):
         {"rollout": rollout(maxConcurrency=1, minSuccessTime="5m", progressDeadline="10m", maxFailures="10%")},
         {"predicates": predicate(celSelector={"celExpressions": ["true"]})},
     ):
-        assert ocm_addon_faults(ocm_addon_spec(**changes)) == []
+        assert addon_problems(ocm_addon_spec(**changes)) == []
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"ocm_cluster": "Cluster A"}, "supernode_ocm_cluster: 'Cluster A' is not a DNS name"),
-        ({"ocm_install": "auto"}, "supernode_ocm_install: 'auto' is not one of Placements, Manual"),
         ({"ocm_addon": ""}, "supernode_ocm_addon: '' is not a DNS-1123 label"),
         (
             {"connectivity": "skupper", "superlink_address": "flower-superlink:9092"},

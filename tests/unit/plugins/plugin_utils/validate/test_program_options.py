@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 SITE: list[tuple[list[Any], str]] = [
     (["--insec"], "[0]: '--insec' contradicts what the role sets: use flower_insecure (--insecure)"),

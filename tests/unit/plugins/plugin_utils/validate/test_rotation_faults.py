@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.certificate_rules import rotation_problems
 
 GOOD = {
     "grace": 3600, "wait": 0, "wait_timeout": 300, "proof_timeout": 120, "certificate_days": 90, "ca_days": 3650, "renew_before": "",
@@ -15,7 +15,7 @@ GOOD = {
 
 
 def test_what_is_right():
-    assert faults(GOOD, "hub") == []
+    assert rotation_problems(GOOD, "hub") == []
 
 
 @pytest.mark.parametrize(
@@ -35,5 +35,5 @@ def test_what_is_right():
     ],
 )
 def test_what_is_wrong(option, value, words):
-    (found,) = faults({**GOOD, option: value}, "hub")
-    assert words in found
+    (found,) = rotation_problems({**GOOD, option: value}, "hub")
+    assert words in found.message

@@ -5,30 +5,26 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.parsed_spec import SpecError
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
-    MAX_POOL_NAME,
-    supernode_faults,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import certificate_rules, hub_rules, site_rules
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import MAX_POOL_NAME
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 SUPERLINK = [
     ({"version": "1.34.2"}, "hub: superlink_version: '1.34.2' is of Flower's gRPC generation"),
     ({"version": "1.37.0"}, "superlink_version: '1.37.0' is in Flower's transition from gRPC to HTTP"),
     ({"version": "latest"}, "superlink_version: 'latest' is not a Flower release"),
-    ({"version": "2"}, "is not a Flower release"),
     ({"federation": "My_Fed"}, "superlink_federation: 'My_Fed' is not a DNS-1123 label"),
     ({"federation": "f" * 64}, "has 64 characters, at most 63"),
     ({"namespace": "a.b"}, "superlink_namespace: 'a.b' is not a DNS-1123 label"),
-    ({"isolation": "none"}, "superlink_isolation: 'none' is not one of process, subprocess"),
     ({"image_registry": "https://mirror"}, "superlink_image_registry: 'https://mirror' is not a registry"),
     ({"time_zone": "Europe/Paris; id"}, "superlink_time_zone: 'Europe/Paris; id' is not the name of a time zone"),
     ({"run_as_user": 0}, "superlink_run_as_user: 0 is not between 1 and"),
-    ({"run_as_user": "root"}, "superlink_run_as_user: 'root' is not an integer"),
     ({"labels": {"app.kubernetes.io/name": "x"}}, "replaces a label by which this collection finds its objects"),
     ({"labels": {"a": "not a value"}}, "superlink_labels[a]: 'not a value' is not a label value"),
     ({"annotations": {"bad key": "x"}}, "superlink_annotations[bad key]"),
@@ -44,18 +40,9 @@ SUPERLINK = [
     ({"ca_bundle": "-----BEGIN CERTIFICATE-----\nMIIB\n"}, "it needs complete blocks"),
     ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n"}, "it needs complete blocks"),
     ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"}, "contains a private key"),
-    (
-        {"certificates_source": "vault"},
-        "superlink_certificates_source: 'vault' is not one of builtin, cert_manager, existing",
-    ),
     ({"certificates_source": "existing", "insecure": True}, "has nothing to serve: insecure is true"),
     ({"certificates_source": "cert_manager"}, "superlink_issuer: {} has no name"),
     ({"certificates_source": "cert_manager", "issuer": {"name": "A_b"}}, "superlink_issuer.name: 'A_b'"),
-    (
-        {"certificates_source": "cert_manager", "issuer": {"nam": "a"}},
-        "superlink_issuer.nam: 'a' is not one of name, kind, group",
-    ),
-    ({"certificates_source": "cert_manager", "issuer": "a"}, "superlink_issuer: 'a' is not a mapping"),
     ({"issuer": {"name": "a"}}, "superlink_issuer: {'name': 'a'} has no effect with certificates_source builtin"),
     ({"certificate_secret": "a"}, "superlink_certificate_secret: 'a' has no effect with certificates_source builtin"),
     (
@@ -72,18 +59,13 @@ SUPERLINK = [
         {"certificates_source": "cert_manager", "issuer": {"name": "a"}, "renew_before": "40s"},
         "superlink_renew_before: '40s' is less than the 5 minutes that cert-manager needs",
     ),
-    ({"exposure": "tunnel"}, "superlink_exposure: 'tunnel' is not one of"),
     ({"exposure": "ingress"}, "superlink_host: '' is empty"),
     ({"exposure": "route", "insecure": True}, "passes TLS through, but there is none"),
     ({"exposure": "cluster_ip", "node_port": 30000}, "has no effect with exposure cluster_ip"),
     ({"port": 0}, "superlink_port: 0 is not between 1 and 65535"),
-    ({"port": "many"}, "superlink_port: 'many' is not an integer"),
     ({"port": True}, "superlink_port: True is not an integer"),
     ({"load_balancer_source_ranges": ["10.0.0.1/8"]}, "is not a network"),
-    ({"client_certificate_days": 0}, "superlink_client_certificate_days: 0 is not between 1 and 36500"),
-    ({"client_certificate_days": -1}, "superlink_client_certificate_days: -1 is not between"),
     ({"client_certificate_days": 10**9}, "superlink_client_certificate_days: 1000000000 is not between"),
-    ({"wait_timeout": -1}, "superlink_wait_timeout: -1 is not between 1 and 604800"),
     ({"wait_timeout": 10**12}, "superlink_wait_timeout: 1000000000000 is not between"),
     ({"run_as_user": "0777"}, "superlink_run_as_user: '0777' begins with 0"),
     ({"fs_group": "-01"}, "superlink_fs_group: '-01' begins with 0"),
@@ -91,16 +73,12 @@ SUPERLINK = [
     ({"outputs_min_free": "1e-9999999"}, "superlink_outputs_min_free: '1e-9999999' is beyond"),
     ({"outputs_size": "9223372036854775808"}, "superlink_outputs_size: '9223372036854775808' is beyond"),
     ({"storage_size": "9Ei"}, "superlink_storage_size: '9Ei' is beyond"),
-    ({"storage_size": "9" * 5000}, "is beyond what Kubernetes can count"),
     ({"storage_size": "0Gi"}, "superlink_storage_size: '0Gi' leaves no room"),
-    ({"image": "https://images.example.com/fl/superlink:1"}, "superlink_image: 'https://images.example.com/fl/superlink:1' is not a reference"),
     ({"gateway_image": "haproxy:"}, "superlink_gateway_image: 'haproxy:' is not a reference"),
-    ({"serverapp_image": "a b"}, "superlink_serverapp_image: 'a b' is not a reference"),
     ({"image_registry": "Team/x y"}, "superlink_image_registry: 'Team/x y' is not a registry"),
     ({"image_registry": "/mirror"}, "superlink_image_registry: '/mirror' is not a registry"),
     ({"annotations": {"a": "x" * 300000}}, "superlink_annotations: an entry with the keys a has 300001 bytes"),
     ({"superlink_address": "user:SECRET@host:1"}, "superlink_address: a value of the type str (not shown) contains credentials"),
-    ({"storage_size": "10 GB"}, "superlink_storage_size: '10 GB' is not a quantity"),
     ({"storage_size": None}, "superlink_storage_size: None is not a quantity"),
     ({"resources": {"requests": {"cpu": "-1"}}}, "superlink_resources.requests[cpu]: '-1' is not a quantity"),
     ({"resources": {"cpu": 1}}, "superlink_resources.cpu: 1 is neither requests nor limits"),
@@ -131,17 +109,9 @@ SUPERLINK = [
         {"volumes": [{"name": "x", "emptyDir": {}}], "volume_mounts": [{"name": "x", "mountPath": "/a/.."}]},
         "superlink_volume_mounts[0].mountPath: '/a/..' is not a path",
     ),
-    ({"gateway_max_body_bytes": 1000}, "superlink_gateway_max_body_bytes: 1000 is not between"),
-    ({"client_certificates": "maybe"}, "superlink_client_certificates: 'maybe' is not one of required, optional, none"),
     ({"insecure": True}, "superlink_client_certificates: 'required' has no meaning without TLS"),
     ({"gateway_denied_sources": ["x"]}, "superlink_gateway_denied_sources[0]: 'x' is not a network"),
-    ({"dns": ["kube-system"]}, "superlink_dns[0]: 'kube-system' is not a mapping of cidr"),
-    ({"dns": {"namespace": "x"}}, "superlink_dns: {'namespace': 'x'} is not a list"),
     ({"allowed_sources": [{"cidr": "10.0.0.1/8"}]}, "superlink_allowed_sources[0].cidr: '10.0.0.1/8' is not a network"),
-    (
-        {"allowed_sources": [{"cidr": "10.0.0.0/8", "ports": ["1"]}]},
-        "superlink_allowed_sources[0].ports: ['1'] is not one of",
-    ),
     ({"serverapp_egress": [{"ports": ["443"]}]}, "superlink_serverapp_egress[0]: {'ports': ['443']} selects nothing"),
     (
         {"serverapp_egress": [{"namespace": "Data"}]},
@@ -165,11 +135,6 @@ SUPERLINK = [
         {"serverapp_egress": [{"pod_selector": {"a": "b c"}}]},
         "superlink_serverapp_egress[0].pod_selector[a]: 'b c' is not a label",
     ),
-    (
-        {"serverapp_egress": [{"host": "s3.example.com"}]},
-        "superlink_serverapp_egress[0].host: 's3.example.com' is not one of",
-    ),
-    ({"monitoring_namespaces": "monitoring"}, "superlink_monitoring_namespaces: 'monitoring' is not a list"),
     ({"monitoring_namespaces": ["my ns"]}, "superlink_monitoring_namespaces[0]: 'my ns' is not a DNS-1123 label"),
     ({"monitoring_namespaces": [{}]}, "superlink_monitoring_namespaces[0]: {} is empty"),
     ({"isolation": "subprocess", "serverapp_gpu": {"count": 1}}, "has no pod to go to"),
@@ -184,7 +149,6 @@ SUPERLINK = [
         {"patches": [{"target": {"kind": "Deployment", "name": "superlink"}, "patch": {}}]},
         "superlink_patches[0] has target Deployment/superlink, which is not one of: ConfigMap/",
     ),
-    ({"patches": [{"target": {"kind": "Service"}, "patch": {}}]}, "has no name"),
     (
         {"patches": [{"target": {"kind": "Service", "name": "superlink"}, "patch": [{"op": "remove", "path": "/no"}]}]},
         "superlink_patches[0] (Service/superlink): remove: there is no /no",
@@ -203,14 +167,11 @@ def pools(*entries):
 SUPERNODE = [
     (pools(), "site-a: supernode_pools: [] is empty"),
     (pools({"name": "GPU"}), "supernode_pools[0].name: 'GPU' is not a DNS-1123 label"),
-    (pools({}), "supernode_pools[0].name: None is not a DNS-1123 label"),
     (pools({"name": "p" * (MAX_POOL_NAME + 1)}), f"at most {MAX_POOL_NAME} are possible"),
     (pools({"name": "a"}, {"name": "b"}, {"name": "a"}), "supernode_pools[2].name: 'a' is the name of pools[0], too"),
-    (pools({"name": "a", "mode": "Deployment"}), "supernode_pools[0].mode: 'Deployment' is not one of"),
     (pools({"name": "a", "replicas": -1}), "supernode_pools[0].replicas: -1 is not between 0 and 1000"),
     (pools({"name": "a", "replicas": 1.5}), "supernode_pools[0].replicas: 1.5 is not an integer"),
     (pools({"name": "a", "mode": "DaemonSet", "replicas": 1}), "has no meaning for a DaemonSet"),
-    (pools({"name": "a", "nodeconfig": {}}), "supernode_pools[0].nodeconfig: {} is not a pool option"),
     (pools({"name": "a", "node_config": {"x": "{indx}"}}), "{indx}"),
     (pools({"name": "a", "node_config": {"x": "{region}"}}), "region"),
     (pools({"name": "a", "node_config": {"x": "{index}", "y": "{partition}"}}), "site-a"),
@@ -219,7 +180,6 @@ SUPERNODE = [
         "{partitions} is not for a DaemonSet, whose pods have no number",
     ),
     (pools({"name": "a", "env": [{"name": "FLOWER_INDEX", "value": "1"}]}), "is set by this collection"),
-    (pools({"name": "a", "env": ["x"]}), "has no name"),
     (pools({"name": "a", "extra_args": ["--node-config", "x=1"]}), "use node_config of the pool"),
     (pools({"name": "a", "gpu": {"mount_all": True}}), "supernode_pools[0].gpu.mount_all: True needs a runtime_class"),
     (
@@ -235,9 +195,7 @@ SUPERNODE = [
         pools({"name": "a", "gpu": {"mount_all": True, "runtime_class": "nvidia", "visible_devices": "0; rm"}}),
         "supernode_pools[0].gpu.visible_devices: '0; rm' is not",
     ),
-    (pools({"name": "a", "gpu": {"vendor": "nvidia"}}), "supernode_pools[0].gpu.vendor: 'nvidia' is not one of resource"),
     (pools({"name": "a", "shm_size": "big"}), "supernode_pools[0].shm_size: 'big' is not a quantity"),
-    (pools({"name": "a", "isolation": "x"}), "supernode_pools[0].isolation: 'x' is not one of"),
     (
         pools({"name": "a", "isolation": "subprocess", "superexec_image": "r/app:1"}),
         "supernode_pools[0].superexec_image: 'r/app:1' has no effect on pool a: with subprocess isolation ClientApps run in the SuperNode's",
@@ -256,7 +214,6 @@ SUPERNODE = [
         "supernode_pools[0].superexec_resources: {'limits': {'cpu': 2}} has no effect: with subprocess isolation there is no SuperExec; use resources",
     ),
     (pools({"name": "a", "isolation": "subprocess", "superexec_extra_args": ["--max-retries=1"]}), "there is no SuperExec; use extra_args"),
-    (pools("a"), "supernode_pools[0]: 'a' is not a mapping"),
     ({"termination_grace_period": 1}, "supernode_termination_grace_period: 1 is not between 10 and 3600"),
     ({"sidecar": False}, "site-a: supernode_mtls: True needs the sidecar"),
     ({"insecure": True}, "site-a: supernode_mtls: True has no meaning without TLS"),
@@ -271,7 +228,6 @@ SUPERNODE = [
         "supernode_pools: the pools have 1200 replicas together; a site has at most 1000 SuperNodes",
     ),
     ({"disruption_budget": 2**31}, "supernode_disruption_budget: 2147483648 is above 2147483647"),
-    ({"superlink_cidrs": "x" * 1000}, "supernode_superlink_cidrs: 'xxx"),
     ({"env": [{"name": "A", "value": "x" * 2**20}]}, "has 1048578 bytes with its name; the limit of Linux is 131071"),
     (
         {"env": [{"name": "A", "value": "a\0b"}]},
@@ -280,11 +236,8 @@ SUPERNODE = [
     ({"extra_args": ["x" * 2**20]}, "supernode_extra_args[0]: a value of the type str (not shown) has 1048576 bytes"),
     ({"superlink_cidrs": ["hub.example.com"]}, "supernode_superlink_cidrs[0]: 'hub.example.com' is not a network"),
     ({"egress": [{"cidr": "store"}]}, "supernode_egress[0].cidr: 'store' is not a network"),
-    ({"wait_timeout": 0}, "supernode_wait_timeout: 0 is not between 1 and 604800"),
-    ({"wait_timeout": 10**12}, "supernode_wait_timeout: 1000000000000 is not between"),
     ({"partitions": -3}, "supernode_partitions: -3 is below 0"),
     ({"resources": {"requests": {"memory": "1e999999999"}}}, "supernode_resources.requests[memory]: '1e999999999' is beyond"),
-    ({"shm_size": "1e999999999"}, "supernode_shm_size: '1e999999999' is beyond"),
     (pools({"name": "a", "image": "acme/supernode:1.41.0 "}), "supernode_pools[0].image: 'acme/supernode:1.41.0 ' is not a reference"),
     ({"extra_containers": [{"name": "a", "image": "Acme/Proxy"}]}, "supernode_extra_containers[0].image: 'Acme/Proxy' is not a reference"),
     (
@@ -292,15 +245,12 @@ SUPERNODE = [
          "volume_mounts": [{"name": "v", "mountPath": "/data//./ct/"}]},
         "supernode_volume_mounts: '/data//./ct/' overlaps",
     ),
-    ({"sidecar_max_connections": 1}, "supernode_sidecar_max_connections: 1 is not between"),
-    ({"http_proxy": "proxy:3128"}, "supernode_http_proxy: 'proxy:3128' is not a mapping"),
     ({"http_proxy": {"secret": "a"}}, "supernode_http_proxy.address: None is not set"),
     ({"http_proxy_credentials": {"username": "u", "password": "p"}}, "supernode_http_proxy.address: None is not set"),
     ({"http_proxy": {"address": "http://proxy:3128"}}, "is a URL; set \"host:port\""),
     ({"http_proxy": {"address": "https://proxy:3128"}}, "The connection to the proxy itself has no TLS here"),
     ({"http_proxy": {"address": "u:secret@proxy:3128"}}, "(not shown) contains credentials"),
     ({"http_proxy": {"address": "proxy"}}, "supernode_http_proxy.address: 'proxy' is not \"host:port\""),
-    ({"http_proxy": {"address": "proxy:3128", "password": "secret"}}, "(not shown) is not one of address, secret"),
     ({"http_proxy": {"address": "proxy:3128", "cidrs": ["x"]}}, "supernode_http_proxy.cidrs[0]: 'x' is not a network"),
     ({"http_proxy": {"address": "proxy:3128", "username_key": "x"}}, "has no effect without http_proxy.secret"),
     (
@@ -354,7 +304,6 @@ SUPERNODE = [
         "cannot reach the site: with flower_key_source site",
     ),
     ({"volumes": [{"name": "http-proxy", "emptyDir": {}}]}, "http-proxy"),
-    ({"tunnel_resources": {"requests": {"cpu": "x"}}}, "supernode_tunnel_resources"),
     (
         {"patches": [{"target": {"kind": "StatefulSet", "name": "supernode-x"}, "patch": {}}]},
         "supernode_patches[0] has target StatefulSet/supernode-x, which is not one of",
@@ -380,7 +329,7 @@ def test_references_of_images(image, supernode_spec):
         "/images.example.com/fl/supernode:1.41.0", "images.example.com/Team/supernode:latest", "acme/supernode:1.41.0 ", "acme/supernode:",
         "https://images.example.com/fl/supernode:1", "acme/supernode@sha256:abc", "acme/super node:1", "acme//supernode", "acme/supernode/",
         "acme/supernode:1\n", "acme/supernode:-1", "acme/supernode@md5:" + "0" * 32, "acme/supernode@sha256:" + "A" * 64, "sup\u00e9rnode:1",
-        "0123456789abcdef" * 4, "acme/supernode:1:2", "a:" + "t" * 129, "a" * 256, 1.41, True, ["a"],
+        "0123456789abcdef" * 4, "acme/supernode:1:2", "a:" + "t" * 129, "a" * 256, 1.41, True,
     ],
 )  # fmt: skip
 def test_what_a_kubelet_answers_with_invalid_image_name(image, supernode_spec):
@@ -489,6 +438,16 @@ def test_what_may_hold_a_credential_is_not_shown(changes, role, superlink_spec, 
     assert "s3cr3t" not in "".join(faults)
 
 
+@pytest.mark.parametrize(
+    ("role", "table"), [("superlink", {**hub_rules._HUB, **hub_rules._OUTPUTS, **certificate_rules.CERTIFICATES}), ("supernode", site_rules._SITE)]
+)
+def test_each_variable_with_a_form_has_its_check(role, table):
+    """One that is added to a role gets a row."""
+    forms = re.compile(r".*(days|timeout|resources|connections|labels|annotations|env|image|containers|cidrs|egress|sources|priority_class|port)")
+    wanted = {name for name, one in specs.role_options(role).items() if forms.fullmatch(name) and one.get("type") != "bool"}
+    assert wanted - {f"{role}_{key}" for key in table} == set()
+
+
 @pytest.mark.parametrize("name", ["Site-A", "site_a", "site a", "-a", "a-", "a..b", "ä", "", "s" * 64])
 def test_names_of_sites_that_kubernetes_refuses(name, supernode_spec):
     (fault,) = supernode_faults(supernode_spec(cluster=name))
@@ -502,17 +461,17 @@ def test_names_of_sites(name, supernode_spec):
 
 def test_all_faults_at_once(superlink_spec):
     assert len(superlink_faults(superlink_spec(version="1", port=0, storage_size="x", namespace="X"))) == 4
-    with pytest.raises(SpecError) as caught:
-        render.superlink_objects(superlink_spec(version="1", port=0))
-    assert len(caught.value.faults) == 2
+    with pytest.raises(ClusterError) as caught:
+        specs.superlink_objects(superlink_spec(version="1", port=0))
+    assert len(str(caught.value).splitlines()) == 2
 
 
 def test_rendering_needs_address_ca_and_allocation(supernode_spec):
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(ClusterError) as caught:
         specs.supernode_objects(
             supernode_spec(superlink_address="", ca_bundle="", client_certificate="", allocation={})
         )
-    assert [fault.split(":")[1].strip() for fault in caught.value.faults] == [
+    assert [fault.split(":")[1].strip() for fault in str(caught.value).splitlines()] == [
         "supernode_superlink_address",
         "supernode_ca_bundle",
         "supernode_mtls",
@@ -538,7 +497,7 @@ def test_numbers_and_switches_as_text_and_null_as_empty_text(superlink_spec):
     """Ansible before 2.19 hands templated values over like this."""
     as_text = superlink_spec(port="9092", node_port="", run_as_user="49999", fs_group="", insecure="False")
     typed = superlink_spec(port=9092, node_port=None, run_as_user=49999, fs_group=None, insecure=False)
-    assert render.superlink_objects(as_text) == render.superlink_objects(typed)
+    assert specs.superlink_objects(as_text) == specs.superlink_objects(typed)
 
 
 def test_patches_may_be_for_what_is_made_once_the_address_is_known(superlink_spec):

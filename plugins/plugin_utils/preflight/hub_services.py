@@ -1,0 +1,93 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What works with the hub: Prometheus, the tracking server, and the gateway that refuses denied sites."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..base.problems import Problem, warning
+from ..kube.api_errors import NotServed
+from ..kube.client import Cluster
+from ..manifests import tracking as manifests
+from ..manifests.metrics_exporter import MONITOR, OPERATOR, RULES
+from ..spec.hub_spec import HubSpec
+
+
+def metrics(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
+    """Whether what is going to read the metrics is there, and can reach them."""
+    try:
+        for kind in (MONITOR, RULES) if spec.metrics.has_monitor else ():
+            cluster.resource(OPERATOR, kind)
+    except NotServed:
+        yield Problem(
+            f"superlink_metrics.monitor is true, and {cluster.name} has no {MONITOR} and {RULES} ({OPERATOR}): install the Prometheus "
+            "operator, or set it to false and give Prometheus the pods and the alert rules yourself (the guide on metrics)"
+        )
+    if spec.metrics.enabled and spec.network_policies and not spec.monitoring_namespaces:
+        yield warning(
+            "superlink_metrics.enabled is true, and no namespace may read metrics: name that of Prometheus in flower_monitoring_namespaces, or "
+            "allow it by a policy of your own"
+        )
+
+
+def tracking_secret(spec: HubSpec, live: Mapping[str, Any] | None) -> Iterator[Problem]:
+    """Why the ServerApp's pod cannot start with the Secret for the tracking server; C(live): the Secret in the cluster, or None."""
+    own = spec.tracking
+    what = f"superlink_tracking.secret: Secret {spec.namespace}/{own.secret}"
+    entries = (live or {}).get("data") or {}
+    lacking = [key for key in (own.token_key, own.username_key, own.password_key) if key and key not in entries]
+    if live is None:
+        yield Problem(f"{what} does not exist: create it, or set superlink_tracking_credentials to have one created")
+    elif lacking:
+        yield Problem(f"{what} has no entry {' and no '.join(lacking)}: add it, or correct the names of the entries in superlink_tracking")
+
+
+def tracking(spec: HubSpec) -> Iterator[Problem]:
+    """What of the tracking server is unsafe."""
+    own = spec.tracking
+    host, port = own.endpoint if own.uri else ("", 0)
+    if own.uri and (own.secret or spec.tracking_credentials) and not own.is_encrypted and not manifests.service_namespace(host):
+        yield warning(
+            f"superlink_tracking.uri: {own.uri} has no TLS, so the credentials are sent to {host} in clear text with each request. Use https, "
+            "or remove the credentials"
+        )
+    if manifests.opens_everything(spec):
+        service = "" if host.count(".") > 1 and ".svc" not in host else " For a Service of the hub's cluster, write NAME.NAMESPACE.svc."
+        yield warning(
+            f"superlink_tracking.uri: network policies know no names, and {host} is one: apps of the hub may connect to any address on port "
+            f"{port}. Name the server's addresses in superlink_tracking.egress.{service}"
+        )
+
+
+def refused_sites(denials: Iterable[str], known: Collection[str], sites: Collection[str]) -> list[str]:
+    """Names of the sites that the gateway has to refuse.
+
+    Args:
+        denials: names of the sites that are denied. One that left the fleet has no registered keys, and needs no refusal.
+        known: names of the sites of which the ledger has a record, also one that cannot be read.
+        sites: names of the sites of the inventory.
+    """
+    return [site for site in denials if site in known or site in sites]
+
+
+def denials(spec: HubSpec, denied: Sequence[str]) -> Iterator[Problem]:
+    """Whether the gateway can refuse denied sites, which it recognizes by their client certificates only; C(denied): see C(refused_sites)."""
+    names = ", ".join(denied)
+    if denied and spec.asks == "none":
+        setting = "flower_insecure: true" if spec.insecure else f"superlink_client_certificates: {spec.client_certificates}"
+        admit = json.dumps({"flower_site": list(denied), "flower_access": "admitted"})
+        yield Problem(
+            f"{setting}: the gateway would admit sites that are denied ({names}), since it recognizes them by their client certificates "
+            "only. Keep superlink_client_certificates: required (flower_mtls: true); or forget these sites first (flower_forget_sites), which "
+            f"unregisters their keys; or admit them first: federated.flower.site_access -e '{admit}'"
+        )
+    elif denied and spec.asks == "optional":
+        yield warning(
+            f"superlink_client_certificates is optional: sites that are denied ({names}) are refused only as long as they present their "
+            "certificates, and could omit them. Set it to required"
+        )
