@@ -73,7 +73,7 @@ class ActionModule(HubCheck, HubCertificates):
             return self._deploy(spec, settings, warnings)
         return self._apply(spec, settings, superlink.front_objects(spec), prune=False, wait=True).as_dict()
 
-    def make_namespace(self, hub: Cluster) -> bool:
+    def make_lease_namespace(self, hub: Cluster) -> bool:
         """Nothing else is applied before the lease is taken, so of several first deployments one goes on."""
         if self.params["state"] not in (SERVICES, PRESENT):
             return False

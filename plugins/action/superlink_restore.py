@@ -87,7 +87,7 @@ class ActionModule(ClusterAction):
             "msg": f"restored {words}. Run site.yml: it deploys the hub with them",
         }
 
-    def make_namespace(self, hub: Cluster) -> bool:
+    def make_lease_namespace(self, hub: Cluster) -> bool:
         """Nothing else is applied before the lease is taken."""
         objects = namespace.objects(given_spec(self, None))
         self.note(objects=notes.of_objects(apply_objects(hub, objects, own_only=True).objects))

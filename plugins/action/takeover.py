@@ -47,7 +47,7 @@ class ActionModule(FleetAction):
 
     ARGS = {**OPTIONS}
 
-    def make_namespace(self, hub: Cluster) -> bool:
+    def make_lease_namespace(self, hub: Cluster) -> bool:
         """The namespace has the lease and the audit trail."""
         raise ClusterError("the hub is not deployed yet, and nothing was changed. Run federated.flower.site with --limit and the hub first.")
 

@@ -31,8 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.marks import proo
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import batches
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import (
     SKUPPER,
-    connected_by,
-    delivered_by,
+    sites_with,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
@@ -56,7 +55,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.upgrade_r
 IMAGE_SECONDS = 20
 _REMEDY = "flower_upgrade_wait", ""
 _OPTIONS = ("app", "app_config", "backup", "max_failed", "verify", "wait", "waves")
-_EMPTY = (None, "", [], {})  # a controller sends empty ones for questions without an answer
+_EMPTY: tuple[Any, ...] = (None, "", [], {})  # a controller sends empty ones for questions without an answer
 _NOTHING_CHANGED = "Nothing was changed."
 
 
@@ -351,9 +350,9 @@ class ActionModule(CompositeAction):
         self.deployed_hub, error, offline = done, str(done["msg"]) if done.get("failed") else "", []
         if not error:
             sites, hosts = site_hosts(self), self.task_vars["hostvars"]
-            if delivered_by(OCM, hosts, sites):
+            if sites_with(hosts, sites, delivery=OCM):
                 self._add_change(self.run_action("ocm_addon"))
-            if connected_by(SKUPPER, hosts, sites):
+            if sites_with(hosts, sites, connectivity=SKUPPER):
                 self._add_change(self.run_action("skupper_site"))
                 self._add_change(self.run_action("skupper_listener"))
             offline = self._await_nodes()

@@ -23,7 +23,8 @@ description:
     between two tasks of a playbook, the next one takes it again, unless another playbook has had it meanwhile: then the task fails, and so do all
     others but M(federated.flower.audit), which records what was changed.
   - >-
-    Forks of a playbook that was killed finish what they do at the sites at which they are, and begin with no other; they keep the lease until then, for three minutes at most.
+    Forks of a playbook that was killed finish what they do at the sites at which they are, and begin with no other; they keep the lease until then, for
+    three minutes at most.
   - >-
     The variable C(flower_lease_wait) says for how many seconds the lease of someone else is waited for, 90 by default, which is longer than that of a
     playbook that was killed lasts; 0 refuses at once. With C(flower_lease_break=true) it is taken at once from whoever holds it, after a question that is

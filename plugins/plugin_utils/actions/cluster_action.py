@@ -33,7 +33,6 @@ from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
 from ..base.hosts import named
 from ..base.plain import map_texts, plain, read_vaulted, without_vaulted
-from ..base.values import boolean
 from ..kube import exec_plugin
 from ..kube.auth import AUTH_ARGS, Access, resolve, stands_alone
 from ..kube.client import Cluster
@@ -164,7 +163,7 @@ class ClusterAction(ActionBase):
     def _leased(self) -> AbstractContextManager[Lease | None]:
         return fleet_lease.held(self) if fleet_lease.is_needed(self) else nullcontext()
 
-    def make_namespace(self, hub: Cluster) -> bool:
+    def make_lease_namespace(self, hub: Cluster) -> bool:
         """Apply the namespace of the hub, without which there is no lease; whether this action does that."""
         return False
 

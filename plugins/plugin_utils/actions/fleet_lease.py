@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import mmap
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ansible import constants, context
 from ansible.errors import AnsibleError
@@ -32,9 +32,6 @@ from ..lease import lease_object, parent
 from ..lease.hub_lease import Lease
 from . import serving
 from .run_facts import run_facts
-
-if TYPE_CHECKING:
-    from .cluster_action import ClusterAction
 
 display = Display()
 
@@ -53,7 +50,35 @@ _LEFT_OUT = (
 )
 
 
-def is_needed(action: ClusterAction) -> bool:
+class Task(serving.Connecting, Protocol):
+    """An action, as far as it is needed here (C(cluster_action.ClusterAction)); its methods are described there."""
+
+    NEEDS_LEASE: bool
+
+    @property
+    def check(self) -> bool:
+        """Check mode."""
+
+    def variable(self, name: str, default: Any) -> Any:
+        """A variable of the host."""
+
+    def hub_host(self) -> str:
+        """Inventory name of the hub."""
+
+    def of_hub(self, option: str, hub: str = "") -> str:
+        """Where the SuperLink is."""
+
+    def make_lease_namespace(self, hub: Cluster) -> bool:
+        """Apply the namespace of the hub."""
+
+    def say(self, text: str) -> None:
+        """Show a text."""
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        """Record a change."""
+
+
+def is_needed(action: Task) -> bool:
     """Whether a task may only work under the lease."""
     if not action.NEEDS_LEASE or action.check or set(action.variable("ansible_run_tags", ["all"])) == {"preflight"}:
         return False
@@ -62,7 +87,7 @@ def is_needed(action: ClusterAction) -> bool:
 
 
 @contextmanager
-def held(action: ClusterAction) -> Iterator[Lease | None]:
+def held(action: Task) -> Iterator[Lease | None]:
     """Hold the lease while a task works. The value is None where a lost hub is given up, or there is no namespace for it.
 
     Raises:
@@ -95,7 +120,7 @@ def held(action: ClusterAction) -> Iterator[Lease | None]:
                     lease.give_back()
 
 
-def give_back(action: ClusterAction) -> str:
+def give_back(action: Task) -> str:
     """Return the lease if this run has taken it; what became of it, in words.
 
     Raises:
@@ -115,14 +140,14 @@ def give_back(action: ClusterAction) -> str:
 
 
 @contextmanager
-def _connected(action: ClusterAction, *, timeout: float = 0) -> Iterator[tuple[Cluster, tuple[str, str, str], Lease]]:
+def _connected(action: Task, *, timeout: float = 0) -> Iterator[tuple[Cluster, tuple[str, str, str], Lease]]:
     host, namespace, federation = place = _place(action)
     identity = lease_object.identity(run_facts(action.task_vars), Path(constants.DEFAULT_LOCAL_TMP).name)
     with action.connect(host, timeout=timeout) as hub:
         yield hub, place, Lease(hub, namespace, federation, identity)
 
 
-def _place(action: ClusterAction) -> tuple[str, str, str]:
+def _place(action: Task) -> tuple[str, str, str]:
     """Host, namespace and federation of the hub."""
     group = action.variable(GROUP, "")
     hosts = (action.task_vars.get("groups") or {}).get(group) or [action.hub_host()]
@@ -146,14 +171,14 @@ def _skipped() -> set[str]:
     return {tag.strip() for words in ([given] if isinstance(given, str) else given) for tag in words.split(",")}
 
 
-def _take(action: ClusterAction, hub: Cluster, place: tuple[str, str, str], lease: Lease) -> bool:
+def _take(action: Task, hub: Cluster, place: tuple[str, str, str], lease: Lease) -> bool:
     """Take or renew it; False if there is no namespace for it."""
     host, namespace, _federation = place
     slot = _slot(place)
     had = bool(_TAKEN[slot])
     broken: list[str] = []
     take = partial(lease.take, _seconds(action), action.say, had=had, breaks=partial(_breaks, action, broken))
-    if take() is None and not (action.make_namespace(hub) and take()):
+    if take() is None and not (action.make_lease_namespace(hub) and take()):
         return False
     if not (had or boolean(action.variable(ANY_STATE, False))):
         try:
@@ -170,14 +195,14 @@ def _take(action: ClusterAction, hub: Cluster, place: tuple[str, str, str], leas
     return True
 
 
-def _seconds(action: ClusterAction) -> int:
+def _seconds(action: Task) -> int:
     given = action.variable("flower_lease_wait", WAIT)
     if not str(given).strip().isdecimal():
         raise ClusterError(f"flower_lease_wait: {given} is not a number of seconds.")
     return int(given)
 
 
-def _breaks(action: ClusterAction, broken: list[str], live: Mapping[str, Any]) -> bool:
+def _breaks(action: Task, broken: list[str], live: Mapping[str, Any]) -> bool:
     """Whether people want the lease taken from its holder, whom they have to name.
 
     Raises:
@@ -204,7 +229,7 @@ def _breaks(action: ClusterAction, broken: list[str], live: Mapping[str, Any]) -
     return True
 
 
-def _no_answer(action: ClusterAction, error: ClusterError) -> str:
+def _no_answer(action: Task, error: ClusterError) -> str:
     lost = "If the hub is lost: -e flower_claim_sites=true removes sites without it."
     remedy = lost if action.variable(REMOVES, False) else "Run the playbook again when the hub answers."
     return f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. {remedy}"

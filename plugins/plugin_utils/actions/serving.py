@@ -8,7 +8,8 @@ it is whole.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from ..backup import restore_mark
 from ..base.errors import ClusterError
@@ -16,13 +17,19 @@ from ..kube.client import Cluster
 from ..preflight.inventory import peers
 from ..standby import leadership, term_record
 
-if TYPE_CHECKING:
-    from .cluster_action import ClusterAction
-
 _SECONDS = 5  # for the answer of the other hub, which may be lost
 
 
-def require(action: ClusterAction, cluster: Cluster, host: str, namespace: str, *, restores: bool = False) -> list[str]:
+class Connecting(Protocol):
+    """An action, as far as it is needed here (C(cluster_action.ClusterAction))."""
+
+    task_vars: Mapping[str, Any]
+
+    def connect(self, host: str | None = None, *, timeout: float = 0) -> Cluster:
+        """A connection to the cluster of a host."""
+
+
+def require(action: Connecting, cluster: Cluster, host: str, namespace: str, *, restores: bool = False) -> list[str]:
     """Refuse a hub that does not serve, or of which a restore is not complete; what is not known, as warnings.
 
     Args:

@@ -63,7 +63,7 @@ def _list(found: Problems, variable: str, listed: Sequence[Spec]) -> None:
         if name in seen:
             reason = f"is the name of {variable}[{seen[name]}], too. Only an entry of a pool replaces that of its site"
             found.add(f"{at}.name", name, reason)
-        seen.setdefault(name, number)
+        seen.setdefault(str(name), number)
         kinds = [kind for kind in KINDS if entry.get(kind) not in (None, "", {})]
         if len(kinds) != 1:
             words = f"has {' and '.join(kinds)}; a dataset has one of them" if kinds else f"has none of {', '.join(KINDS)}"

@@ -56,7 +56,7 @@ class Action(ClusterAction):
     def say(self, text: str) -> None:
         self.asked.append(text)
 
-    def make_namespace(self, hub: Any) -> bool:
+    def make_lease_namespace(self, hub: Any) -> bool:
         self.hub.has_namespace = self.makes
         return self.makes
 

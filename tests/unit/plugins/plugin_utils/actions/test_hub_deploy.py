@@ -80,11 +80,11 @@ def test_the_namespace_of_the_lease_is_applied_alone(applied: Any) -> None:
     """Of several first deployments one creates the lease; the others leave nothing, also no record of a set."""
     action = Action()
     action.params = of("present")
-    assert action.make_namespace(SimpleNamespace(name="hub"))  # type: ignore[arg-type]
+    assert action.make_lease_namespace(SimpleNamespace(name="hub"))  # type: ignore[arg-type]
     ((kinds, options),) = applied
     assert kinds == ["Namespace"] and "applyset" not in options
     action.params = of("checked")
-    assert not action.make_namespace(SimpleNamespace(name="hub"))  # type: ignore[arg-type]
+    assert not action.make_lease_namespace(SimpleNamespace(name="hub"))  # type: ignore[arg-type]
 
 
 def test_what_was_applied_before_an_error_is_recorded(applied: Any) -> None:
