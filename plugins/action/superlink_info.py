@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import Patience, refusal
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
-from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.hub_lease import Lease
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dataset_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
