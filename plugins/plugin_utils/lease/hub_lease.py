@@ -80,7 +80,7 @@ class Lease:
         Args:
             seconds: how long it is waited for at most.
             say: shows who is waited for.
-            had: whether this run has taken it before. Then nobody else may have had it since.
+            had: whether this run has taken it before. Then no other run may have had it since.
             breaks: whether it is taken from its holder at once; gets the object.
 
         Returns:
