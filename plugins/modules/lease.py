@@ -27,7 +27,7 @@ description:
     three minutes at most.
   - >-
     The variable C(flower_lease_wait) says for how many seconds the lease of someone else is waited for, 90 by default, which is longer than that of a
-    playbook that was killed lasts; 0 refuses at once. With C(flower_lease_break=true) it is taken at once from whoever holds it, after a question that is
+    playbook that was killed lasts; 0 refuses at once. With C(flower_lease_break=true) it is taken at once from its holder, after a question that is
     answered by the holder's name. Where there is no terminal, the variable has that name. With C(flower_claim_sites=true) a hub that cannot be reached is
     taken for lost, and the playbook goes on without a lease.
   - In check mode no lease is taken.

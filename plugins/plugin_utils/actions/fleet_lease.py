@@ -221,7 +221,7 @@ def _breaks(action: Task, broken: list[str], live: Mapping[str, Any]) -> bool:
             answer = display.prompt_until(question).decode("utf-8", "replace").strip()
         except AnsibleError as error:  # there is no terminal, or it was interrupted
             raise ClusterError(
-                f"{holder} holds the lease, and nobody can be asked for the holder's name here: -e flower_lease_break='{lease_object.name(live)}'"
+                f"{holder} holds the lease, and there is no terminal to ask for the holder's name: -e flower_lease_break='{lease_object.name(live)}'"
             ) from error
     if answer not in (holder, lease_object.name(live)):
         raise ClusterError(f"flower_lease_break: '{answer}' does not hold the lease, but {holder}. Nothing was changed.")

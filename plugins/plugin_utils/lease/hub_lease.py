@@ -16,7 +16,6 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden, NotFound
 from ..kube.client import Cluster
-from ..kube.cluster_platform import has_projects
 from ..kube.configmaps import retry_on_conflict
 from ..marks import proof
 from . import lease_object as record
@@ -81,7 +80,7 @@ class Lease:
         Args:
             seconds: how long it is waited for at most.
             say: shows who is waited for.
-            had: whether this run has taken it before. Then nobody else may have had it since.
+            had: whether this run has taken it before. Then no other run may have had it since.
             breaks: whether it is taken from its holder at once; gets the object.
 
         Returns:
@@ -131,9 +130,7 @@ class Lease:
         try:
             return retry_on_conflict(self.what, self._give_back, unsure=False)
         except Forbidden:
-            if has_projects(self.cluster):
-                return False  # it went with its project
-            raise
+            return False  # on OpenShift, it went with its project; otherwise it ends by itself
 
     @contextmanager
     def kept(self, is_abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:

@@ -211,7 +211,7 @@ def test_it_is_broken_by_the_holders_name(hub: LeaseHub, monkeypatch: pytest.Mon
     [
         ("jane@laptop", b"", "'jane@laptop' does not hold the lease, but bob@desk, job 7, site.yml. Nothing was changed."),
         ("true", b"yes", "'yes' does not hold the lease"),
-        ("true", None, "nobody can be asked for the holder's name here: -e flower_lease_break='bob@desk'"),
+        ("true", None, "there is no terminal to ask for the holder's name: -e flower_lease_break='bob@desk'"),
         ("false", b"bob@desk", "still holds its lease"),
         ("", b"bob@desk", "still holds its lease"),
     ],
