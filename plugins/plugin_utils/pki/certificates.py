@@ -97,6 +97,7 @@ def _builder(
     public_key: Any,
     lifetime: datetime.timedelta,
     now: datetime.datetime | None = None,
+    begin: datetime.timedelta | None = None,
 ) -> x509.CertificateBuilder:
     now = now or _now()
     return (
@@ -104,7 +105,7 @@ def _builder(
         .subject_name(subject)
         .public_key(public_key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - BACKDATE)
+        .not_valid_before(now - BACKDATE if begin is None else now + begin)
         .not_valid_after(now + lifetime)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
     )
@@ -152,6 +153,7 @@ def issue(
     common_name: str,
     names: Sequence[str],
     lifetime: datetime.timedelta,
+    begin: datetime.timedelta | None = None,
 ) -> Issued:
     """Issue a server certificate on P-256.
 
@@ -160,6 +162,7 @@ def issue(
         common_name: shown to people; clients check the alternative names only.
         names: DNS names and IP addresses for which the certificate is valid. At least one.
         lifetime: from now; limited by the CA's expiry, because clients reject a certificate that outlives its issuer.
+        begin: from now until it becomes valid; by default it is dated back by C(BACKDATE).
 
     Returns:
         The leaf followed by its CA in C(certificate), and the leaf's key.
@@ -171,7 +174,7 @@ def issue(
     lifetime = min(lifetime, issuer.not_valid_after_utc - _now())
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
-        _builder(_name(common_name), key.public_key(), lifetime)
+        _builder(_name(common_name), key.public_key(), lifetime, begin=begin)
         .issuer_name(issuer.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(ca=False), critical=True)
