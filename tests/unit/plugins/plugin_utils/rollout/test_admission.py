@@ -54,7 +54,6 @@ def admitted(monkeypatch: pytest.MonkeyPatch, ledger: Ledger, asked: str = "requ
 def test_a_site_that_has_no_keys_yet_is_denied_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(records.empty_record("new", "us"))
     found = admitted(monkeypatch, ledger)
-    assert found.fault("new") == ""
     done = found.change(["new"], "denied", holder="run x")
     assert done.denials["new"]["state"] == "denied" and ledger.found["new"]["access"]["holder"] == "run x"
     assert found.change(None, "admitted", holder="run x").denials == {"new": {}} and "access" not in ledger.found["new"]

@@ -19,7 +19,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.choices impo
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import node_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.dataset_index import Files
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, KeysMade, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
@@ -284,10 +283,3 @@ def test_clientapps_are_changed_without_the_hub_all_the_same(parsed_site: Callab
     one._refuse_other_pools()
     assert not one.outcomes["a"].failed
     assert one.outcomes["a"].warnings == ["a: whether it has the SuperNodes of these ClientApps is not known: hub does not answer"]
-
-
-def test_policies_for_an_address_that_is_not_known_yet_differ_from_those_of_any_hub(parsed_site: Callable[..., Any]) -> None:
-    def policies(address: str) -> list[Any]:
-        return [one for one in supernode.objects(parsed_site(superlink_address=address)) if one["kind"] == "NetworkPolicy"]
-
-    assert policies(steps.UNKNOWN_ADDRESS) != policies("superlink.flower.svc:9092")
