@@ -57,7 +57,7 @@ def _list(found: Problems, variable: str, listed: Sequence[Spec]) -> None:
     """A list as it is given, for a site or a pool."""
     seen: dict[str, int] = {}
     for number, entry in enumerate(listed):
-        at, name = f"{variable}[{number}]", entry.get("name")
+        at, name = f"{variable}[{number}]", entry.get("name", "")
         if not found.label(f"{at}.name", name, MAX_NAME):
             continue
         if name in seen:

@@ -140,14 +140,16 @@ def containers(found: Problems, variable: str, value: Any) -> None:
     names = set(OWN_CONTAINERS)
     for index, container in enumerate(value or []):
         at, name = f"{variable}[{index}]", container.get("name")
-        if not isinstance(name, str) or not container.get("image"):
-            found.add(at, Shape(container), "has no name or no image")
+        if not isinstance(name, str):
+            found.add(at, Shape(container), "has no name")
             continue
         found.label(f"{at}.name", name)
         if name in names:
             found.add(f"{at}.name", name, "exists already; use another name")
         names.add(name)
-        found.image(f"{at}.image", container["image"])
+        if not container.get("image"):
+            found.add(at, Shape(container), f"has no image (name {name!r})")
+        found.image(f"{at}.image", container.get("image"))
 
 
 def gpu(found: Problems, variable: str, value: Any, limits: Any) -> None:

@@ -39,7 +39,7 @@ _WORKLOAD: Mapping[str, Check] = {
     **pod_rules.PLACEMENT,
     "superexec_resources": pod_rules.resources,
     "termination_grace_period": number(10, 3600),
-    "max_unavailable": given(pattern(r"[1-9][0-9]{0,3}|([1-9][0-9]?|100)%", 'is neither a number from 1 nor a percentage like "25%"')),
+    "max_unavailable": pattern(r"([1-9][0-9]{0,3}|([1-9][0-9]?|100)%)?", 'is neither a number from 1 nor a percentage like "25%"'),
 }
 _SITE: Mapping[str, Check] = {
     **pod_rules.COMMON,
