@@ -16,7 +16,7 @@ description:
   - Each run gets the folder C(DIRECTORY/RUN_ID). It appears when all files were received, compared with the SHA-256 that was computed on
     the hub, and written to the disk. Until then everything is in C(DIRECTORY/.RUN_ID.part).
   - If the connection is lost the task continues where it was. If it is interrupted, the next task continues where it was. A file whose SHA-256
-    is another one in the end is received anew. Files are streamed, so the memory that is needed does not depend on their size.
+    is another one in the end is received again. Files are streamed, so the memory that is needed does not depend on their size.
   - Nothing is overwritten. If the folder of a run exists, it is compared with the outputs, and a difference is an error.
   - The file C(flower-outputs.json) in the folder has the run, the app's hash, the sites, and the size and SHA-256 of each file.
   - Symbolic links, devices and files with names that are not fit for every file system are left out with a warning.

@@ -30,7 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup.about impo
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle import draft as drafts
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, clients, hub_secrets
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, clients, secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
@@ -194,7 +194,7 @@ def _secrets() -> dict[str, Object]:
     hub = certificate_plan.Wanted(
         FEDERATION, SPACE, "flower-ca", ["hub"], datetime.timedelta(days=90), datetime.timedelta(days=3650)
     )
-    plan = hub_secrets.plan(hub, certificate_plan.Observed(dict.fromkeys(hub_secrets.reads(hub))))
+    plan = secret_plan.plan(hub, certificate_plan.Observed(dict.fromkeys(secret_plan.reads(hub))))
     authority = clients.authority(
         clients.Settings(FEDERATION, SPACE, "flower-ca", 90), None, datetime.timedelta(days=1)
     )

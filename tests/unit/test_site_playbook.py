@@ -180,5 +180,5 @@ def test_a_plan_is_compared_and_forgets_no_site(given: dict[str, Any], wanted: b
     play = yaml_file("playbooks", "plan_changes.yml")[-1]
     templar = Templar(loader=DataLoader(), variables={**trusted(compare["vars"]), **trusted(play["vars"]), **given})
     assert templar.template(trusted(play["hosts"])) == ("flower_hub:flower_sites" if wanted else [])
-    assert templar.template(trusted(f"{{{{ ({play['tasks'][0]['ansible.builtin.assert']['that']}) | bool }}}}")) is good
+    assert templar.template(trusted(f"{{{{ ({play['tasks'][0]['block'][0]['ansible.builtin.assert']['that']}) | bool }}}}")) is good
     assert play["any_errors_fatal"] and templar.template(trusted(play["vars"]["__lease_needed"])) is True

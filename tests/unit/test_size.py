@@ -15,14 +15,17 @@ from ansible_collections.federated.flower.tests.unit.read import ROOT
 # Lines of all files that an action reaches by imports.
 BOUND = 20_000
 APPLY = 10_000
-#: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights.
+#: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
+#: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
-    "rotation": 29_000,
+    "ocm_addon": 23_000,
+    "rotation": 31_500,
     "superlink": 32_000,
     "superlink_restore": 22_500,
     "superlink_standby": 24_500,
     "supernode": 28_000,
-    "takeover": 22_000,
+    "supernode_acceptance": 23_000,
+    "takeover": 25_000,
 }
 
 

@@ -19,7 +19,7 @@ from ..base.names import METRICS
 from ..base.object_names import SUPERLINK
 from ..base.placeholders import UNKNOWN_ADDRESS
 from ..base.secret_data import entries
-from ..hub import clients, hub_secrets, live_certificates
+from ..hub import clients, live_certificates, secret_plan
 from ..hub.authority import hand_over
 from ..hub.certificate_plan import Observed, Plan, Ref, Source, Wanted, secret_ref
 from ..hub.client_store import ClientStore
@@ -76,7 +76,7 @@ class HubCertificates(CertificateAction):
             client_ca = secret_ref(reported.ca_namespace, clients.CA)
             seen = self._observe(hub, source, wanted, client_ca)
             made_size = hub_volumes.made_size(seen[live_certificates.stateful_set_ref(wanted)])
-            made, plan = hub_secrets.plan(wanted, seen), source.plan(wanted, seen)
+            made, plan = secret_plan.plan(wanted, seen), source.plan(wanted, seen)
             own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
             self.refuse_faults(hub, plan, wanted)
             outcomes = [self._apply_members(hub, plan, wanted)] if plan.members else []
@@ -88,7 +88,7 @@ class HubCertificates(CertificateAction):
             served = seen.entries(wanted.namespace, mounted).get("tls.crt", "") if mounted else ""
             published = live_certificates.published_bundle(seen[live_certificates.publication_ref(wanted)])
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
-            tracking = hub_secrets.tracking_secrets(spec, params["tracking_credentials"])
+            tracking = secret_plan.tracking_secrets(spec, params["tracking_credentials"])
             secrets = [*made.secrets, *shown.secrets, *own.secrets, *tracking, *self._metrics(hub, spec, made.ca)]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
@@ -103,8 +103,8 @@ class HubCertificates(CertificateAction):
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 refresh.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, SUPERLINK), marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, wanted.federation, self.note)
-            if not self.check and hub_secrets.is_tracking_changed(outcomes[-1].objects):
-                shown.warnings.append(hub_secrets.TRACKING_WORDS)
+            if not self.check and secret_plan.is_tracking_changed(outcomes[-1].objects):
+                shown.warnings.append(secret_plan.TRACKING_WORDS)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
@@ -140,7 +140,7 @@ class HubCertificates(CertificateAction):
     def _observe(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Observed:
         more = [
             *others,
-            *hub_secrets.reads(wanted),
+            *secret_plan.reads(wanted),
             live_certificates.publication_ref(wanted),
             live_certificates.stateful_set_ref(wanted),
         ]
@@ -185,7 +185,7 @@ class HubCertificates(CertificateAction):
             raise ClusterError(
                 f"Secret {spec.namespace}/{METRICS} on {hub.name} is not of this federation: rename it, or set superlink_metrics.enabled to false"
             )
-        return hub_secrets.metrics_secrets(spec, ca, live, owner)
+        return secret_plan.metrics_secrets(spec, ca, live, owner)
 
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: HubSpec) -> list[dict[str, Any]]:

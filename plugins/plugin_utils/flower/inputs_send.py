@@ -236,7 +236,7 @@ class Sending:
         return there
 
     def _offsets(self, there: Contents) -> dict[str, int]:
-        """Bytes that the hub has of each file which is not complete. One with another content is sent anew, and so are all if it has others."""
+        """Bytes that the hub has of each file which is not complete. One with another content is sent again, and so are all if it has others."""
         if there.left_out:
             return dict.fromkeys(self.inputs.files, 0)
         found = {}

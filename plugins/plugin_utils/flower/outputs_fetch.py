@@ -230,7 +230,7 @@ class Fetching:
         return not left
 
     def _offsets(self) -> dict[str, int]:
-        """How many bytes of each file are there, without those that are complete. One that has its size and another content is read anew."""
+        """How many bytes of each file are there, without those that are complete. One that has its size and another content is read again."""
         left = {}
         for path in [path for path in self._wanted if path not in self._done]:
             place, wanted = self.files / path, self._wanted[path]

@@ -11,7 +11,7 @@ what must be written, what must still be waited for, and what sites must trust. 
     plan = source.plan(wanted, seen); refuse C(plan.faults); write C(plan.secrets) and C(plan.members)
     while C(plan.lacks): wait, read again, plan again
 
-Internal certificates are always created (C(hub_secrets)).
+Internal certificates are always created (C(secret_plan)).
 """
 
 from __future__ import annotations

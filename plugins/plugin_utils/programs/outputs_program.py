@@ -36,7 +36,7 @@ DEEPEST, MOST, LONGEST = 32, 100_000, 16 * 2**20
 CHANGED = 75  # exit code: a file is not what was listed (EX_TEMPFAIL of sysexits.h)
 _CHUNK = 256 * 1024
 _BEAT = 256  # chunks between signs of life
-_UNREAD = 60  # seconds that data may wait to be read; nobody ends this program when the connection is gone
+_UNREAD = 60  # seconds that data may wait to be read; nothing ends this program when the connection is gone
 _TRASH = ".deleted-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a named pipe would wait without a limit.

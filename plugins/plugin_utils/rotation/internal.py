@@ -17,7 +17,7 @@ from typing import Any
 from ..apply.engine import apply_objects
 from ..audit.notes import of_objects
 from ..base.secret_data import entries, secret, written_at
-from ..hub import hub_secrets
+from ..hub import secret_plan
 from ..kube.client import Cluster
 from ..marks import proof
 from ..pki import certificates as pki
@@ -33,16 +33,16 @@ _PODS: tuple[tuple[str, str, dict[str, tuple[str, str]]], ...] = (
         "superlink",
         "superlink",
         {
-            "/superexec/secret": (hub_secrets.SUPEREXEC, "secret"),
-            "/internal/tls.crt": (hub_secrets.INTERNAL, "tls.crt"),
+            "/superexec/secret": (secret_plan.SUPEREXEC, "secret"),
+            "/internal/tls.crt": (secret_plan.INTERNAL, "tls.crt"),
         },
     ),
     (
         "serverapp",
         "superexec",
         {
-            "/superexec/secret": (hub_secrets.SUPEREXEC, "secret"),
-            "/internal-ca/ca.crt": (hub_secrets.INTERNAL, "ca.crt"),
+            "/superexec/secret": (secret_plan.SUPEREXEC, "secret"),
+            "/internal-ca/ca.crt": (secret_plan.INTERNAL, "ca.crt"),
         },
     ),
 )
@@ -61,10 +61,10 @@ class Internal:
         self.settings = hub.settings
 
     def _authority(self) -> dict[str, Any]:
-        found = self.cluster.get("v1", "Secret", hub_secrets.INTERNAL_CA, self.settings.ca_namespace)
+        found = self.cluster.get("v1", "Secret", secret_plan.INTERNAL_CA, self.settings.ca_namespace)
         if found is None:
             raise RotationError(
-                f"Secret {self.settings.ca_namespace}/{hub_secrets.INTERNAL_CA} on {self.cluster.name} does not exist: run "
+                f"Secret {self.settings.ca_namespace}/{secret_plan.INTERNAL_CA} on {self.cluster.name} does not exist: run "
                 "site.yml, or correct flower_ca_namespace"
             )
         return found
@@ -100,7 +100,7 @@ class Internal:
         ca = entries(self._authority())
         signer = pki.Issued(ca["tls.crt"], ca["tls.key"])
         made = []
-        for name, data in hub_secrets.recreated(signer, self.settings.namespace).items():
+        for name, data in secret_plan.recreated(signer, self.settings.namespace).items():
             if _marked(self.cluster.get("v1", "Secret", name, self.settings.namespace), mark):
                 continue
             wanted = secret(

@@ -76,7 +76,7 @@ _insecure, _sidecar, _mtls = _flag("insecure"), _flag("sidecar", True), _flag("m
 
 
 def _separate(spec: Spec) -> bool:
-    """Whether ClientApps run in pods of their own."""
+    """Whether ClientApps run in their own pods."""
     return spec.get("clientapp") == WORKLOAD
 
 
@@ -228,7 +228,7 @@ def _node_config(found: Problems, spec: Spec, pool: Spec) -> None:
             found.sentence(fault.message(pool["name"], text(spec.get("cluster"))))
 
 
-# ClientApps in pods of their own
+# ClientApps in their own pods
 
 
 def _clientapps(found: Problems, spec: Spec) -> None:

@@ -144,18 +144,6 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
     assert "answers of SuperNodes" not in act(run_id="5")["msg"]
 
 
-def test_an_upgrade_is_not_accepted_by_a_run_without_a_site() -> None:
-    tasks = yaml.safe_load((ROOT / "playbooks/tasks/upgrade_sites.yml").read_text("utf-8"))
-    (gate,) = (task["federated.flower.upgrade"]["run"] for task in tasks if task.get("federated.flower.upgrade", {}).get("step") == "gate")
-    for run_found, made in (
-        ({"skipped": True}, {}),
-        ({"status": runs.COMPLETED, "msg": "fine", "node_errors": ""}, {"status": runs.COMPLETED, "msg": "fine"}),
-        ({"status": runs.COMPLETED, "msg": "fine", "node_errors": "errors: 1"}, {"status": "", "msg": "errors: 1"}),
-        ({"failed": True, "msg": "refused"}, {"status": "", "msg": "refused"}),
-    ):
-        assert Templar(loader=DataLoader(), variables={"__upgrade_run": run_found}).template(trusted(gate)) == made
-
-
 def test_a_run_that_cannot_be_read_may_be_over(online: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (runs.Run("5", "running", "", 1.0, "me/app"), "hub: no route to host.", []))
     words = act(run_id="5", wait_timeout=60)["msg"]

@@ -13,7 +13,7 @@ import pytest
 from cryptography import x509
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries, secret
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import hub_secrets
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority, trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Observed, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_sources import Builtin
@@ -29,7 +29,7 @@ def wanted(*names, **more):
 
 def seen(want, *objects):
     """What there is: nothing but these Secrets."""
-    refs = [*hub_secrets.reads(want), *Builtin().reads(want, Observed())]
+    refs = [*secret_plan.reads(want), *Builtin().reads(want, Observed())]
     found = Observed(dict.fromkeys(refs))
     found.update({secret_ref(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in objects})
     return found
@@ -38,7 +38,7 @@ def seen(want, *objects):
 def make(want, *objects):
     """Everything that is made: Secrets, the gateway's plan, the internal credentials."""
     there = seen(want, *objects)
-    plan, made = Builtin().plan(want, there), hub_secrets.plan(want, there)
+    plan, made = Builtin().plan(want, there), secret_plan.plan(want, there)
     return [*plan.secrets, *made.secrets], plan, made
 
 
@@ -58,7 +58,7 @@ def test_first_run_makes_everything_and_the_second_nothing():
 @pytest.mark.parametrize("length", [50, 51, 63])
 def test_a_long_name_of_a_federation_fits_its_certificates(length):
     want = dataclasses.replace(wanted(), federation="f" * length)
-    plan, made = Builtin().plan(want, seen(want)), hub_secrets.plan(want, seen(want))
+    plan, made = Builtin().plan(want, seen(want)), secret_plan.plan(want, seen(want))
     subjects = [
         x509.load_pem_x509_certificate(entries(item)["tls.crt"].encode()).subject.rfc4514_string()
         for item in [*plan.secrets, *made.secrets]

@@ -10,7 +10,7 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode, entries
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import hub_secrets
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 OWNER = {"metadata": {"uid": "1-2-3"}}
@@ -27,33 +27,33 @@ def spec(parsed_hub):
 
 
 def test_it_is_made_once_and_belongs_to_the_program(spec, ca):
-    (found,) = hub_secrets.metrics_secrets(spec, ca, None, OWNER)
+    (found,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
     assert found["metadata"]["name"] == "superlink-metrics"
     assert [(one["kind"], one["uid"]) for one in found["metadata"]["ownerReferences"]] == [("ConfigMap", "1-2-3")]
     assert set(entries(found)) == {"tls.crt", "tls.key", "ca.crt", "token"} and len(entries(found)["token"]) == 44
-    assert hub_secrets.metrics_secrets(spec, ca, found, OWNER) == []
+    assert secret_plan.metrics_secrets(spec, ca, found, OWNER) == []
 
 
 def test_without_metrics_there_is_none(parsed_hub, ca):
-    assert hub_secrets.metrics_secrets(parsed_hub(), ca, None, None) == []
+    assert secret_plan.metrics_secrets(parsed_hub(), ca, None, None) == []
 
 
 def test_a_restored_one_gets_its_owner_and_keeps_its_content(spec, ca):
-    (made,) = hub_secrets.metrics_secrets(spec, ca, None, OWNER)
+    (made,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
     del made["metadata"]["ownerReferences"]
-    (found,) = hub_secrets.metrics_secrets(spec, ca, made, OWNER)
+    (found,) = secret_plan.metrics_secrets(spec, ca, made, OWNER)
     assert found["data"] == made["data"] and found["metadata"]["ownerReferences"]
 
 
 def test_another_ca_or_a_lost_entry_makes_it_new(spec, ca):
-    (made,) = hub_secrets.metrics_secrets(spec, ca, None, OWNER)
+    (made,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
     other = certificates.make_ca("other", datetime.timedelta(days=3650))
-    (found,) = hub_secrets.metrics_secrets(spec, other, made, OWNER)
+    (found,) = secret_plan.metrics_secrets(spec, other, made, OWNER)
     assert found["data"]["token"] != made["data"]["token"] and found["data"]["ca.crt"] == encode(other.certificate)
     del made["data"]["token"]
-    assert hub_secrets.metrics_secrets(spec, ca, made, OWNER)
+    assert secret_plan.metrics_secrets(spec, ca, made, OWNER)
 
 
 def test_in_check_mode_there_is_no_owner_yet(spec, ca):
-    (found,) = hub_secrets.metrics_secrets(spec, ca, None, None)
+    (found,) = secret_plan.metrics_secrets(spec, ca, None, None)
     assert "ownerReferences" not in found["metadata"]

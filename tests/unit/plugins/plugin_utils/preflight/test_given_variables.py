@@ -35,7 +35,7 @@ def test_every_shared_variable_is_used_and_every_used_one_is_known():
     text += variables.OWN
     used = set(re.findall(r"\bflower_[a-z0-9_]*[a-z0-9]\b(?![./*{-])", text)) - set(re.findall(r"\bdef (flower_\w+)", text))
     # groups, files, modules, prefixes in prose
-    others = {"flower_hub", "flower_sites", "flower_standby", "flower_toml", "flower_rbac", "flower_fleet", "flower_app_"}
+    others = {"flower_hub", "flower_sites", "flower_standby", "flower_toml", "flower_rbac", "flower_fleet", "flower_app_", "flower_versions"}
     others |= set(METRICS)
     assert not used - variables.known() - others
     assert not variables.SHARED - used
