@@ -56,7 +56,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.upgrade_r
 IMAGE_SECONDS = 20
 _REMEDY = "flower_upgrade_wait", ""
 _OPTIONS = ("app", "app_config", "backup", "max_failed", "verify", "wait", "waves")
-_EMPTY = (None, "", [], {})  # a controller sends empty ones for questions without an answer
+_EMPTY: tuple[Any, ...] = (None, "", [], {})  # a controller sends empty ones for questions without an answer
 _NOTHING_CHANGED = "Nothing was changed."
 
 
