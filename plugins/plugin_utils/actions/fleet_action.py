@@ -132,7 +132,7 @@ class FleetAction(ClusterAction):
         return self.public(result) if failed else result
 
     def reset(self) -> None:
-        """Evaluate all variables anew: those of hosts may differ from what they were in the task before."""
+        """Evaluate all variables again: those of hosts may differ from what they were in the task before."""
         self._told, self._by_host, self._auth = set(), {}, {}
         self._defaults = Defaults(role_defaults(ROLE).values)
         self.begin_notes()
