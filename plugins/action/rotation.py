@@ -199,7 +199,7 @@ class ActionModule(SiteCheck, SiteDeployment):
         self.deploy_sites(sites, self._outcomes, renew=kinds, wait=self._options["wait"], force=self._options["force"])
 
     def _copies(self, names: Collection[str]) -> dict[str, Site]:
-        """Some sites as their variables say: a step fills in what the hub publishes, and the next one begins again."""
+        """Some sites as their variables say: a step fills in what the hub publishes, which the next one must not see."""
         return {name: replace(self._sites[name]) for name in names}
 
     @contextmanager
