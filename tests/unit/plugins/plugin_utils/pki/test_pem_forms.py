@@ -128,7 +128,6 @@ def test_a_secret_of_others_is_used_only_if_openssl_reads_it(form: str, tmp_path
         (CA.certificate + CA.certificate.replace("CERTIFICATE-----", "X509 CERTIFICATE-----"), "complete blocks"),
         (CA.certificate + CA.key, "contains a private key"),
         ("/etc/ssl/ca.crt", "is not a PEM certificate"),
-        ({"a": 1}, "is not a PEM certificate"),
     ],
 )  # fmt: skip
 def test_what_is_no_certificate_is_refused_by_its_variable(pem: Any, words: str, superlink_spec: Any, supernode_spec: Any) -> None:
