@@ -28,7 +28,7 @@ def policy_problems(spec: Spec) -> list[Problem]:
 
 
 def metrics_policy_problems(spec: Spec, settings: Mapping[str, Any], policy_name: str) -> list[Problem]:
-    """What is wrong with the variables of a hub, and the settings, from which a policy for metrics is made, beside C(hub_rules); C(policy_name): that it would have."""
+    """What is wrong with the variables of a hub, and the settings, from which a policy for metrics is made; C(policy_name): that it would have."""
     found = Problems(spec, "flower_acm_")
     found.check({"remediation": choice(*acm.REMEDIATIONS)}, settings)
     if not settings.get("labels"):

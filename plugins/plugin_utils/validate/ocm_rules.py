@@ -14,7 +14,6 @@ from typing import Any
 from ..base.problems import Problem
 from ..base.values import text
 from ..spec.addon_spec import INSTALLS, MANUAL, PLACEMENTS
-from .pod_rules import POD_SECURITY_LEVELS
 from .value_checks import Check, Problems, Rule, Spec, choice, each, given, number, pattern
 
 # A ManifestWork of the add-on is called addon-NAME-deploy-0, and a Namespace of the hub is called as its cluster.
@@ -113,7 +112,7 @@ _ADDON: Mapping[str, Check] = {
     "name": addon_name,
     "federation": Problems.label,
     "namespace": Problems.label,
-    "pod_security": given(choice(*POD_SECURITY_LEVELS)),
+    "pod_security": given(choice("auto", "privileged", "baseline", "restricted")),
     "labels": Problems.labels,
     "annotations": Problems.annotations,
     "install": choice(*INSTALLS),
