@@ -32,7 +32,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     placement_switch,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import addon_problems, policy_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.acm_rules import policy_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import addon_problems
 
 ABSENT, CHECKED, CLEANED, POLICY, PRESENT = "absent", "checked", "cleaned", "policy", "present"
 FEATURE = "ManifestWorkReplicaSet"  # delivers separate pods for ClientApps

@@ -33,8 +33,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm_me
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.acm_rules import metrics_policy_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.hub_rules import hub_problems
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import metrics_policy_problems
 
 CHECKED, DESCRIBED, SERVICES, PRESENT = "checked", "described", "services", "present"
 
@@ -88,7 +88,7 @@ class ActionModule(HubCheck, HubCertificates):
         if params["rights"] is not None:
             objects = rights_objects(SUPERLINK, spec, {**params["rights"], "ca_namespace": settings["ca_namespace"]})
         elif params["policy"] is not None:
-            require(hub_problems(spec) + metrics_policy_problems(spec, params["policy"]))
+            require(hub_problems(spec) + metrics_policy_problems(spec, params["policy"], acm_metrics.policy_name(str(spec["federation"]))))
             objects = acm_metrics.objects(HubSpec.parse(spec), params["policy"]["remediation"], params["policy"]["labels"])
         if params["rights"] is not None or params["policy"] is not None:
             return {"changed": False, "objects": objects}  # without the specification, in which environments may be secret

@@ -17,12 +17,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, a
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.hub_rules import hub_problems
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import (
-    addon_problems,
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.acm_rules import (
     metrics_policy_problems,
     policy_problems,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.hub_rules import hub_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import addon_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import render_problems, site_problems
 
 #: A CA, valid until 2099, for variables that take one.
@@ -94,7 +94,7 @@ def ocm_policy_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def ocm_metrics_policy_objects(given: Mapping[str, Any], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What ACM needs to observe a federation."""
-    require(hub_problems(given) + metrics_policy_problems(given, settings))
+    require(hub_problems(given) + metrics_policy_problems(given, settings, acm_metrics.policy_name(given["federation"])))
     return acm_metrics.objects(HubSpec.parse(given), settings["remediation"], settings["labels"])
 
 

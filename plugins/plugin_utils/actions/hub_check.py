@@ -31,7 +31,7 @@ from ..ownership import ca_namespace as ca_namespaces
 from ..ownership import duplicate_targets
 from ..ownership import look as look_at
 from ..pki import certificates, library
-from ..preflight import hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod, site_agreement
+from ..preflight import clocks, hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..spec.hub_spec import HubSpec
@@ -87,7 +87,7 @@ class HubCheck(CertificateAction):
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             warnings += require(pod_needs.check(cluster, spec, objects, found.absent, SUPERLINK)) if rehearsed else []
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
-            warnings += require(site_agreement.hub_clock(cluster.skew))
+            warnings += require(clocks.hub_clock(cluster.skew))
             if not spec.insecure:
                 certificate, lost = self._check_certificate(cluster, params, warnings)
             skew = cluster.skew

@@ -5,7 +5,7 @@
 """Whether a site is accepted: what its SuperNodes measured and what the hub knows, as checks with a verdict, and a score. Pure.
 
 Source of the rules: a SuperNode of flwr 1.41 sends bodies of up to 5,243,820 bytes, waits 30 s for an answer and treats 4xx as final; so every
-hop between has to let such bodies pass, and clocks have to agree (C(site_agreement)).
+hop between has to let such bodies pass, and clocks have to agree (C(clocks)).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..ledger import records
-from . import site_agreement
+from . import clocks
 
 GOOD, WEAK, BAD, OPEN = "good", "weak", "bad", "not checked"
 #: Longer than a SuperNode is ever silent, and shorter than the gateway waits for the first byte.
@@ -123,7 +123,7 @@ def _trust(seen: Mapping[str, Any]) -> Check:
 def _clock(own: float | None, hub: float | None, *, signed: bool) -> Check:
     if own is None or hub is None:
         return Check("clock", OPEN, "the hub's clock is not known")
-    for problem in site_agreement.clocks(own, hub, signed=signed):
+    for problem in clocks.clocks(own, hub, signed=signed):
         return Check("clock", BAD if problem.refuses else WEAK, problem.message)
     return Check("clock", GOOD, f"differs by {abs(own - hub):.1f} s from the hub's")
 

@@ -20,7 +20,7 @@ from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
 from ..marks import parts, record
 from ..ownership import look as look_at
-from ..preflight import devices, pod_needs, rehearsal, site_agreement
+from ..preflight import clocks, devices, pod_needs, rehearsal, site_agreement
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
@@ -163,8 +163,8 @@ def _clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> Iterator
     """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it?"""
     now = datetime.datetime.now(datetime.timezone.utc)
     found = [
-        *site_agreement.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
-        *site_agreement.validity(hub.get("certificate") or {}, cluster.skew, now),
+        *clocks.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
+        *clocks.validity(hub.get("certificate") or {}, cluster.skew, now),
     ]
     for one in found:
         yield one._replace(message=f"{one.message}. Measured at the API server {cluster.server}") if one.refuses else one

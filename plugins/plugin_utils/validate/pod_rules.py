@@ -26,7 +26,6 @@ _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})([-.a-zA-Z0-9]*)
 # Names of the tz database: parts of letters, digits and a few signs (its file C(theory.html), «Names of timezones»).
 _TIME_ZONE = r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*){0,2}"
 _DEVICES = re.compile(r"all|[A-Za-z0-9:/.-]+(?:,[A-Za-z0-9:/.-]+)*")
-POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
 # Containers of the pods that the roles make.
 OWN_CONTAINERS = frozenset(("superlink", "gateway", "superexec", "supernode", "sidecar", "wait-key", "flower-outputs", "outputs"))
 IMAGES = ("image", "superexec_image", "sidecar_image", "tunnel_image", "gateway_image", "serverapp_image")
