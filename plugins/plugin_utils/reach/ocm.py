@@ -22,7 +22,6 @@ from ..kube.client import Cluster
 from ..manifests import datasets, supernode
 from ..ocm import addon_objects as manifests
 from ..ocm import api, clusters, hub_reader, nodes_work, restarting, site_status, trust
-from ..ocm.apps import Apps
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..ownership import volume_facts
@@ -255,10 +254,6 @@ class Way:
     def restart_pods(self, pods: Sequence[Object]) -> None:
         """See C(site.Reach)."""
         raise ClusterError(f"{self.site.name}: its pods are reached by the agent of its cluster only")
-
-    def _apps_work(self) -> Object | None:
-        spec = self.site.spec
-        return Apps(self.hub, spec, supernode.clientapps(spec), check=True).live()
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""
