@@ -3,7 +3,7 @@
 """How large the collection is, and on how much code each action stands: C(python tools/size.py).
 
 An action stands on all modules of this collection that it reaches by import statements, wherever they are in a file; whole files count. Imports
-for type checkers (C(if TYPE_CHECKING:)) do not run and do not count. The delivery of a site is loaded by its name (C(reach/registry.py)) and
+for type checkers (C(if TYPE_CHECKING:)) do not run and do not count. The delivery of a site is loaded by its name (C(sites/registry.py)) and
 does not count either: it depends on the inventory.
 """
 

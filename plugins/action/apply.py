@@ -11,8 +11,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import group_kind
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, record
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners
 
 
 class ActionModule(ClusterAction):
@@ -37,7 +37,7 @@ class ActionModule(ClusterAction):
                 "hub": {"type": "str", "default": ""},
             },
         },
-        "part": {"type": "str", "choices": [parts.HUB, parts.SITE]},
+        "part": {"type": "str", "choices": [owners.PART_HUB, owners.PART_SITE]},
         "claim": {"type": "bool", "default": False},
     }
     SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",), "owner": ("applyset",)}}
@@ -61,7 +61,7 @@ class ActionModule(ClusterAction):
                     show_diff=self.show_diff,
                     wait=params["wait"],
                     wait_timeout=params["wait_timeout"],
-                    owner=record.notes(**params["owner"]) if params["owner"] else None,
+                    owner=owners.deployment_notes(**params["owner"]) if params["owner"] else None,
                     claim=params["claim"],
                     own_only=True,
                     part=params["part"],
@@ -72,6 +72,6 @@ class ActionModule(ClusterAction):
                     "failed": True,
                     "msg": self.named(error),
                 }
-            if params["refresh_pods"] and not self.check and refresh.are_files_changed(result.objects):
-                refresh.touch_pods(cluster, params["applyset_namespace"], params["refresh_pods"])
+            if params["refresh_pods"] and not self.check and stuck_pods.are_files_changed(result.objects):
+                stuck_pods.touch_pods(cluster, params["applyset_namespace"], params["refresh_pods"])
         return result.as_dict(applied=params["return_applied"])

@@ -17,10 +17,10 @@ from ansible import constants
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import fleet_lease
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import kubernetes_user, now
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as audit_notes
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal, abandoned
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Refused, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_notes import Journal, abandoned
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import NAME, Refused, Trail
 
 
 class ActionModule(ClusterAction):

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import (
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_report import trail_table
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import NAME, Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
     Head,
     Line,
     export,
     read_export,
     verify,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail_table import table
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 
 class ActionModule(ClusterAction):
@@ -47,7 +47,7 @@ class ActionModule(ClusterAction):
             "notes": verdict.notes,
             "entries": count,
             "hash": verdict.head.hash,
-            "table": table(verdict.entries[-params["last"] :], verdict.doubtful),
+            "table": trail_table(verdict.entries[-params["last"] :], verdict.doubtful),
         }
         if params["export"]:
             result["lines"] = export(lines, head)

@@ -11,14 +11,14 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
-from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import BUNDLE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUNDLE
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, name_fault
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.bundle_keeper import Keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, name_fault
 
 _LARGEST = 4 * 1024 * 1024  # a ConfigMap has up to 1 MiB, and may be indented
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import leaving_record
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import NAME, Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
 
 
 class ActionModule(ClusterAction):
@@ -45,7 +45,7 @@ class ActionModule(ClusterAction):
         if params["file"]:
             path = Path(params["file"])
             text = self._read(path)
-            fault = leaving_record.fault(text, verdict.entries, params["federation"])
+            fault = audit_report.leaving_error(text, verdict.entries, params["federation"])
             msg = f"{path}: {fault or f'{where} says the same'}"
             shown = [] if fault else text.splitlines()
             return {
@@ -57,14 +57,14 @@ class ActionModule(ClusterAction):
                 "msg": msg,
             }
         site = params["site"]
-        entries = leaving_record.entries_of(verdict.entries, site)
+        entries = audit_report.entries_of(verdict.entries, site)
         if not entries:
             raise ClusterError(
                 f"{where} has no entry on the leaving of {site!r}. flower_site is the inventory name of a site that was removed: "
                 f"federated.flower.teardown --limit {site} -e flower_teardown=true"
             )
         path = Path(params["directory"]) / f"{site}-entry-{entries[-1]['seq']}.txt"
-        text = leaving_record.page(verdict.entries, site, params["federation"])
+        text = audit_report.leaving_page(verdict.entries, site, params["federation"])
         changed = not path.is_file() or self._read(path) != text
         if changed and not self.check:
             self._write(path, text)

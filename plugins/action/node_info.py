@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import devices
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import devices
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 
 
 class ActionModule(FleetAction):

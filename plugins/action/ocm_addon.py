@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_cleanup import Cleanup
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_features import Features
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_places import places
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import RoleAction, site_hosts
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.ocm_hub import Cleanup, Features, places
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import RoleAction, site_hosts
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged_results
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.acm_rules import policy_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.ocm_rules import addon_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
-    acm,
+    acm_policies,
     addon_objects,
     api,
     checks,
@@ -31,9 +30,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     leaving,
     placement_switch,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.acm_rules import policy_problems
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import addon_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import AddonSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 
 ABSENT, CHECKED, CLEANED, POLICY, PRESENT = "absent", "checked", "cleaned", "policy", "present"
 FEATURE = "ManifestWorkReplicaSet"  # delivers separate pods for ClientApps
@@ -69,7 +67,7 @@ class ActionModule(RoleAction):
         require((policy_problems if state == POLICY else addon_problems)(params["spec"]))
         spec = AddonSpec.parse(params["spec"])
         if state == POLICY:
-            return {"changed": False, "objects": acm.objects(spec)}
+            return {"changed": False, "objects": acm_policies.baseline_objects(spec)}
         objects = addon_objects.addon_objects(spec)
         if state == CHECKED:
             return self._check_hub(spec, params)
@@ -133,9 +131,9 @@ class ActionModule(RoleAction):
                         wait_timeout=params["wait_timeout"],
                     )
             except ClusterError:
-                self.note(objects=notes.of_objects(merged(self._results)["objects"]))
+                self.note(objects=audit_notes.of_objects(merged_results(self._results)["objects"]))
                 raise
-        found = merged(self._results)
+        found = merged_results(self._results)
         return {
             **found,
             "changed": found["changed"] or bool(enabled),

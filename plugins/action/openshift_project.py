@@ -11,8 +11,8 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import AUTO, OPENSHIFT, PLATFORMS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import projects
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 
 
 class ActionModule(ClusterAction):
@@ -35,13 +35,13 @@ class ActionModule(ClusterAction):
         with self.connect() as cluster:
             if cluster_platform.known(cluster, params["platform"]) != OPENSHIFT:
                 return _told(f"{cluster.name} is not OpenShift: its namespaces are not projects")
-            if not projects.needed(cluster):
+            if not namespaces.needed(cluster):
                 return _told(f"this identity may create namespaces on {cluster.name}, or may request no projects: there is nothing to request")
             requested = []
-            for name in projects.missing(cluster, names, federation):
+            for name in namespaces.missing(cluster, names, federation):
                 if self.check:
                     requested.append(name)
-                elif projects.request(cluster, name, federation, params["wait_timeout"]):
+                elif namespaces.request_project(cluster, name, federation, params["wait_timeout"]):
                     requested.append(name)
                     self.note(words=[f"requested project {name}"])
         if not requested:

@@ -14,10 +14,10 @@ from typing import Any
 from ansible import constants
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import plan_text
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
+from ansible_collections.federated.flower.plugins.plugin_utils.state import plan_text
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_notes import Journal
 
 _SHOWN = 20  # differences in a message
 _AGAIN = "Nothing was changed. Make a new plan with federated.flower.plan"

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.reach import removing
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import removing
 
 
 class ActionModule(ClusterAction):
@@ -28,7 +28,7 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """See C(reach/removing.py)."""
+        """See C(sites/removing.py)."""
         seconds = params.pop("wait_timeout")
         wanted = removing.Wanted(applyset=SUPERLINK, seconds=seconds, **params)
         with self.connect() as cluster:

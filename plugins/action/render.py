@@ -15,9 +15,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
-from ansible_collections.federated.flower.plugins.plugin_utils.base import secret_names
+from ansible_collections.federated.flower.plugins.plugin_utils.base import formats
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import app_versions
 
 FILE = "flower.yaml"
 _SHOWN = ", and everyone who reads the repository sees it. Put it into a Secret, and refer to it with valueFrom.secretKeyRef."
@@ -57,9 +57,9 @@ class ActionModule(ActionBase):
                 continue
             if not _NAME.fullmatch(host):
                 raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or leave it out (--limit).")
-            shown += [f"{host}: {one}{_SHOWN}" for one in secret_names.shown(objects)]
+            shown += [f"{host}: {one}{_SHOWN}" for one in formats.shown_value(objects)]
             path = directory / host / FILE
-            before, after = self._read(host, path, *whose), gitops.text(host, *whose, map(versions.lasting, objects))
+            before, after = self._read(host, path, *whose), gitops.text(host, *whose, map(app_versions.lasting, objects))
             if before != after:
                 new.append((path, before, after))
         if not self._task.check_mode:

@@ -14,34 +14,32 @@ from functools import partial
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_options
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import role_settings, site_hosts
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import (
+    role_options,
+    role_settings,
+    site_hosts,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_check import SiteCheck
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
+from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import named_hosts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import text
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.certificate_rules import rotation_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import deploy
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import BUILTIN
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, library
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
-    DATA_FAULTS,
-    Reach,
-    Site,
-    unexpected,
-)
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, Settings
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.rounds import Rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Object, Proof, Report
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.certificate_rules import rotation_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import DATA_FAULTS, Reach, Site, unexpected
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 
 ROLE = "cert_rotation"
 DUE, ROTATED = "due", "rotated"
@@ -64,7 +62,7 @@ class ActionModule(SiteCheck, SiteDeployment):
             playing = self.task_vars["ansible_play_hosts"]
             names = [name for name in names if name in playing]
         with self.connect(options["hub"]) as cluster:
-            place = ca_namespace.resolve(cluster, options["hub_namespace"], options["ca_namespace"])
+            place = namespaces.resolve_ca_namespace(cluster, options["hub_namespace"], options["ca_namespace"])
             hub = Hub(cluster, self._settings(place), partial(self.note, options["hub"]))
             ledger = Ledger(cluster, options["hub_namespace"], options["federation"])
             self._rotation = Rotation(hub, ledger, FlowerCLI(cluster, options["hub_namespace"]), options, self.say)
@@ -99,7 +97,7 @@ class ActionModule(SiteCheck, SiteDeployment):
         try:
             rotation.run(self._todo, self)
         except ClusterError as error:
-            fault = named(self._options["hub"], error.message)
+            fault = named_hosts(self._options["hub"], error.message)
         for line in [*rotation.handshakes, *rotation.done]:
             self.say(line)
         for outcome in outcomes.sites.values():
@@ -163,12 +161,12 @@ class ActionModule(SiteCheck, SiteDeployment):
         found: dict[str, Report] = {}
         if not names:
             return found
-        options = steps.Options(wait=self._options["wait"], force=self._options["force"])
+        options = deploy.Options(wait=self._options["wait"], force=self._options["force"])
         sites = {name: replace(site, seconds=self._options["wait_timeout"]) for name, site in self._copies(names).items()}
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub, self._reached(sites) as ways:
             registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
-            rollout = steps.Rollout(self, registry, first.hub, sites, ways, self._outcomes, options)
+            rollout = deploy.Rollout(self, registry, first.hub, sites, ways, self._outcomes, options)
             for name, way in ways.items():
                 self._outcomes.go_on()
                 report: dict[str, Any] = {

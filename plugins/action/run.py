@@ -14,6 +14,7 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction, first_line
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     handed,
@@ -32,9 +33,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import last_metrics
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 
 _SHOWN = 15  # lines of the log in the message of a run that failed
 _SITE_TIMEOUT = 10.0  # seconds for one answer of a site's API server: a site that is down does not delay the run for long

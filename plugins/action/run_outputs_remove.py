@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import counted, readable
+from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import counted, readable
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader

@@ -11,8 +11,8 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.admission import Admission
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.admission import Admission
+from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records
 
 
 class ActionModule(ClusterAction):
@@ -24,7 +24,7 @@ class ActionModule(ClusterAction):
         "federation": {"type": "str"},
         "site": {"type": "str"},
         "sites": {"type": "list", "elements": "str"},
-        "state": {"type": "str", "choices": [access.DENIED, access.ADMITTED], "required": True},
+        "state": {"type": "str", "choices": [access_records.DENIED, access_records.ADMITTED], "required": True},
         "reason": {"type": "str", "default": ""},
         "holder": {"type": "str", "default": ""},
     }
@@ -33,7 +33,7 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See C(Admission). At a hub that does not serve, a denial would have no effect, and the next copy of the one that serves would undo it."""
         sites = [params["site"]] if params["site"] else params["sites"]
-        if sites is None and not (params["holder"] and params["state"] == access.ADMITTED):
+        if sites is None and not (params["holder"] and params["state"] == access_records.ADMITTED):
             raise ClusterError("site or sites is missing: only with state admitted and a holder can both be left out.")
         with self.connect(params["hub"]) as hub:
             warnings = serving.require(self, hub, params["hub"], params["hub_namespace"])

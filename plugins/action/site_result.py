@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
 
 ARGS: dict[str, dict[str, Any]] = {"results": {"type": "list", "elements": "dict", "required": True}}
 
@@ -26,7 +26,7 @@ class ActionModule(ActionBase):
         """The results as one: the last one counts, with the changes of all. Empty ones are of a host that was not worked on."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _outcome, params = self.validate_argument_spec(argument_spec=ARGS)
-        found = plain(params["results"])
+        found = to_json_data(params["results"])
         result.update(changed=False, msg="there was nothing to do")
         for one in found:
             result.update(one)

@@ -19,22 +19,21 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_r
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import link_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
-    hub_secrets,
+    cluster_state,
     link_credentials,
     links,
     rotation_plan,
-    sites,
+    site_plan,
     state,
-    tokens,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_rules import link_problems
 
 _SET = skupper.applyset(skupper.LINK)
 # Placeholder in check mode for what Skupper will create.
@@ -126,7 +125,7 @@ class ActionModule(RotationAction):
         def look() -> State:
             nonlocal seen
             seen = join.look_at_hub()
-            return State(bool(seen.ca), f"Secret {join.at_hub}/{hub_secrets.ca_name(seen.site)} is not there")
+            return State(bool(seen.ca), f"Secret {join.at_hub}/{cluster_state.ca_name(seen.site)} is not there")
 
         found = self.wait(join.seconds, look)
         if not found.ready:
@@ -152,7 +151,7 @@ class ActionModule(RotationAction):
         wanted = [
             skupper.link_secret(spec, data, kind),
             *skupper.links(spec, endpoints, names),
-            *skupper_policies.skupper_link_objects(spec, endpoints),
+            *skupper.skupper_link_objects(spec, endpoints),
         ]
         self.remove(join.site, links.outlived(spec, own), join.seconds)
         proven = links.redeemed_uids(spec, own)
@@ -161,7 +160,7 @@ class ActionModule(RotationAction):
             join.forget_grant()
         ours = [item for item in wanted if item["kind"] == "Link"]
         found = self._await(ours, join, seen)
-        failed = [reason for reason in reasons if reason != tokens.NONE_YET]
+        failed = [reason for reason in reasons if reason != state.NONE_YET]
         again = f"; its token was recreated: {'; '.join(failed)}" if failed else ""
         where = ", ".join(sorted({f"{entry['host']}:{entry['port']}" for entry in endpoints}))
         reported = self._facts(own, found, data, adopted=False)
@@ -203,8 +202,8 @@ class ActionModule(RotationAction):
 
         def look() -> State:
             nonlocal found
-            found = [link for link in hub_secrets.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
-            own_site = sites.active(hub_secrets.listed(join.site, "Site", join.at_site))
+            found = [link for link in cluster_state.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
+            own_site = site_plan.active(cluster_state.listed(join.site, "Site", join.at_site))
             why = links.why_not(join.spec, seen, found, own_site)
             return State(not why, why)
 
@@ -240,7 +239,7 @@ class ActionModule(RotationAction):
         """Check mode, before there is a hub, a Site or a token: what would be created, as far as it is known."""
         endpoints = state.status(known).get("endpoints") or _UNKNOWN
         wanted = [skupper.link_secret(join.spec, _UNMADE), *skupper.links(join.spec, endpoints, {})]
-        wanted += skupper_policies.skupper_link_objects(join.spec, endpoints)
+        wanted += skupper.skupper_link_objects(join.spec, endpoints)
         made = self.make_namespace(join.site, join.spec, 0)
         self.apply(join.site, [*made, *wanted], applyset=_SET, applyset_namespace=join.at_site)
         self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]

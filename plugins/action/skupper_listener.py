@@ -11,13 +11,13 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import listener_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, listeners, state
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, site_plan, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import split
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import ListenerSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_rules import listener_problems
 
 _SET = skupper.applyset(skupper.LISTENER)
 LISTENER, CONNECTOR = "listener", "connector"
@@ -69,29 +69,29 @@ class ActionModule(SkupperAction):
         )
 
     @staticmethod
-    def _name(plan: listeners.Plan) -> str:
+    def _name(plan: site_plan.ListenerPlan) -> str:
         return plan.adopted["metadata"]["name"] if plan.adopted else skupper.FLEET
 
-    def _plan(self, cluster: Cluster, spec: ListenerSpec, kind: str) -> listeners.Plan:
-        found = hub_secrets.listed(cluster, kind, spec.namespace)
+    def _plan(self, cluster: Cluster, spec: ListenerSpec, kind: str) -> site_plan.ListenerPlan:
+        found = cluster_state.listed(cluster, kind, spec.namespace)
         if kind == "Connector":
-            return listeners.decide_connector(spec, found)
-        return listeners.decide_listener(spec, found, cluster.get("v1", "Service", spec.host, spec.namespace))
+            return site_plan.decide_connector(spec, found)
+        return site_plan.decide_listener(spec, found, cluster.get("v1", "Service", spec.host, spec.namespace))
 
-    def _make(self, cluster: Cluster, spec: ListenerSpec, kind: str, plan: listeners.Plan) -> None:
+    def _make(self, cluster: Cluster, spec: ListenerSpec, kind: str, plan: site_plan.ListenerPlan) -> None:
         if kind == "Connector":
-            rendered = skupper_policies.skupper_connector_objects(spec)
+            rendered = skupper.skupper_connector_objects(spec)
             rendered += skupper.connector_objects(spec) if plan.adopted is None else []
         else:
-            rendered = skupper_policies.skupper_listener_objects(spec)
+            rendered = skupper.skupper_listener_objects(spec)
             rendered += skupper.listener_objects(spec) if plan.adopted is None else []
         # In check mode an earlier task has not created it.
         around = self.make_namespace(cluster, spec, 0) if self.check else []
         self.apply(cluster, [*around, *rendered], applyset=_SET, applyset_namespace=spec.namespace)
         self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]
 
-    def _look(self, cluster: Cluster, spec: ListenerSpec, kind: str, plan: listeners.Plan) -> State:
-        live = listeners.chosen(plan, hub_secrets.listed(cluster, kind, spec.namespace))
+    def _look(self, cluster: Cluster, spec: ListenerSpec, kind: str, plan: site_plan.ListenerPlan) -> State:
+        live = site_plan.chosen(plan, cluster_state.listed(cluster, kind, spec.namespace))
         if live is None:
             return State(False, "it is not there")
         if kind == "Connector":
@@ -103,7 +103,7 @@ class ActionModule(SkupperAction):
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}, so no {kind} exists")
         self.refuse_other_end(cluster, namespace, hub=kind == "Connector", removing=_SET)
-        _ours, theirs = split(hub_secrets.listed(cluster, kind, namespace))
+        _ours, theirs = split(cluster_state.listed(cluster, kind, namespace))
         self.apply(
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )

@@ -12,19 +12,24 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, facts
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_check import CheckAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_controller import ControllerAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import site_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.lease.lease_object import API as LEASES
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, skupper_policies
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, security, sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common_objects import BASELINE, ENFORCE
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+    cluster_state,
+    site_plan,
+    skupper_requirements,
+    state,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_rules import site_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
+from ansible_collections.federated.flower.plugins.plugin_utils.state.lease_object import API as LEASES
 
 _SET = skupper.applyset(skupper.SITE)
 ABSENT, CHECKED, PRESENT, UNINSTALLED = "absent", "checked", "present", "uninstalled"
@@ -64,7 +69,7 @@ class ActionModule(ControllerAction, CheckAction):
                     self.wait(seconds, lambda: State(self.is_served(cluster)))
                 return self._present(cluster, spec.on(cluster_platform.known(cluster, spec.platform)), params)
             except ClusterError:
-                self.note(objects=notes.of_objects(self.done["objects"]))
+                self.note(objects=audit_notes.of_objects(self.done["objects"]))
                 raise
 
     def _present(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,10 +77,10 @@ class ActionModule(ControllerAction, CheckAction):
             self.require_kinds(cluster)
         namespace, seconds = spec.namespace, params["wait_timeout"]
         made = self.make_namespace(cluster, spec, seconds)
-        found = [] if made else hub_secrets.listed(cluster, "Site", namespace)
-        spec = sites.of_hub(spec, found)
-        end = "" if made else self.end_of(cluster, namespace, own=sites.has_own(spec, found))
-        plan = sites.decide(spec, found, end)
+        found = [] if made else cluster_state.listed(cluster, "Site", namespace)
+        spec = site_plan.of_hub(spec, found)
+        end = "" if made else self.end_of(cluster, namespace, own=site_plan.has_own(spec, found))
+        plan = site_plan.decide_site(spec, found, end)
         if plan.fault:
             raise ClusterError(f"{plan.fault}.")
         self._let_routers_in(cluster, spec)
@@ -84,7 +89,7 @@ class ActionModule(ControllerAction, CheckAction):
         # Two Sites are one too many, and the routers of the previous one must be gone before the new ones are created.
         self.remove(cluster, plan.former, seconds)
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in (*plan.leaving, *plan.former)], seconds)
-        rendered = [*skupper_policies.skupper_site_objects(spec)]
+        rendered = [*skupper.skupper_site_objects(spec)]
         if plan.adopted is None:
             rendered += self._without_foreign(cluster, spec, new=bool(made))
         self.apply(cluster, [*made, *rendered], applyset=_SET, applyset_namespace=namespace)
@@ -100,17 +105,17 @@ class ActionModule(ControllerAction, CheckAction):
         """Lower the Pod Security level of a namespace of ours to what Skupper's routers comply with. One field, so the
         roles of both ends still own all."""
         live = cluster.get("v1", "Namespace", spec.namespace)
-        if not security.is_to_change(spec, live):
+        if not skupper_requirements.is_to_change(spec, live):
             return
-        self.warn(f"{cluster.name}: {security.foresee(spec, live, running=False)}.")
+        self.warn(f"{cluster.name}: {skupper_requirements.foresee(spec, live, running=False)}.")
         if not self.check:
-            cluster.patch("v1", "Namespace", spec.namespace, None, security.patch())
+            cluster.patch("v1", "Namespace", spec.namespace, None, skupper_requirements.patch())
         self.done["changed"] = True
         self.done["objects"].append(
             {"apiVersion": "v1", "kind": "Namespace", "namespace": "", "name": spec.namespace, "change": "changed"}
         )
         if self.show_diff:
-            levels = (f"{ENFORCE}: {level}\n" for level in (security.enforced(live), BASELINE))
+            levels = (f"{ENFORCE}: {level}\n" for level in (skupper_requirements.enforced(live), BASELINE))
             header = f"Namespace {spec.namespace}"
             self.done["diff"].append(
                 {"before_header": header, "after_header": header, **dict(zip(("before", "after"), levels))}
@@ -146,8 +151,8 @@ class ActionModule(ControllerAction, CheckAction):
         namespace = spec.namespace
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}, so there is no Site")
-        found = hub_secrets.listed(cluster, "Site", namespace)
-        self.refuse_other_end(cluster, namespace, hub=spec.hub, own=sites.has_own(spec, found), removing=_SET)
+        found = cluster_state.listed(cluster, "Site", namespace)
+        self.refuse_other_end(cluster, namespace, hub=spec.hub, own=site_plan.has_own(spec, found), removing=_SET)
         ours, theirs = split(found)
         self.apply(
             cluster, [], state=ABSENT, applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds

@@ -19,22 +19,22 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_certificates import APPLYSET, HubCertificates
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_check import HubCheck
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result, merged_results
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import Problem, require
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import Object
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.acm_rules import metrics_policy_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.hub_rules import hub_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof, record
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm_metrics
-from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners, proof
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm_policies
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.acm_rules import metrics_policy_problems
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.hub_rules import hub_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 
 CHECKED, DESCRIBED, SERVICES, PRESENT = "checked", "described", "services", "present"
 
@@ -60,7 +60,7 @@ class ActionModule(HubCheck, HubCertificates):
         try:
             return self._apply_part(params["state"])
         except ClusterError:
-            self.note(objects=notes.of_objects(merged(self._done)["objects"]))
+            self.note(objects=audit_notes.of_objects(merged_results(self._done)["objects"]))
             raise
 
     def _apply_part(self, state: str) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class ActionModule(HubCheck, HubCertificates):
         if self.params["state"] not in (SERVICES, PRESENT):
             return False
         objects = [one for one in superlink.front_objects(given_spec(self, None)) if one["kind"] == "Namespace"]
-        self.note(objects=notes.of_objects(apply_objects(hub, objects, own_only=True).objects))
+        self.note(objects=audit_notes.of_objects(apply_objects(hub, objects, own_only=True).objects))
         return True
 
     def _describe(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -88,8 +88,8 @@ class ActionModule(HubCheck, HubCertificates):
         if params["rights"] is not None:
             objects = rights_objects(SUPERLINK, spec, {**params["rights"], "ca_namespace": settings["ca_namespace"]})
         elif params["policy"] is not None:
-            require(hub_problems(spec) + metrics_policy_problems(spec, params["policy"], acm_metrics.policy_name(str(spec["federation"]))))
-            objects = acm_metrics.objects(HubSpec.parse(spec), params["policy"]["remediation"], params["policy"]["labels"])
+            require(hub_problems(spec) + metrics_policy_problems(spec, params["policy"], acm_policies.metrics_policy_name(str(spec["federation"]))))
+            objects = acm_policies.metrics_objects(HubSpec.parse(spec), params["policy"]["remediation"], params["policy"]["labels"])
         if params["rights"] is not None or params["policy"] is not None:
             return {"changed": False, "objects": objects}  # without the specification, in which environments may be secret
         return {"changed": False, "objects": [], "spec": spec, "ca_namespace": settings["ca_namespace"], "seconds": settings["wait_timeout"]}
@@ -109,7 +109,7 @@ class ActionModule(HubCheck, HubCertificates):
         )
         rest = self._apply(spec, settings, superlink.objects(spec), prune=None, wait=settings["wait"])
         self._refresh(spec, rest)
-        applied = merged([front, rest])
+        applied = merged_results([front, rest])
         return {
             **issued,
             "changed": applied["changed"] or issued["changed"],
@@ -124,7 +124,7 @@ class ActionModule(HubCheck, HubCertificates):
         if self.rendering:
             self.render(self.inventory_host, objects)
             return Result(msg=f"{len(objects)} objects are written by the end of the playbook")
-        of_set = {"applyset": APPLYSET, "applyset_namespace": spec.namespace, "owner": record.notes(federation=spec.federation)}
+        of_set = {"applyset": APPLYSET, "applyset_namespace": spec.namespace, "owner": owners.deployment_notes(federation=spec.federation)}
         options = {**(of_set if options else {}), **options}
         with self.connect() as hub:
             hub.name = self.inventory_host
@@ -137,6 +137,6 @@ class ActionModule(HubCheck, HubCertificates):
 
     def _refresh(self, spec: HubSpec, applied: Result) -> None:
         """Have pods read the files of changed ConfigMaps and Secrets at once."""
-        if not self.check and refresh.are_files_changed(applied.objects):
+        if not self.check and stuck_pods.are_files_changed(applied.objects):
             with self.connect() as hub:
-                refresh.touch_pods(hub, spec.namespace, proof.pods_query(spec.federation, superlink.NAME))
+                stuck_pods.touch_pods(hub, spec.namespace, proof.pods_query(spec.federation, superlink.NAME))

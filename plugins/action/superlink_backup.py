@@ -21,9 +21,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import BACKUP, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import variables
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import BACKUP, Ledger
 
 
 class ActionModule(ClusterAction):
@@ -54,7 +54,7 @@ class ActionModule(ClusterAction):
         namespace, federation = params["namespace"], params["federation"]
         with self.connect() as hub:
             about = making.about(hub, namespace, federation)
-            place = ca_namespace.resolve(hub, namespace, params["ca_namespace"])
+            place = namespaces.resolve_ca_namespace(hub, namespace, params["ca_namespace"])
             database = making.measured(hub, namespace, folder)
             if self.check:
                 found = making.contents(len(hub_objects.collect(hub, namespace, place, federation)), database)

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import readiness
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import upgrade_record
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader, run_log
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
@@ -23,17 +24,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_c
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import Patience, refusal
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
-from ansible_collections.federated.flower.plugins.plugin_utils.lease.hub_lease import Lease
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dataset_index
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import curves
-from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.gateway_certificates import Gateway
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import hub_secrets, network, rotation_plan
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import workloads
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, network, rotation_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.state import lease_object, site_indexes
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hub_lease import Lease
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
 
 _PODS = "app.kubernetes.io/name in (superlink,serverapp)"
 
@@ -133,9 +132,9 @@ class ActionModule(ClusterAction):
 
     def _read_network(self, hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
         library.require()
-        seen = hub_secrets.read(hub, namespace)
+        seen = cluster_state.read(hub, namespace)
         result["network"] = network.of_hub(
-            hub_secrets.listed(hub, "Site", namespace), hub_secrets.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
+            cluster_state.listed(hub, "Site", namespace), cluster_state.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
         )
 
     @staticmethod
@@ -168,8 +167,8 @@ class ActionModule(ClusterAction):
                     }
                     for fingerprint, key in record["keys"].items()
                 ],
-                "datasets": dataset_index.of_site(index, site),
-                "promised": dataset_index.promised(index, site),
+                "datasets": site_indexes.of_site(index, site),
+                "promised": site_indexes.promised(index, site),
                 "retired": len(record["retired"]),
                 "access": record.get("access") or {},
                 "client": _client(record.get("client") or {}),

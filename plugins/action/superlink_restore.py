@@ -13,7 +13,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions import se
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
     archive_reader,
@@ -25,16 +24,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import DATABASE_CLAIM, SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, outputs, superlink
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import common_objects, outputs, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.namespace_inspection import inspect_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import NEW, Ledger
 
 _CLAIM = "PersistentVolumeClaim"
 
@@ -59,7 +59,7 @@ class ActionModule(ClusterAction):
         about, content = proven.about, proven.content
         with self.connect() as hub:
             spec = spec.on(cluster_platform.known(hub, spec.platform))
-            place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
+            place = namespaces.resolve_ca_namespace(hub, spec.namespace, params["ca_namespace"])
             warnings = serving.require(self, hub, self.inventory_host, spec.namespace, restores=True)
             if proven.outputs:
                 warnings.append(f"{self.inventory_host}: {hub_archive.outputs_warning(path, proven.outputs)}")
@@ -76,7 +76,7 @@ class ActionModule(ClusterAction):
                 return {"changed": bool(absent) or not claimed, "warnings": warnings, "msg": f"would restore {words}"}
             restored = restoring.restore(
                 hub, spec, place, content["objects"], lambda volume: self._put(volume, content, path, identity),
-                source=about.file_name, seconds=params["wait_timeout"], on_change=lambda changes: self.note(objects=notes.of_objects(changes)),
+                source=about.file_name, seconds=params["wait_timeout"], on_change=lambda changes: self.note(objects=audit_notes.of_objects(changes)),
             )  # fmt: skip
         changed = bool(restored.objects) or restored.database
         if changed:
@@ -89,8 +89,8 @@ class ActionModule(ClusterAction):
 
     def make_lease_namespace(self, hub: Cluster) -> bool:
         """Nothing else is applied before the lease is taken."""
-        objects = namespace.objects(given_spec(self, None))
-        self.note(objects=notes.of_objects(apply_objects(hub, objects, own_only=True).objects))
+        objects = common_objects.namespace_objects(given_spec(self, None))
+        self.note(objects=audit_notes.of_objects(apply_objects(hub, objects, own_only=True).objects))
         return True
 
     @staticmethod
@@ -100,7 +100,7 @@ class ActionModule(ClusterAction):
             live = hub.get("v1", "Namespace", name)
             if live is not None and live["metadata"].get("deletionTimestamp"):
                 raise ClusterError(f"{hub.name}: namespace {name} is being deleted: run again when it is gone")
-        look(hub, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), place, owner=record.notes(spec.federation))
+        inspect_namespace(hub, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), place, owner=owners.deployment_notes(spec.federation))
         if hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace) is not None:
             lost = ""
             if hub.get("v1", _CLAIM, outputs.CLAIM, spec.namespace) is not None:

@@ -11,17 +11,15 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_check import SiteCheck
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_deployment import SiteDeployment
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_healing import SiteHealing
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_pull import ImagePull
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_steps import ImagePull, SiteHealing
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
-from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Reach, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout import healing
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import rollback
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import healing, rollback
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_objects import beside, rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Reach, Site
 
 ABSENT, CHECKED, DESCRIBED, HEALED, PRESENT, PULLED = STATES = ("absent", "checked", "described", "healed", "present", "pulled")
 ALL, CLIENTAPP = "all", "clientapp"

@@ -10,20 +10,19 @@ import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import BUNDLE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK, SUPERLINK_POD
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUNDLE, SUPERLINK, SUPERLINK_POD
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import acceptance
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.acceptance import BAD, OPEN, Check, Limits
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import partitions
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, site_index
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import Record
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.acceptance import BAD, OPEN, Check, Limits
-from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_acceptance
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Reach, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_connection
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Facts, Reach, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, site_indexes
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.records import Record
 
 
 class ActionModule(FleetAction):
@@ -62,9 +61,14 @@ class ActionModule(FleetAction):
             return []
         first = next(iter(sites.values()))
 
-        def updated(index: site_index.Index) -> site_index.Index:
+        def updated(index: site_indexes.SiteIndex) -> site_indexes.SiteIndex:
             # Results of earlier releases, which kept more, are shortened as well.
-            return {site_index.SITES: {name: acceptance.kept(one) for name, one in site_index.updated(index, results)[site_index.SITES].items()}}
+            return {
+                site_indexes.SITE_INDEX_SITES: {
+                    name: acceptance.kept(one)
+                    for name, one in site_indexes.updated_sites(index, results)[site_indexes.SITE_INDEX_SITES].items()
+                }
+            }
 
         try:
             with self.connect(first.hub) as hub:
@@ -78,9 +82,9 @@ class ActionModule(FleetAction):
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub:
             ledger = Ledger(hub, first.hub_namespace, first.federation)
-            last = ledger.read_acceptance().get(site_index.SITES, {})
+            last = ledger.read_acceptance().get(site_indexes.SITE_INDEX_SITES, {})
             records, unreadable = ledger.read_sites()
-            denied = access.denied(ledger.read_book(), records)
+            denied = access_records.denied(ledger.read_book(), records)
             new = [name for name in sites if name not in denied and not (last.get(name) or {}).get("accepted")]
             nodes = FlowerCLI(hub, first.hub_namespace).nodes() if new else {}
 
@@ -97,7 +101,7 @@ class ActionModule(FleetAction):
         ways = self.reach(sites)
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub:
-            published = numbers.publication(hub, first.hub, first.hub_namespace, check=False)
+            published = partitions.publication(hub, first.hub, first.hub_namespace, check=False)
             nodes = FlowerCLI(hub, first.hub_namespace).nodes()
             records, unreadable = Ledger(hub, first.hub_namespace, first.federation).read_sites()
             clock = self._clock(hub, first.hub_namespace)
@@ -128,7 +132,7 @@ class ActionModule(FleetAction):
     @staticmethod
     def _clock(hub: Cluster, namespace: str) -> float:
         pod = {"metadata": {"namespace": namespace, "name": SUPERLINK_POD}}
-        return direct_acceptance.ask(hub, pod, SUPERLINK, {})[1]
+        return direct_connection.ask_apps(hub, pod, SUPERLINK, {})[1]
 
 
 def _keys(records: dict[str, Record], site: str) -> list[Facts]:

@@ -14,17 +14,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
-    access,
-    dataset_index,
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import leaving
+from ansible_collections.federated.flower.plugins.plugin_utils.state import (
+    access_records,
     forgetting,
-    node_index,
-    ranges,
+    partition_numbers,
     records,
-    site_index,
+    site_indexes,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import forgotten
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, LedgerError
 
 SUPERLINK = "superlink"  # its StatefulSet
 
@@ -86,8 +84,8 @@ class ActionModule(ClusterAction):
                 faults |= cli.unregister_known(nodes, cli.nodes())
             known = {site: record for site, record in known.items() if site not in faults}
             now = datetime.datetime.now(datetime.timezone.utc).isoformat()
-            keys = {site: access.known_keys(known.get(site, {})) for site in chosen if site not in faults}
-            freed = ledger.change_book(lambda book: access.leave(ranges.forget(book, keys, now), known, now))
+            keys = {site: access_records.known_keys(known.get(site, {})) for site in chosen if site not in faults}
+            freed = ledger.change_book(lambda book: access_records.leave(partition_numbers.forget(book, keys, now), known, now))
             deleted = []
             for site, record in known.items():
                 try:
@@ -102,17 +100,17 @@ class ActionModule(ClusterAction):
                     site,
                     words=["forgotten"],
                     keys=[records.public_facts(key, facts, "retired") for key, facts in record["keys"].items()],
-                    certificates=[*older, *access.certificate_facts(record, "revoked")],
+                    certificates=[*older, *access_records.certificate_facts(record, "revoked")],
                 )
             keys = {site: found for site, found in keys.items() if site not in faults}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
             differed = (
                 store.bring()
             )  # also when this run deleted nothing: the previous one may have been interrupted here
-            dropped = ledger.change_datasets(lambda index: dataset_index.without(index, keys))
-            dropped |= ledger.change_nodes(lambda index: node_index.without(index, keys))
-            dropped |= ledger.change_acceptance(lambda index: site_index.without(index, keys))
-            dropped |= ledger.change_deployed(lambda index: site_index.without(index, keys))
+            dropped = ledger.change_datasets(lambda index: site_indexes.without_datasets(index, keys))
+            dropped |= ledger.change_nodes(lambda index: site_indexes.without_nodes(index, keys))
+            dropped |= ledger.change_acceptance(lambda index: site_indexes.without_site(index, keys))
+            dropped |= ledger.change_deployed(lambda index: site_indexes.without_site(index, keys))
         wanted = [node for site in known for node in nodes[site]]
         return {
             "changed": freed or bool(deleted) or differed or dropped,
@@ -137,7 +135,7 @@ class ActionModule(ClusterAction):
         """Site -> why Open Cluster Management must end its delivery first. A run with the hub has tried that; in check mode it only would."""
         if not sites or params["inventory"] is None or ((self.check or params["validate"]) and not params["hub_left_out"]):
             return {}
-        return forgotten.faults(hub, params["federation"], sites, found, unreadable)
+        return leaving.forgetting_errors(hub, params["federation"], sites, found, unreadable)
 
     def _others(self, gone: set[str], params: dict[str, Any]) -> dict[str, Any]:
         """The result with the sites that would lose their hub. With C(validate), one that cannot be asked is a warning: it is asked again."""

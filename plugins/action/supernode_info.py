@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_status
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import workloads
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 
 
 class ActionModule(FleetAction):
@@ -28,7 +28,7 @@ class ActionModule(FleetAction):
                 outcomes[name].facts = facts
         for outcome in outcomes.sites.values():
             if outcome.failed:
-                outcome.facts = {**direct_status.unknown(), "reachable": False, "error": outcome.msg}
+                outcome.facts = {**workloads.unknown(), "reachable": False, "error": outcome.msg}
         for name, site in sites.items():
             if site.spec.has_proxy:
                 outcomes[name].facts["http_proxy"] = site.spec.http_proxy.address

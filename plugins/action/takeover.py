@@ -14,30 +14,29 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.foreign_data import cleaned
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.site_rules import site_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import listing, read_answer
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import claims
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges import left_keys
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import missing_namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
-from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
-    kept_keys,
-    named,
-    operated,
-    told,
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners
+from ansible_collections.federated.flower.plugins.plugin_utils.migration import (
+    key_import,
+    migration_report,
+    operator_federation,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.takeover.kept_keys import KeysKept
-from ansible_collections.federated.flower.plugins.plugin_utils.takeover.operated import Operated
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import site_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.migration.key_import import KeysKept
+from ansible_collections.federated.flower.plugins.plugin_utils.migration.operator_federation import OperatorFederation
+from ansible_collections.federated.flower.plugins.plugin_utils.programs import pod_program
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_inspection as look_at
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.namespace_inspection import missing_namespace
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.state import key_claims
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.partition_numbers import left_keys
 
 _SECONDS = 90
 
@@ -56,17 +55,17 @@ class ActionModule(FleetAction):
         places: dict[str, tuple[str, str]] = {}
         for name, site in sites.items():
             try:
-                space, federation = (self.value_of(name, variable, None) for variable in (named.NAMESPACE, named.FEDERATION))
-                place = named.federation(space, federation, site.federation)
+                space, federation = (self.value_of(name, variable, None) for variable in (operator_federation.NAMESPACE, operator_federation.FEDERATION))
+                place = operator_federation.selected_federation(space, federation, site.federation)
             except ClusterError as error:
                 outcomes.fail(name, error.message)
                 continue
             if place:
                 places[name] = place
             elif name in (params["sites"] or ()):
-                outcomes.fail(name, f"{named.NAMESPACE} does not say in which namespace its Federation of flower-operator is")
+                outcomes.fail(name, f"{operator_federation.NAMESPACE} does not say in which namespace its Federation of flower-operator is")
         if not places and not any(outcome.failed for outcome in outcomes.sites.values()):
-            raise ClusterError(f"no site has {named.NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
+            raise ClusterError(f"no site has {operator_federation.NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
 
         def look(name: str) -> KeysKept:
             return self._look(sites[name], *places[name], outcomes)
@@ -74,7 +73,7 @@ class ActionModule(FleetAction):
         found: dict[str, KeysKept] = {}
         for name in places:
             found |= outcomes.each(look, [name])
-        for name, message in kept_keys.twice(found).items():
+        for name, message in key_import.twice(found).items():
             outcomes.fail(name, message)
 
         def write(name: str) -> None:
@@ -98,15 +97,15 @@ class ActionModule(FleetAction):
             cluster.name = site.name
             self._check_places(cluster, site, space)
             # As site.yml does, which comes later: a private key in a namespace of someone else could not be taken back.
-            owner = record.notes(site.federation, site.name, hub)
-            look_at.look(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
-            seen = operated.read(cluster, space, name)
-            held = {one: cluster.get("v1", "Secret", one, space) for one in kept_keys.secrets_needed(seen)}
+            owner = owners.deployment_notes(site.federation, site.name, hub)
+            look_at.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
+            seen = operator_federation.read(cluster, space, name)
+            held = {one: cluster.get("v1", "Secret", one, space) for one in key_import.secrets_needed(seen)}
             labels = f"app.kubernetes.io/component={KEYS_COMPONENT}"
             live = {one["metadata"]["name"]: one for one in cluster.list("v1", "Secret", spec.namespace, labels=labels)}
-            kept = kept_keys.keep(seen, held, spec, live, refused)
-            found = told.report(seen, kept, spec, self._runs(cluster, seen), self._missing(cluster, spec))
-        count = sum(one.result == kept_keys.KEPT for one in kept.found)
+            kept = key_import.keep(seen, held, spec, live, refused)
+            found = migration_report.report(seen, kept, spec, self._runs(cluster, seen), self._missing(cluster, spec))
+        count = sum(one.result == key_import.KEPT for one in kept.found)
         outcomes[site.name].msg = f"{count} of {len(kept.found)} keys are kept"
         outcomes[site.name].facts = {
             "report": found.lines,
@@ -123,7 +122,7 @@ class ActionModule(FleetAction):
             hub.name = site.hub
             ledger = Ledger(hub, site.hub_namespace, site.federation, check=True)
             sites, _unreadable = ledger.read_sites()
-            return ledger.identity(), claims.not_taken(site.name, sites, left_keys(ledger.read_book(), site.name))
+            return ledger.identity(), key_claims.not_taken(site.name, sites, left_keys(ledger.read_book(), site.name))
 
     def _check_places(self, cluster: Cluster, site: Site, space: str) -> None:
         """Pods of both in one namespace would be taken for each other: their labels are alike."""
@@ -140,9 +139,9 @@ class ActionModule(FleetAction):
                 "Set flower_namespace or supernode_namespace to another name."
             )
 
-    def _runs(self, cluster: Cluster, seen: Operated) -> dict[str, Any]:
+    def _runs(self, cluster: Cluster, seen: OperatorFederation) -> dict[str, Any]:
         """The old SuperLink's runs, or why they are not known. It is asked by its own command line, in its pod."""
-        ask = told.how_to_ask(seen)
+        ask = migration_report.how_to_ask(seen)
         if ask.why or seen.superlink is None:
             return {"why": ask.why}
         pods = [pod["metadata"]["name"] for pod in seen.pods_of(seen.superlink) if pod.get("status", {}).get("phase") == "Running"]
@@ -155,7 +154,7 @@ class ActionModule(FleetAction):
             "steps": [{"command": [*listing(), "here", "--format", "json"]}],
         }
         try:
-            output = in_pod.run(cluster, seen.namespace, pods[0], operated.SUPERLINK, pod_program, request, seconds=_SECONDS)
+            output = in_pod.run(cluster, seen.namespace, pods[0], operator_federation.SUPERLINK, pod_program, request, seconds=_SECONDS)
             answer = read_answer(output.object())
         except ClusterError as error:
             return {"why": error.message}
@@ -166,7 +165,7 @@ class ActionModule(FleetAction):
         """What the new pods name and their namespace has not: objects do not move with a Federation."""
         wanted = {("Secret", name) for name in spec.image_pull_secrets}
         for pool in spec.pools:
-            wanted.update(operated.references([{"env": pool.env}, *pool.init_containers, *pool.extra_containers], pool.volumes))
+            wanted.update(operator_federation.references([{"env": pool.env}, *pool.init_containers, *pool.extra_containers], pool.volumes))
         return [f"{kind} {name}" for kind, name in sorted(wanted) if cluster.get("v1", kind, name, spec.namespace) is None]
 
 

@@ -13,35 +13,23 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.composite_action import CompositeAction
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_spec import (
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import (
     hub_hosts,
     role_settings,
     site_hosts,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.hosts import named
-from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK, SUPERLINK_POD
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import COMPLETED
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stranded
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import batches
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import (
-    SKUPPER,
-    sites_with,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
+from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import named_hosts
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import OCM, SUPERLINK, SUPERLINK_POD
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import batches
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import (
     flower_versions,
     next_step,
     rollback,
     upgrade_record,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.next_step import Facts, Hub, Step, site_result
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.upgrade_record import (
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.next_step import Facts, Hub, Step, site_result
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.upgrade_record import (
     BACK,
     BEGUN,
     DONE,
@@ -50,6 +38,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.upgrade_r
     with_hub,
     with_sites,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import COMPLETED
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stuck_pods
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import SKUPPER, sites_with
+from ansible_collections.federated.flower.plugins.plugin_utils.state import records
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 
 # A pull that fails once may succeed with the next attempt. Seconds.
 IMAGE_SECONDS = 20
@@ -110,10 +106,10 @@ class ActionModule(CompositeAction):
                 self.note(words=[end.why])
         hub = self.inventory_host
         words = f"{_NOTHING_CHANGED} This is check mode." if self.check else end.why
-        self.say(named(hub, words))
+        self.say(named_hosts(hub, words))
         if end.name == next_step.STOP:
             self.note(words=[end.why])
-            self.results[hub] = [{"failed": True, "msg": named(hub, end.why)}]
+            self.results[hub] = [{"failed": True, "msg": named_hosts(hub, end.why)}]
         return {
             "changed": self.hub_changed or self.check,
             "plan": self.plan,
@@ -231,11 +227,11 @@ class ActionModule(CompositeAction):
         for name in names:
             check, status = checked.get(name) or {}, seen.get(name) or {}
             if check.get("failed") or "flower" not in check:
-                found[name] = named(name, str(check.get("msg") or "it was not checked"))
+                found[name] = named_hosts(name, str(check.get("msg") or "it was not checked"))
             elif not status.get("reachable"):
-                found[name] = named(name, str(status.get("error") or "it does not answer"))
+                found[name] = named_hosts(name, str(status.get("error") or "it does not answer"))
             elif fault := (hub["sites"].get(name) or {}).get("fault"):
-                found[name] = named(name, str(fault))
+                found[name] = named_hosts(name, str(fault))
         return found
 
     def _waves(self, given: Any, names: list[str], hub: Mapping[str, Any]) -> list[list[str]]:
@@ -376,7 +372,7 @@ class ActionModule(CompositeAction):
         images = flower_versions.images_by_workload(self.facts.hub.wanted)[SUPERLINK].items()
         pods = self.cluster.list("v1", "Pod", self.namespace, labels=proof.pods_query(self.params["federation"], SUPERLINK))
         own = [pod for pod in pods if pod["metadata"]["name"] == SUPERLINK_POD and images <= pod_health.images_of_pod(pod).items()]
-        return bool(own) and stranded.never_started(own[0], CONTAINER)
+        return bool(own) and stuck_pods.never_started(own[0], CONTAINER)
 
     def _roll_back_hub(self, _step: Step) -> None:
         former = self.record["hub"]["was"]
@@ -464,7 +460,7 @@ class ActionModule(CompositeAction):
                 f"the acceptance run failed: {run}" if run else "",
             )
             if why := next(filter(None, reasons), ""):
-                found[name] = named(name, why)
+                found[name] = named_hosts(name, why)
         return found
 
     def _acceptance(self, sites: Collection[str]) -> dict[str, Any]:

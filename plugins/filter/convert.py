@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
-from ansible_collections.federated.flower.plugins.plugin_utils.convert import (
-    federation_resource,
-    helm_values,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory_text import with_texts
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters, spec_filter
+from ansible_collections.federated.flower.plugins.plugin_utils.migration import federation_resource, helm_values
+from ansible_collections.federated.flower.plugins.plugin_utils.migration.conversion import with_texts
 
 
 def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -6,25 +6,19 @@
 
 from __future__ import annotations
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
-from ansible_collections.federated.flower.plugins.plugin_utils.report import (
-    drift,
-    fleet,
-    fleet_page,
-    summary,
-    to_report,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters
+from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_page, summary
 
 
 class FilterModule(Filters):
     """Filters of playbooks."""
 
     FUNCTIONS = {
-        "drifting": drift.drifting,
-        "fleet_drift": drift.fleet_drift,
+        "drifting": summary.drifting,
+        "fleet_drift": summary.fleet_drift,
         "fleet_page": fleet_page.fleet_page,
         "fleet_report": fleet.fleet_report,
         "fleet_table": fleet.fleet_table,
         "fleet_summary": summary.fleet_summary,
-        "sites_to_report": to_report.sites_to_report,
+        "sites_to_report": summary.sites_to_report,
     }

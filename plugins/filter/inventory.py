@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import batches, inventory
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import sites_with
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import batches, inventory
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import sites_with
 
 
 def batch_faults(serial: Any, max_failed: Any) -> list[str]:
     """All that is wrong with the size of batches."""
-    return batches.batch_faults(plain(serial), plain(max_failed))
+    return batches.batch_faults(to_json_data(serial), to_json_data(max_failed))
 
 
 class FilterModule(Filters):

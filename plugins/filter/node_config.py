@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.module_utils.node_config impor
     NodeConfigError,
     expand,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import Filters
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters
 
 display = Display()
 

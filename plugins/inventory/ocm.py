@@ -184,12 +184,12 @@ from typing import Any
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import unsafe
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import unsafe
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import AUTH_ARGS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import host_names
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import clusters as host_names
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import managed_clusters as hub
 
 _SUFFIXES = (".ocm.yml", ".ocm.yaml")
@@ -225,7 +225,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _option(self, name: str) -> Any:
         """An option, templated."""
-        return plain(self.templar.template(self.get_option(name)))
+        return to_json_data(self.templar.template(self.get_option(name)))
 
     def _question(self) -> hub.Question:
         question = hub.Question(
@@ -277,7 +277,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             self.inventory.add_host(hub_host, self.inventory.add_group(hub_group))
         for cluster in clusters:
             host = f"{prefix}{cluster['ocm_name']}"
-            fault = host_names.fault(host, (sites, hub_group))
+            fault = host_names.host_name_error(host, (sites, hub_group))
             if fault:
                 reported = (
                     f"the cluster {cluster['ocm_name']!r} cannot be a host: {fault}. Set host_prefix to rename it."

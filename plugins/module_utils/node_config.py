@@ -35,7 +35,7 @@ ARGUMENT_SPEC: dict[str, dict[str, Any]] = {
     "datasets": {"type": "dict"},
 }
 
-# See MAX_SUPERNODES in plugin_utils/validate/site_rules.py.
+# See MAX_SUPERNODES in plugin_utils/checks/site_rules.py.
 MAX_REPLICAS = 1000
 # Numbers of pods and partitions are int32 in Kubernetes (StatefulSetOrdinals.start).
 _MAX_NUMBER = 2**31 - 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import program_options
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import program_options
 
 PROGRAMS = {
     "flwr.superlink.cli.flower_superlink:flower_superlink": (program_options.SUPERLINK,),

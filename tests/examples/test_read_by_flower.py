@@ -17,10 +17,10 @@ from hypothesis import strategies as some
 
 from ansible_collections.federated.flower.plugins.module_utils import kubelet
 from ansible_collections.federated.flower.plugins.module_utils.node_config import NodeConfigError, expand
-from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_resource import from_federation
-from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_values import convert
-from ansible_collections.federated.flower.plugins.plugin_utils.convert.pieces import PLACEHOLDER
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_config
+from ansible_collections.federated.flower.plugins.plugin_utils.migration.conversion import PLACEHOLDER
+from ansible_collections.federated.flower.plugins.plugin_utils.migration.federation_resource import from_federation
+from ansible_collections.federated.flower.plugins.plugin_utils.migration.helm_values import convert
 
 # Half of a surrogate pair is no text; braces would be placeholders, which the unit tests have.
 TEXT = some.text(some.characters(exclude_categories=["Cs"]), max_size=60)

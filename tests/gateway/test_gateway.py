@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gateway
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.runtime_listener import RUNTIME_CALLS
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.haproxy import RUNTIME_CALLS
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client

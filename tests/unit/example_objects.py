@@ -21,26 +21,24 @@ from ansible.plugins.loader import init_plugin_loader
 from ansible.template import Templar
 from ansible.vars.manager import VariableManager
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle import draft as drafts
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     clientapp,
-    key_job,
+    site_jobs,
     skupper,
-    skupper_policies,
     superlink,
     supernode,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     addon_objects,
+    app_versions,
+    delivery,
     key_work,
     nodes_work,
-    replica_set,
-    template,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import shipped
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle_draft as drafts
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import AddonSpec, HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
     LinkSpec,
     ListenerSpec,
@@ -111,7 +109,7 @@ class Example:
             raw = {**trusted(yaml_file("roles", role, "defaults", "main.yml")), **self._variables[host]}
             template = Templar(loader=self._loader, variables=raw).template
             found = {
-                name.removeprefix(f"{role}_"): plain(template(raw[name])) for name in role_options(role) if name in raw
+                name.removeprefix(f"{role}_"): to_json_data(template(raw[name])) for name in role_options(role) if name in raw
             }
             self._options[role, host] = {**found, "cluster": host}
         return self._options[role, host]
@@ -125,8 +123,8 @@ class Example:
             yield f"{site}, direct", supernode.objects(self._site(site, delivery="direct"))
             own = self._site(site, delivery="direct", key_source="site")
             job, belongings = (
-                key_job.job(own, "", "x", shipped.files(), 60),
-                key_job.belongings(own, None, "x", shipped.files(), request(own), given=False),
+                site_jobs.key_job(own, "", "x", shipped.files(), 60),
+                site_jobs.belongings(own, None, "x", shipped.files(), request(own), given=False),
             )
             yield f"{site}, keys made at the site", [job, *belongings]
             yield (
@@ -163,9 +161,9 @@ class Example:
         is_hub = host == self.hub
         site = NetworkSiteSpec.parse({**self.options("skupper_site", host), "hub": is_hub})
         listener = ListenerSpec.parse(self.options("skupper_listener", host))
-        found = [*skupper.site_objects(site), *skupper_policies.skupper_site_objects(site)]
+        found = [*skupper.site_objects(site), *skupper.skupper_site_objects(site)]
         if is_hub:
-            return [*found, *skupper.connector_objects(listener), *skupper_policies.skupper_connector_objects(listener)]
+            return [*found, *skupper.connector_objects(listener), *skupper.skupper_connector_objects(listener)]
         link = LinkSpec.parse(self.options("skupper_link", host))
         found += [
             skupper.certificate(link, "skupper-site-ca"),
@@ -173,8 +171,8 @@ class Example:
             skupper.access_token(link, GRANT),
             skupper.link_secret(link, TLS),
         ]
-        found += [*skupper.links(link, ENDPOINTS, {}), *skupper_policies.skupper_link_objects(link, ENDPOINTS)]
-        return [*found, *skupper.listener_objects(listener), *skupper_policies.skupper_listener_objects(listener)]
+        found += [*skupper.links(link, ENDPOINTS, {}), *skupper.skupper_link_objects(link, ENDPOINTS)]
+        return [*found, *skupper.listener_objects(listener), *skupper.skupper_listener_objects(listener)]
 
 
 def _listed(plugin: Path, scratch: Path) -> Path:
@@ -197,7 +195,7 @@ def ocm_objects(spec: SiteSpec) -> list[Object]:
     """Everything on the hub of Open Cluster Management for a site."""
     objects = supernode.objects(spec)
     apps = [item for item in objects if clientapp.is_one(item)]
-    common, own = template.split(item for item in objects if not clientapp.is_one(item))
+    common, own = delivery.split(item for item in objects if not clientapp.is_one(item))
     configs = addon_objects.configs(spec, common)
     asked = request(spec)
     return [
@@ -206,7 +204,7 @@ def ocm_objects(spec: SiteSpec) -> list[Object]:
         key_work.idle_work(spec, asked["secrets"], ADDON),
         key_work.keygen_work(spec, {**asked, "owner": {**asked["owner"], "uid": "4-5-6"}}, shipped.files(), 60, ADDON),
         nodes_work.build(spec, own, ADDON, "mark"),
-        *(replica_set.objects(spec, apps, rules=True) if apps else []),
+        *(app_versions.objects(spec, apps, rules=True) if apps else []),
     ]
 
 

@@ -10,20 +10,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_options, variable_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import Problem, messages, require
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, acm_metrics, addon_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.acm_rules import (
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.acm_rules import (
     metrics_policy_problems,
     policy_problems,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.hub_rules import hub_problems
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_rules import addon_problems
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import render_problems, site_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.hub_rules import hub_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.ocm_rules import addon_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.site_rules import render_problems, site_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm_policies, addon_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import AddonSpec, HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 #: A CA, valid until 2099, for variables that take one.
 CA = """\
@@ -56,7 +55,7 @@ def _refused(role: str, given: Mapping[str, Any]) -> list[str]:
     keys = {name: name if name == "superlink_address" else name.removeprefix(f"{role}_") for name in role_options(role)}
     values = {name: given[key] for name, key in keys.items() if key in given and key != "tracking_credentials" and given[key] is not None}
     wrong = variable_faults(values.__getitem__, values, (role,))
-    return [f"{given['cluster']}: {one}" for one in wrong] or messages((hub_problems if role == "superlink" else site_problems)(plain(given)))
+    return [f"{given['cluster']}: {one}" for one in wrong] or messages((hub_problems if role == "superlink" else site_problems)(to_json_data(given)))
 
 
 def superlink_faults(given: Mapping[str, Any]) -> list[str]:
@@ -71,8 +70,8 @@ def supernode_faults(given: Mapping[str, Any]) -> list[str]:
 
 def superlink_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """All objects of a hub."""
-    require(hub_problems(plain(given)))
-    return superlink.objects(HubSpec.parse(plain(given)))
+    require(hub_problems(to_json_data(given)))
+    return superlink.objects(HubSpec.parse(to_json_data(given)))
 
 
 def superlink_front_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -89,21 +88,21 @@ def ocm_addon_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
 def ocm_policy_objects(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The security baseline as a policy of ACM."""
     require(policy_problems(given))
-    return acm.objects(AddonSpec.parse(given))
+    return acm_policies.baseline_objects(AddonSpec.parse(given))
 
 
 def ocm_metrics_policy_objects(given: Mapping[str, Any], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What ACM needs to observe a federation."""
-    require(hub_problems(given) + metrics_policy_problems(given, settings, acm_metrics.policy_name(given["federation"])))
-    return acm_metrics.objects(HubSpec.parse(given), settings["remediation"], settings["labels"])
+    require(hub_problems(given) + metrics_policy_problems(given, settings, acm_policies.metrics_policy_name(given["federation"])))
+    return acm_policies.metrics_objects(HubSpec.parse(given), settings["remediation"], settings["labels"])
 
 
 def site_of(given: Mapping[str, Any] | SiteSpec) -> SiteSpec:
     """A site without faults."""
     if isinstance(given, SiteSpec):
         return given
-    require(site_problems(plain(given)))
-    return SiteSpec.parse(plain(given))
+    require(site_problems(to_json_data(given)))
+    return SiteSpec.parse(to_json_data(given))
 
 
 def supernode_objects(given: Mapping[str, Any] | SiteSpec) -> list[dict[str, Any]]:

@@ -18,38 +18,36 @@ from unittest import mock
 import pyrage
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes, trail
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
     archive_writer,
     hub_archive,
     hub_objects,
+    leadership,
     restore_mark,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle import draft as drafts
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import heal_plan, upgrade_record
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, clients, secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
-    access,
-    dataset_index,
-    node_index,
-    ranges,
-    records,
-    site_index,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import record as owner_record
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners as owner_record
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout import heal_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import maker
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import leadership, term_record
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle_draft as drafts
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.bundle_keeper import Keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.state import (
+    access_records,
+    audit_notes,
+    audit_trail,
+    lease_object,
+    partition_numbers,
+    records,
+    site_indexes,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
 SPACE, FEDERATION = "flower", "study"
@@ -94,10 +92,10 @@ def stored() -> dict[str, Any]:
 def _config_maps() -> dict[str, Object]:
     hub = Hub()
     _ledger(Ledger(hub, SPACE, FEDERATION))
-    trail.Trail(hub, SPACE, FEDERATION).append(_entries())
+    audit_trail.Trail(hub, SPACE, FEDERATION).append(_entries())
     upgrade_record.Store(hub, SPACE, FEDERATION).change(lambda known: _upgrade())
     term = leadership.Term(leadership.ACTIVE, 2, "hub", "other", "2026-11-24T10:00:00Z", "uid-1", "uid-2", "uid-3")
-    term_record.store(hub, SPACE, FEDERATION, term)
+    leadership.store(hub, SPACE, FEDERATION, term)
     with (
         mock.patch.object(restore_mark, "remove"),
         restore_mark.marked(hub, SPACE, FEDERATION, "flower-backup-study.tar"),
@@ -111,27 +109,27 @@ def _config_maps() -> dict[str, Object]:
 
 
 def _ledger(ledger: Ledger) -> None:
-    book = ranges.allocate(ranges.identified(ranges.empty_book(), "id-1"), {"site-a": {"cpu": 2}}, partitions=4).book
+    book = partition_numbers.allocate(partition_numbers.identified(partition_numbers.empty_book(), "id-1"), {"site-a": {"cpu": 2}}, partitions=4).book
     record = records.merge_keys(records.empty_record("site-a"), KEYS, "eu", ["all"], "direct", SPACE)
     for key in record["keys"].values():
         key["node_id"] = "123"
     record = records.merge_keys(records.retire(record, ["SHA256:2"], NOW), KEYS[:1], "eu", ["all"], "direct", SPACE)
-    record = access.with_client(record, CLIENT, new_key=True)
-    record = access.with_client(record, {**CLIENT, "serial": "5b"}, new_key=False)
-    left = access.revoke_superseded(access.with_client(record, {**CLIENT, "serial": "5c"}, new_key=True), NOW)
-    record = heal_plan.tried(access.deny(left, "audit", NOW, "a run"), ["123"], NOW)
-    book = ranges.forget(access.leave(book, {"site-b": record}, NOW), {"site-b": ["SHA256:9"]}, NOW)
-    ledger.change_book(lambda old: access.deny_absent(book, "site-c", "audit", NOW))
+    record = access_records.with_client(record, CLIENT, new_key=True)
+    record = access_records.with_client(record, {**CLIENT, "serial": "5b"}, new_key=False)
+    left = access_records.revoke_superseded(access_records.with_client(record, {**CLIENT, "serial": "5c"}, new_key=True), NOW)
+    record = heal_plan.tried(access_records.deny(left, "audit", NOW, "a run"), ["123"], NOW)
+    book = partition_numbers.forget(access_records.leave(book, {"site-b": record}, NOW), {"site-b": ["SHA256:9"]}, NOW)
+    ledger.change_book(lambda old: access_records.deny_absent(book, "site-c", "audit", NOW))
     ledger.change_record("site-a", lambda old: record)
-    by_hand = {"site-a": dataset_index.Files(2, 1)}
+    by_hand = {"site-a": site_indexes.Files(2, 1)}
     ledger.change_datasets(
-        lambda old: dataset_index.updated(old, {"site-a": {"cpu": ["scans"]}}, {"site-a": record}, by_hand=by_hand)
+        lambda old: site_indexes.updated_datasets(old, {"site-a": {"cpu": ["scans"]}}, {"site-a": record}, by_hand=by_hand)
     )
-    ledger.change_nodes(lambda old: node_index.updated(old, {"site-a": record}))
+    ledger.change_nodes(lambda old: site_indexes.updated_nodes(old, {"site-a": record}))
     ledger.change_acceptance(
-        lambda old: site_index.updated(old, {"site-a": {"at": NOW, "score": 96, "accepted": True, "reasons": ["x"]}})
+        lambda old: site_indexes.updated_sites(old, {"site-a": {"at": NOW, "score": 96, "accepted": True, "reasons": ["x"]}})
     )
-    ledger.change_deployed(lambda old: site_index.updated(old, {"site-a": {"at": NOW, "version": "1.42.0"}}))
+    ledger.change_deployed(lambda old: site_indexes.updated_sites(old, {"site-a": {"at": NOW, "version": "1.42.0"}}))
     ledger.note_backup(
         {"at": NOW, "archive": "flower-backup-study.tar", "bytes": 1, "opened": True, "keys": ["flower-ca"]}
     )
@@ -159,11 +157,11 @@ def _bundle(ledger: Ledger) -> None:
     )
 
 
-def _entries() -> list[notes.Content]:
-    def note(site: str, **facts: Any) -> notes.Note:
+def _entries() -> list[audit_notes.Content]:
+    def note(site: str, **facts: Any) -> audit_notes.Note:
         return {"run": RUN, "at": NOW, "check": False, "site": site, **facts}
 
-    objects = notes.of_objects(
+    objects = audit_notes.of_objects(
         [{"kind": "Secret", "namespace": SPACE, "name": "key", "change": "created", "sha256": "1"}]
     )
     made = [
@@ -171,9 +169,9 @@ def _entries() -> list[notes.Content]:
         note("site-b", facts={"words": ["y"]}),
         note("site-b", failed="why"),
     ]
-    entry = notes.compose(made, time=NOW, kubernetes="system:admin", failed=["site-b"], interrupted=True)
+    entry = audit_notes.compose(made, time=NOW, kubernetes="system:admin", failed=["site-b"], interrupted=True)
     assert entry is not None
-    return [entry, *({**one, "id": "2"} for one in notes.in_parts(entry, 500))]
+    return [entry, *({**one, "id": "2"} for one in audit_notes.in_parts(entry, 500))]
 
 
 def _upgrade() -> upgrade_record.Record:
@@ -229,7 +227,7 @@ def _rotated() -> Object:
 def _applied() -> dict[str, Object]:
     kinds = [("", "ConfigMap"), ("apps", "StatefulSet")]
     parent = applyset.parent_object(
-        "supernode", SPACE, kinds, ["other"], owner_record.notes(FEDERATION, "site-a", "id-1")
+        "supernode", SPACE, kinds, ["other"], owner_record.deployment_notes(FEDERATION, "site-a", "id-1")
     )
     return {
         "ConfigMap applyset-supernode": parent,

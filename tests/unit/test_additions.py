@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import EXPOSURES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets import CHOICES
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
 
 CALLBACKS = ROOT / "tests" / "integration" / "callback_plugins"
@@ -128,7 +128,7 @@ def test_the_specs_name_what_is_registered() -> None:
 TOY_DELIVERY = """
 '''A toy: the objects of a site are listed in a message.'''
 
-from . import direct_status
+from . import workloads
 from .site import Done, Looked
 
 
@@ -157,14 +157,14 @@ class Way:
 
 
 def statuses(run, sites, seconds, workers):
-    return {site.name: {**direct_status.unknown(), "trouble": "it is a toy"} for site in sites}
+    return {site.name: {**workloads.unknown(), "trouble": "it is a toy"} for site in sites}
 """
 
 
 def test_a_delivery(tree: Tree) -> None:
-    tree.add(SOURCES / "reach" / "toy.py", TOY_DELIVERY)
+    tree.add(SOURCES / "sites" / "toy.py", TOY_DELIVERY)
     tree.edit(
-        SOURCES / "reach" / "registry.py",
+        SOURCES / "sites" / "registry.py",
         (
             'DIRECT: Delivery("direct", (CONTROLLER, SITE)),\n',
             'DIRECT: Delivery("direct", (CONTROLLER, SITE)),\n    "toy": Delivery("toy", (SITE,), own_access=False, why="a toy"),\n',
@@ -172,7 +172,7 @@ def test_a_delivery(tree: Tree) -> None:
     )
     tree.edit("roles/supernode/meta/argument_specs.yml", ("choices: [direct, ocm, bundle]", "choices: [direct, ocm, bundle, toy]"))
     code, others = tree.touched()
-    assert code == ["plugins/plugin_utils/reach/registry.py", "plugins/plugin_utils/reach/toy.py"]
+    assert code == ["plugins/plugin_utils/sites/registry.py", "plugins/plugin_utils/sites/toy.py"]
     assert others == ["roles/supernode/meta/argument_specs.yml"]
 
     def step(action: str, **options: Any) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def test_a_delivery(tree: Tree) -> None:
 TOY_EXPOSURE = """
 '''A toy: a second Service beside the first.'''
 
-from ..objects import metadata
+from ..common_objects import metadata
 from .base_exposure import OutsideExposure, join
 
 
@@ -230,7 +230,7 @@ import json
 from {PACKAGE}.plugin_utils.manifests import exposure
 from {PACKAGE}.plugin_utils.spec.hub_spec import HubSpec
 from {PACKAGE}.plugin_utils.manifests import superlink
-from {PACKAGE}.plugin_utils.validate import hub_rules
+from {PACKAGE}.plugin_utils.checks import hub_rules
 
 given = json.load(open("spec.json"))
 front = superlink.front_objects(HubSpec.parse(given))

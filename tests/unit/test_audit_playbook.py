@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import Head, Line, export, head_of, seal
-from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import Head, Line, export, head_of, seal
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import variables
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
 
 PROJECT = ROOT / "examples" / "awx-project"

@@ -23,10 +23,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import described
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_defaults, role_options
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.pool_spec import pool_of
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec, pool_of
+from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
@@ -162,8 +161,8 @@ def test_the_fixed_number_of_partitions_is_enough() -> None:
         for host in members(SITES)
     }
     fixed = hostvars()["clinic-lyon"]["flower_partitions"]
-    book = ranges.allocate(ranges.empty_book(), wanted, partitions=fixed).book
-    assert ranges.span(book) == sum(sum(pools.values()) for pools in wanted.values()) == fixed - 2
+    book = partition_numbers.allocate(partition_numbers.empty_book(), wanted, partitions=fixed).book
+    assert partition_numbers.span(book) == sum(sum(pools.values()) for pools in wanted.values()) == fixed - 2
 
 
 GPUS = ("a100", "flex170", "mi300x", "mig_1g_10gb", "shared", "workstation")

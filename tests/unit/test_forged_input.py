@@ -20,8 +20,6 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import bundle_reply
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import cluster_action
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import hash_chain, leaving_record
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     archive_reader,
     archive_writer,
@@ -31,6 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import read_bundle, read_project
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
@@ -38,9 +37,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.following 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader, checked
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable, status_of
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import unexpected
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Done, Outcome
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, unexpected
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report, hash_chain
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
 
 
 def short(value: Any) -> str:
@@ -141,7 +141,7 @@ def test_the_audit_trail(text: str) -> None:
     assert head is None and len(lines) == 2
     assert hash_chain.parse(text) is None
     assert Trail._head({"data": {"head.json": text}}) == (None, 0)
-    assert leaving_record.fault(text, [], "flower") == "it is not a leaving record"
+    assert audit_report.leaving_error(text, [], "flower") == "it is not a leaving record"
 
 
 # ---- archives --------------------------------------------------------------------------------------------------------

@@ -24,13 +24,12 @@ import yaml
 from ansible_collections.federated.flower.plugins.action import ocm_addon
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import hub_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
-from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle import files
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import program_text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper, superlink, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct, direct_sidecar
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import shipped
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle_files, direct, direct_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
@@ -81,8 +80,8 @@ def programs() -> Frozen:
     return {
         "in rendered objects": {name: digest(text.encode()) for name, text in sorted(_programs_in(_with_programs()))},
         "sent to sites that make their keys": {path: digest(text.encode()) for path, text in shipped.files().items()},
-        "in bundles": {files.SCRIPT: digest(program_text(files.SCRIPT).encode())},
-        "executed in pods": {**dict(_executed()), "wait for a sidecar": digest(direct_sidecar._LOADED.encode())},
+        "in bundles": {bundle_files.SCRIPT: digest(program_text(bundle_files.SCRIPT).encode())},
+        "executed in pods": {**dict(_executed()), "wait for a sidecar": digest(direct_certificates._LOADED.encode())},
     }
 
 
@@ -158,14 +157,14 @@ def _executed() -> Iterator[tuple[str, str]]:
 
 def records() -> Frozen:
     """All that outlives a run; and the first bundle of a site, whose program is among C(programs)."""
-    stamp = files.Stamp(1, example_objects.NONCE, stored_records.NOW, "The first version.\n")
-    bundle = files.build(example_objects.draft(_site(delivery="bundle", key_source="site")), stamp, CA)
+    stamp = bundle_files.Stamp(1, example_objects.NONCE, stored_records.NOW, "The first version.\n")
+    bundle = bundle_files.build(example_objects.draft(_site(delivery="bundle", key_source="site")), stamp, CA)
     texts = {
         path: digest(data) for path, data in bundle.items() if path.removeprefix("program/") not in shipped.files()
     }
     return {
         "stored": {what: digest(one) for what, one in stored_records.stored().items()},
-        "bundle": {**texts, "archive of all files": digest(files.archive("site-a", bundle))},
+        "bundle": {**texts, "archive of all files": digest(bundle_files.archive("site-a", bundle))},
     }
 
 

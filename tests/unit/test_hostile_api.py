@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import PART_OF
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 from ansible_collections.federated.flower.tests.integration import hostile_api
 from ansible_collections.federated.flower.tests.integration.hostile_api import ANSWERS, EXECS, HostileApi
 from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
@@ -121,5 +121,5 @@ def test_what_is_left_over_has_no_room_in_one_entry_of_the_audit_trail(api: Host
     name = found[-1]["metadata"]["name"]
     assert cluster.delete("v1", "ConfigMap", name, "flower", uid=found[-1]["metadata"]["uid"]) is not None
     assert cluster.get("v1", "ConfigMap", name, "flower") is None
-    facts = notes.of_objects({"kind": "ConfigMap", "namespace": "flower", "name": one["metadata"]["name"], "change": "deleted"} for one in found)
+    facts = audit_notes.of_objects({"kind": "ConfigMap", "namespace": "flower", "name": one["metadata"]["name"], "change": "deleted"} for one in found)
     assert len(json.dumps(facts)) > 1024 * 1024

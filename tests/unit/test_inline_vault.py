@@ -14,8 +14,12 @@ import yaml
 from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import Defaults, HostVariables
-from ansible_collections.federated.flower.plugins.plugin_utils.base import plain as module
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain, read_vaulted, without_vaulted
+from ansible_collections.federated.flower.plugins.plugin_utils.base import plain_data as module
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import (
+    read_vaulted,
+    to_json_data,
+    without_vaulted,
+)
 from ansible_collections.federated.flower.tests.unit.ansible_run import api_server, inventory, play, written
 
 SECRET = "tok-abc-of-the-vault"
@@ -36,7 +40,7 @@ class Encrypted(UserString):
     ],
 )
 def test_a_value_is_its_text_at_any_depth(given: Any, read: Any) -> None:
-    assert plain(given) == read
+    assert to_json_data(given) == read
     assert HostVariables({"x": given}, lambda value: value, Defaults({}))["x"] == read
 
 

@@ -16,7 +16,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import (
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.inventory import (
     fleet_variable,
     group_faults,
     sites_where,

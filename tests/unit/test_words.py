@@ -45,7 +45,7 @@ PLAIN = (
 
 
 #: Literals that are stored in clusters, which stay as they are: purposes of rights, and the text in the owner of a site's keys.
-STORED = ("plugins/plugin_utils/rights/table.py", "plugins/plugin_utils/manifests/key_job.py")
+STORED = ("plugins/plugin_utils/rights/table.py", "plugins/plugin_utils/manifests/site_jobs.py")
 
 
 def sources() -> Iterator[Path]:

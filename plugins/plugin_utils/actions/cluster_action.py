@@ -26,20 +26,20 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..apply.results import ApplyFailed
-from ..audit import notes
-from ..audit.journal import Journal
-from ..base.choices import SiteAccess
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
-from ..base.hosts import named
-from ..base.plain import map_texts, plain, read_vaulted, without_vaulted
+from ..base.formats import named_hosts
+from ..base.object_names import SiteAccess
+from ..base.plain_data import map_texts, read_vaulted, to_json_data, without_vaulted
+from ..checks import inventory
 from ..kube import exec_plugin
 from ..kube.auth import AUTH_ARGS, Access, resolve, stands_alone
 from ..kube.client import Cluster
-from ..lease.hub_lease import Lease
-from ..preflight import inventory
-from ..reach.registry import DELIVERIES
-from ..reach.site_access import access_of
+from ..sites.registry import DELIVERIES
+from ..sites.site_access import access_of
+from ..state import audit_notes
+from ..state.audit_notes import Journal
+from ..state.hub_lease import Lease
 from . import fleet_lease, rendering
 from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
@@ -142,7 +142,7 @@ class ClusterAction(ActionBase):
             if isinstance(error, ApplyFailed):
                 objects = error.result.objects
         try:
-            self.note(objects=notes.of_objects(objects))
+            self.note(objects=audit_notes.of_objects(objects))
             if result.get("changed") and not self._noted:
                 self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
             self._note_diff(None, result.get("diff") or ())
@@ -206,11 +206,11 @@ class ClusterAction(ActionBase):
     def _write_note(self, site: str, **words: Any) -> None:
         self.begin_notes()
         note = {"run": self._run, "at": now(), "check": self.check, "site": site, **words}
-        Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(plain(note))
+        Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(to_json_data(note))
 
     def place(self) -> dict[str, Any]:
         """Which federation this is, according to the variables: the notes of another one are ignored."""
-        return plain(
+        return to_json_data(
             {
                 "inventory": self.task_vars.get("ansible_inventory_sources") or [],
                 "hub": self.hub_host(),
@@ -244,7 +244,7 @@ class ClusterAction(ActionBase):
     def _templated(self, name: str, value: Any) -> Any:
         """The value of a variable. Raises C(ClusterError), naming it, when its template cannot be evaluated."""
         try:
-            return plain(self._templar.template(value))
+            return to_json_data(self._templar.template(value))
         except AnsibleError as error:
             raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
 
@@ -265,7 +265,7 @@ class ClusterAction(ActionBase):
 
     def named(self, error: ClusterError) -> str:
         """The error's message, beginning with the inventory host."""
-        return named(self.inventory_host, error.message)
+        return named_hosts(self.inventory_host, error.message)
 
     def say(self, text: str) -> None:
         """Show what is waited for."""
@@ -369,13 +369,13 @@ class ClusterAction(ActionBase):
     def _variable_of(variables: Mapping[str, Any], name: str) -> Any:
         """A variable of a host. Raises C(ClusterError), naming it, when its template cannot be evaluated."""
         try:
-            return plain(variables.get(name))
+            return to_json_data(variables.get(name))
         except AnsibleError as error:
             raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the task, not validated."""
-        given: dict[str, Any] = plain(dict(self._task.args))
+        given: dict[str, Any] = to_json_data(dict(self._task.args))
         return given
 
     def _validated(self) -> dict[str, Any]:

@@ -10,8 +10,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..backup import volume_pod
+from ..backup import copying, fencing, leadership, volume_pod
+from ..backup.copying import End
 from ..backup.database import Volume
+from ..backup.fencing import Verdict
+from ..backup.leadership import ACTIVE, Failover, Term
 from ..base.errors import ClusterError
 from ..base.object_names import (
     DATABASE_CLAIM,
@@ -21,17 +24,6 @@ from ..base.object_names import (
 from ..flower import runs
 from ..flower.cli import FlowerCLI, superlink_state
 from ..kube.api_errors import Unavailable, Unreachable
-from ..standby import (
-    active_runs,
-    copying,
-    fencing,
-    hub_claim,
-    leadership,
-    term_record,
-)
-from ..standby.active_runs import Verdict
-from ..standby.copying import End
-from ..standby.leadership import ACTIVE, Failover, Term
 from .standby_action import StandbyAction
 
 _SECONDS = 8  # for the answer of a hub that may be lost
@@ -49,7 +41,7 @@ class FailoverSteps(StandbyAction):
     def plan_failover(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         """What a failover would do; refused unless it is confirmed."""
         begun = time.time()
-        there = term_record.read(target.cluster, target.spec.namespace)
+        there = leadership.read(target.cluster, target.spec.namespace)
         own, reached, runs_on, lost = self._ask_hub(params)
         plan = leadership.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
         if plan.promote and not plan.fence:
@@ -79,7 +71,7 @@ class FailoverSteps(StandbyAction):
                 self._site = self.inventory_host
                 cluster.request("GET", "/version")
                 source = self.described(params["hub"], cluster, params["hub_described"])
-                own = term_record.read(cluster, source.spec.namespace)
+                own = leadership.read(cluster, source.spec.namespace)
                 runs_on = not fencing.is_stopped(cluster, source.spec.namespace, source.spec.federation)
                 return own, own is not None or source.is_hub, runs_on, ""
         except (Unreachable, Unavailable) as error:
@@ -113,7 +105,7 @@ class FailoverSteps(StandbyAction):
         """Stop the hub. What may have changed since the plan, while the lease was waited for, is judged once more before."""
         spec = end.spec
         if params["plan"]["copy"]:
-            own = term_record.read(end.cluster, spec.namespace)
+            own = leadership.read(end.cluster, spec.namespace)
             judged = self._judge_runs(end, abandon=params["abandon_runs"]) if own is None or own.state == ACTIVE else Verdict()
             if judged.fault:
                 raise ClusterError(f"{judged.fault}. Nothing was changed.")
@@ -140,12 +132,12 @@ class FailoverSteps(StandbyAction):
             found = runs.read_all(FlowerCLI(source.cluster, source.spec.namespace))
         except ClusterError as error:
             found = error.message
-        return active_runs.verdict(source.host, found, abandon=abandon)
+        return fencing.verdict(source.host, found, abandon=abandon)
 
     @staticmethod
     def _claim_faults(target: End, there: Term | None) -> list[str]:
         """Whether the volume with the copy is still there: a SuperLink would start with an empty one."""
-        if there is not None and there.claim and hub_claim.uid(target.cluster, target.spec.namespace) == there.claim:
+        if there is not None and there.claim and leadership.uid(target.cluster, target.spec.namespace) == there.claim:
             return []
         return [
             f"{target.host}: the volume claim {target.spec.namespace}/{DATABASE_CLAIM} is not the one with the copy of "
@@ -176,17 +168,17 @@ class FailoverSteps(StandbyAction):
         """Copy the stopped hub once more if it is reached, and write that the standby serves."""
         plan, spec = params["plan"], target.spec
         try:
-            there = term_record.read(target.cluster, spec.namespace)
+            there = leadership.read(target.cluster, spec.namespace)
             if there is not None and there.state == ACTIVE:
                 return {"changed": False, "msg": f"{target.host} serves in term {there.number} already"}
             words, copied = self._prepare(params, target, there)
-            claim = hub_claim.uid(target.cluster, spec.namespace)
+            claim = leadership.uid(target.cluster, spec.namespace)
         except ClusterError as error:
             if not (plan["fence"] and plan["promote"]):
                 raise
             raise ClusterError(f"{error.message.rstrip('.')}. {_WAY_BACK.format(hub=params['hub'])}") from error
         term = Term(ACTIVE, plan["number"], target.host, params["hub"], hub_claim=claim)
-        term_record.store(target.cluster, spec.namespace, spec.federation, term)
+        leadership.store(target.cluster, spec.namespace, spec.federation, term)
         self.note(words=[f"began to serve in term {term.number} instead of {params['hub']}, {words}"])
         return {"changed": True, "copied": copied, "msg": f"{target.host} serves in term {term.number}, {words}"}
 
@@ -197,7 +189,7 @@ class FailoverSteps(StandbyAction):
         wrong: list[str] = []
         if params["plan"]["copy"]:
             with self.other(params["hub"], params["hub_described"]) as source:
-                own = term_record.read(source.cluster, source.spec.namespace)
+                own = leadership.read(source.cluster, source.spec.namespace)
                 wrong = self.copy_faults(params, source, target, own, there)[0]
                 if not wrong:
                     done = copying.copy(source, target, stopped=True, seconds=params["wait_timeout"], assure=lambda: self.assure(target))

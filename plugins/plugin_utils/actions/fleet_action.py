@@ -20,19 +20,19 @@ from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.utils.display import Display
 
-from ..base.choices import SiteAccess
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
+from ..base.object_names import SiteAccess
 from ..base.problems import messages
 from ..base.values import boolean
-from ..ownership import duplicate_targets
-from ..preflight.variables import with_origins
-from ..reach.registry import DELIVERIES
-from ..reach.site import DATA_FAULTS, Facts, Reach, Site, unexpected
-from ..reach.site_access import access_of
-from ..rollout.outcome import Outcomes
+from ..checks.site_rules import site_problems
+from ..checks.variables import with_origins
+from ..fleet.outcome import Outcomes
+from ..sites import duplicate_targets
+from ..sites.registry import DELIVERIES
+from ..sites.site import DATA_FAULTS, Facts, Reach, Site, unexpected
+from ..sites.site_access import access_of
 from ..spec.site_spec import SiteSpec
-from ..validate.site_rules import site_problems
 from .cluster_action import ClusterAction, first_line
 from .role_options import BESIDE, role_defaults, role_options, trusted, variable_faults
 from .role_variables import Defaults, HostVariables

@@ -28,8 +28,8 @@ from ..base.foreign_data import without_controls
 from ..base.values import boolean
 from ..kube.api_errors import Forbidden, Unavailable, Unreachable
 from ..kube.client import Cluster
-from ..lease import lease_object, parent
-from ..lease.hub_lease import Lease
+from ..state import lease_object, parent
+from ..state.hub_lease import Lease
 from . import serving
 from .run_facts import run_facts
 

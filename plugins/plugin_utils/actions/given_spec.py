@@ -12,14 +12,13 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..base.problems import messages
-from ..preflight import inventory, variables
-from ..reach.site_access import SKUPPER, sites_with
+from ..checks import inventory, variables
+from ..checks.hub_rules import hub_problems
+from ..sites.site_access import SKUPPER, sites_with
 from ..spec.hub_spec import HubSpec
-from ..validate.hub_rules import hub_problems
 from .cluster_action import ClusterAction
 from .inventory_checks import inventory_faults
-from .role_options import BESIDE, variable_faults
-from .role_spec import role_settings, role_spec, site_hosts
+from .role_options import BESIDE, role_settings, role_spec, site_hosts, variable_faults
 
 # Options of the role that are no part of a specification: private keys, since specifications are shown and compared, and what a run does.
 SETTINGS = (

@@ -13,22 +13,21 @@ from typing import Any
 
 from ..base.addresses import is_address, split_address
 from ..base.errors import ClusterError
-from ..base.hosts import named
-from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, SUPERLINK_SERVICE
-from ..base.ports import FLEET_PORT
+from ..base.formats import named_hosts
+from ..base.object_names import FEDERATION_CONFIG, FLEET_PORT, SUPERLINK, SUPERLINK_SERVICE
 from ..base.problems import require
 from ..base.values import boolean, text
+from ..checks import hub_services
 from ..hub import certificate_checks, live_certificates
 from ..hub.certificate_plan import BUILTIN, Plan, Source, Wanted
 from ..hub.certificate_sources import choose
 from ..kube.client import Cluster
-from ..ledger import access
-from ..ledger.store import Ledger
 from ..manifests import exposure, skupper
 from ..manifests.exposures.exposure_registry import exposure_of
-from ..preflight import hub_services
-from ..reach.site_access import SKUPPER, VARIABLES, sites_with
+from ..sites.site_access import SKUPPER, VARIABLES, sites_with
 from ..spec.hub_spec import HubSpec
+from ..state import access_records
+from ..state.ledger import Ledger
 from .cluster_action import ClusterAction
 
 
@@ -70,7 +69,7 @@ class CertificateAction(ClusterAction):
             except ClusterError as error:
                 kept = kept or self._served_names(hub, spec)
                 warnings.append(
-                    f"{named(site, error.message)}. Until it is corrected, the gateway's certificate keeps the names that it has, "
+                    f"{named_hosts(site, error.message)}. Until it is corrected, the gateway's certificate keeps the names that it has, "
                     "since this site may verify any of them"
                 )
         needed = certificate_checks.needed(spec, address, sites)
@@ -129,7 +128,7 @@ class CertificateAction(ClusterAction):
             return []
         ledger = Ledger(hub, spec.namespace, spec.federation)
         records, unreadable = ledger.read_sites()
-        denials = access.denied(ledger.read_book(), records)
+        denials = access_records.denied(ledger.read_book(), records)
         return require(hub_services.denials(spec, hub_services.refused_sites(denials, {*records, *unreadable}, sites)))
 
     def is_in_network(self, site: str) -> bool:
@@ -144,7 +143,7 @@ class CertificateAction(ClusterAction):
             way = {name: self._variable_of(variables, name) for name in VARIABLES}
         except ClusterError as error:
             raise ClusterError(
-                f"{named(site, error.message)}. What the hub needs depends on how this site is reached, so nothing is deployed until "
+                f"{named_hosts(site, error.message)}. What the hub needs depends on how this site is reached, so nothing is deployed until "
                 "this variable of the host is corrected in the inventory."
             ) from error
         return bool(sites_with({site: way}, [site], connectivity=SKUPPER))

@@ -16,24 +16,23 @@ from ..apply.engine import apply_objects
 from ..base.addresses import split_address
 from ..base.errors import ClusterError
 from ..base.names import METRICS
-from ..base.object_names import SUPERLINK
-from ..base.placeholders import UNKNOWN_ADDRESS
+from ..base.object_names import SUPERLINK, UNKNOWN_ADDRESS
 from ..base.secret_data import entries
+from ..checks import hub_volumes
 from ..hub import clients, live_certificates, secret_plan
 from ..hub.authority import hand_over
 from ..hub.certificate_plan import Observed, Plan, Ref, Source, Wanted, secret_ref
 from ..hub.client_store import ClientStore
 from ..hub.live_certificates import observe, read
-from ..kube import refresh
+from ..kube import stuck_pods
 from ..kube.client import Cluster
-from ..ledger.store import Ledger
-from ..manifests import namespace, policy_rules
+from ..manifests import common_objects, network_policies
 from ..marks import proof
-from ..ownership import ca_namespace
 from ..pki import certificates, library
-from ..preflight import hub_volumes
 from ..rotation import internal
+from ..sites import namespaces
 from ..spec.hub_spec import HubSpec
+from ..state.ledger import Ledger
 from .hub_action import CertificateAction
 
 APPLYSET = "superlink"
@@ -62,7 +61,7 @@ class HubCertificates(CertificateAction):
         """
         library.require()
         with self.connect() as hub:
-            place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
+            place = namespaces.resolve_ca_namespace(hub, spec.namespace, params["ca_namespace"])
             params = {**params, "spec": spec, "ca_namespace": place}
             self.check_denials(hub, spec, params["sites"])  # the preflight has warned
             found = self.address(hub, spec)
@@ -101,7 +100,7 @@ class HubCertificates(CertificateAction):
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
-                refresh.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, SUPERLINK), marks=marks)
+                stuck_pods.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, SUPERLINK), marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, wanted.federation, self.note)
             if not self.check and secret_plan.is_tracking_changed(outcomes[-1].objects):
                 shown.warnings.append(secret_plan.TRACKING_WORDS)
@@ -191,7 +190,7 @@ class HubCertificates(CertificateAction):
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: HubSpec) -> list[dict[str, Any]]:
         """The namespace of the CA keys and its policy, unless the namespace is someone else's, or another federation's."""
         ca_spec = spec.beside(wanted.ca_namespace)
-        objects = [*namespace.objects(ca_spec), *policy_rules.default_deny(ca_spec, SUPERLINK)]
+        objects = [*common_objects.namespace_objects(ca_spec), *network_policies.default_deny(ca_spec, SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
             return []  # others create it, or it is one of the SuperLink's objects
         there = hub.get("v1", "Namespace", wanted.ca_namespace)

@@ -18,24 +18,24 @@ from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..base.platforms import KUBERNETES, OPENSHIFT
 from ..base.problems import Problem, require, warning
+from ..checks import clocks, hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod
+from ..fleet import flower_versions
 from ..hub import certificate_checks
 from ..hub.live_certificates import observe
-from ..kube import cluster_platform, volume_classes
+from ..kube import cluster_platform
 from ..kube.client import Cluster
-from ..ledger.store import Ledger
-from ..manifests import namespace as namespaces
+from ..manifests import common_objects as namespaces
 from ..manifests import outputs, superlink
 from ..manifests.exposures.exposure_registry import exposure_of
 from ..marks import proof
-from ..ownership import ca_namespace as ca_namespaces
-from ..ownership import duplicate_targets
-from ..ownership import look as look_at
 from ..pki import certificates, library
-from ..preflight import clocks, hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
+from ..sites import duplicate_targets
+from ..sites import namespace_inspection as look_at
+from ..sites import namespaces as ca_namespaces
 from ..spec.hub_spec import HubSpec
-from ..upgrade import flower_versions
+from ..state.ledger import Ledger
 from . import serving
 from .given_spec import given_spec, hub_settings
 from .hub_action import CertificateAction
@@ -71,7 +71,7 @@ class HubCheck(CertificateAction):
             params = {**params, "spec": spec}
             spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
             version = cluster.request("GET", "/version")["gitVersion"]
-            ca_namespace = ca_namespaces.resolve(cluster, spec.namespace, params["ca_namespace"])
+            ca_namespace = ca_namespaces.resolve_ca_namespace(cluster, spec.namespace, params["ca_namespace"])
             params = {**params, "ca_namespace": ca_namespace}
             found = self._inspect_namespaces(cluster, spec, ca_namespace)
             ask.require(
@@ -104,7 +104,7 @@ class HubCheck(CertificateAction):
             "skupper": spec.skupper,
             "client_certificates": spec.asks,
             "lost_sites": lost,
-            "pod_security": namespaces.levels(spec).get("enforce", "") if namespaces.objects(spec) else None,
+            "pod_security": namespaces.security_levels(spec).get("enforce", "") if namespaces.namespace_objects(spec) else None,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough",
         }
@@ -142,7 +142,7 @@ class HubCheck(CertificateAction):
         objects = superlink.objects(replace(spec.complete(), made_storage_size=hub_volumes.made_size(workload)))
         (rendered,) = [one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", superlink.NAME)]
         warnings += require(hub_volumes.database(spec, rendered, workload, claims[0]))
-        warnings += require(hub_volumes.storage_classes(spec, volume_classes.listed(cluster))) if claims[0] is None else []
+        warnings += require(hub_volumes.storage_classes(spec, cluster_platform.storage_classes(cluster))) if claims[0] is None else []
         if workload is None and not params["standby"]:
             warnings += filter(None, [ca_namespaces.second_hub(cluster, spec.namespace, spec.federation)])
         return objects
@@ -159,9 +159,9 @@ class HubCheck(CertificateAction):
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
         return found, dict(wanted.lost_sites)
 
-    def _inspect_namespaces(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
+    def _inspect_namespaces(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.NamespaceFindings:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""
-        found = look_at.look(cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False)
+        found = look_at.inspect_namespace(cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False)
         places = [f"{SUPERLINK} {one}" for one in found.places]
         other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
         if other:

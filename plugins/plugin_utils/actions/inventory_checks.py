@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..preflight import inventory, variables
+from ..checks import inventory, variables
 from .cluster_action import ClusterAction
 
 variables.known()  # read once, in the parent of all forks

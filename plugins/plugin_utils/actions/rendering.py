@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..base.plain import plain
+from ..base.plain_data import to_json_data
 from ..manifests import gitops
 
 # Set by render.yml alone: the folder for the files may stand in an inventory, and other playbooks in check mode say what they would change.
@@ -35,7 +35,7 @@ def keep(folder: Path, host: str, objects: Iterable[Mapping[str, Any]], site: st
         host: inventory name of the cluster in which they are.
         site: inventory name of the site for which they are there, if that is another cluster.
     """
-    line = json.dumps({"site": site, "objects": [plain(item) for item in gitops.chosen(objects)]}) + "\n"
+    line = json.dumps({"site": site, "objects": [to_json_data(item) for item in gitops.chosen(objects)]}) + "\n"
     with _file(folder, host).open("a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write(line)

@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 import jinja2.nodes
 
-from ..base.plain import plain
+from ..base.plain_data import to_json_data
 
 Templater = Callable[[Any], Any]
 
@@ -110,15 +110,15 @@ class HostVariables(Mapping[str, Any]):
         """
         if name not in self._known:
             value = self._raw[name] if name in self._raw else self._defaults.values[name]
-            self._known[name] = self._evaluated(name, value) if is_template(value) else plain(value)
+            self._known[name] = self._evaluated(name, value) if is_template(value) else to_json_data(value)
         return self._known[name]
 
     def _evaluated(self, name: str, value: Any) -> Any:
         named = self._defaults.names(name, value)
         if named is None:
-            return plain(self._template(value))
+            return to_json_data(self._template(value))
         inputs = {one: [self[one]] if one in self else _MISSING for one in named}
-        return self._defaults.shared(name, inputs, lambda: plain(self._template(value)))
+        return self._defaults.shared(name, inputs, lambda: to_json_data(self._template(value)))
 
     def raw(self) -> Iterator[Any]:
         """The values of this host, not templated; without the variables that contain those of all hosts."""

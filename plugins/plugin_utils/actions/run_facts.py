@@ -18,7 +18,7 @@ from ansible import constants, context
 
 from ..kube.api_errors import ApiError
 from ..kube.client import Cluster
-from ..lease import parent
+from ..state import parent
 
 #: Options of ansible-playbook that limit a playbook. Never --extra-vars: they may contain secrets.
 _OPTIONS = {"subset": "limit", "tags": "tags", "skip_tags": "skip_tags"}

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from ..backup import restore_mark
+from ..backup import leadership, restore_mark
 from ..base.errors import ClusterError
+from ..checks.inventory import peers
 from ..kube.client import Cluster
-from ..preflight.inventory import peers
-from ..standby import leadership, term_record
 
 _SECONDS = 5  # for the answer of the other hub, which may be lost
 
@@ -42,7 +41,7 @@ def require(action: Connecting, cluster: Cluster, host: str, namespace: str, *, 
     Raises:
         ClusterError: it names the one that serves, or says how the restore is completed.
     """
-    own = term_record.read(cluster, namespace)
+    own = leadership.read(cluster, namespace)
     why, words = leadership.refusal(host, own), []
     if not (why or restores):
         why = restore_mark.refusal(restore_mark.read(cluster, namespace), namespace)
@@ -51,7 +50,7 @@ def require(action: Connecting, cluster: Cluster, host: str, namespace: str, *, 
             break
         try:
             with action.connect(peer, timeout=_SECONDS) as other:
-                found = term_record.read(other, namespace)
+                found = leadership.read(other, namespace)
         except ClusterError as error:
             words.append(f"whether {peer} serves is not known: {error.message}")
             continue

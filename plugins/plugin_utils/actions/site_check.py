@@ -13,17 +13,16 @@ from functools import cache
 from ..base.errors import ClusterError
 from ..base.problems import messages, require
 from ..base.values import boolean, integer
-from ..ledger.store import Ledger
+from ..checks import site_agreement
+from ..checks.site_rules import site_problems
+from ..checks.variables import OWN, with_origins
+from ..fleet import flower_versions, partitions
+from ..fleet.outcome import Outcomes, resting
 from ..manifests import supernode
 from ..ocm import checks
-from ..preflight import site_agreement
-from ..preflight.variables import OWN, with_origins
-from ..reach.registry import DELIVERIES
-from ..reach.site import Facts, Site
-from ..rollout import numbers
-from ..rollout.outcome import Outcomes, resting
-from ..upgrade import flower_versions
-from ..validate.site_rules import site_problems
+from ..sites.registry import DELIVERIES
+from ..sites.site import Facts, Site
+from ..state.ledger import Ledger
 from .fleet_action import FleetAction
 from .inventory_checks import inventory_faults
 
@@ -88,7 +87,7 @@ class SiteCheck(FleetAction):
         """Whether the number of the fleet's partitions is known where a site asks for it, and large enough if a variable fixes it."""
         pools = {name: sites[name].spec.pools for name in outcomes.good()}
         fixed = integer(self.variables_of(next(iter(pools)))["supernode_partitions"]) if pools else 0
-        found = numbers.too_few(pools, fixed) if fixed else numbers.uncounted(pools)
+        found = partitions.too_few(pools, fixed) if fixed else partitions.uncounted(pools)
         if found and not fixed:
             # With a limit, only the hub knows whether the fleet has partitions.
             if any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
@@ -103,14 +102,14 @@ class SiteCheck(FleetAction):
 
     def _refuse_moved(self, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
         """Sites that are deployed in another namespace so far, by the ledger. A hub that does not say it now is asked again before they are deployed."""
-        chosen = numbers.places(sites, outcomes.good())
+        chosen = partitions.places(sites, outcomes.good())
         if not chosen:
             return
         try:
             found, _unreadable = ledger().read_sites()
         except ClusterError:
             return
-        for name, fault in numbers.left_behind(chosen, found).items():
+        for name, fault in partitions.left_behind(chosen, found).items():
             outcomes.fail(name, fault)
 
     def _refuse_labels(self, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
@@ -137,7 +136,7 @@ class SiteCheck(FleetAction):
         release = str((hub.get("flower") or {}).get("version") or "")
         if not release:
             try:
-                release = numbers.publication(ledger().cluster, first.hub, first.hub_namespace, check=True).get("version", "")
+                release = partitions.publication(ledger().cluster, first.hub, first.hub_namespace, check=True).get("version", "")
             except ClusterError:  # the error of their deployment says it
                 return
         for name in chosen:

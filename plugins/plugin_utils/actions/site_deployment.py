@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from ..base.errors import ClusterError
 from ..base.problems import messages
 from ..base.values import boolean, integer
-from ..ledger import site_index
-from ..ledger.store import Ledger
-from ..reach.site import Site
-from ..rollout.outcome import Outcomes
-from ..rollout.register import Registry
-from ..rollout.steps import AppsOptions, Options, Rollout
-from ..validate.site_rules import site_problems
+from ..checks.site_rules import site_problems
+from ..fleet.deploy import AppsOptions, Options, Rollout
+from ..fleet.outcome import Outcomes
+from ..fleet.register import Registry
+from ..sites.site import Site
+from ..state import site_indexes
+from ..state.ledger import Ledger
 from .fleet_action import FleetAction
 
 # The role superlink registers its result.
@@ -83,7 +83,7 @@ class SiteDeployment(FleetAction):
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         done = {name: {"at": now, "version": sites[name].spec.version} for name in outcomes.good()}
         if done:
-            ledger.change_deployed(lambda index: site_index.updated(index, done))
+            ledger.change_deployed(lambda index: site_indexes.updated_sites(index, done))
 
     def _apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, AppsOptions]:
         """What each site wants of the rollout of its ClientApps."""

@@ -14,19 +14,19 @@ from typing import Any
 from ..apply import applyset as sets
 from ..apply.engine import apply_objects
 from ..apply.wait import Clock, Waiter
-from ..audit import notes
 from ..base.errors import ClusterError
 from ..base.labels import query
 from ..kube.api_errors import Forbidden, NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
-from ..manifests import namespace as namespace_manifests
+from ..manifests import common_objects as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
-from ..skupper import ends, links, sites, state
-from ..skupper.skupper_releases import OLDEST, version_fault
+from ..skupper import links, ownership, site_plan, state
+from ..skupper.skupper_requirements import OLDEST, version_fault
 from ..skupper.state import State
 from ..spec.network_spec import LinkSpec
 from ..spec.part_spec import PartSpec
-from .role_spec import RoleAction, hub_hosts
+from ..state import audit_notes
+from .role_options import RoleAction, hub_hosts
 
 Object = dict[str, Any]
 
@@ -116,8 +116,8 @@ class SkupperAction(RoleAction):
 
     @staticmethod
     def end_of(cluster: Cluster, namespace: str, *, own: bool = False) -> str:
-        """Which end of the network a namespace is; C(own) as for C(ends.of)."""
-        return ends.of((_record(cluster, name, namespace) for name in ends.RECORDS), own=own)
+        """Which end of the network a namespace is; C(own) as for C(ownership.end_of)."""
+        return ownership.end_of((_record(cluster, name, namespace) for name in ownership.RECORDS), own=own)
 
     def refuse_other_end(
         self, cluster: Cluster, namespace: str, *, hub: bool, own: bool = False, removing: str = ""
@@ -128,13 +128,13 @@ class SkupperAction(RoleAction):
             cluster: a connection.
             namespace: its name.
             hub: whether this host is the hub.
-            own: as for C(ends.of).
+            own: as for C(ownership.end_of).
             removing: the ApplySet whose members are to be removed. One without a record has none.
         """
         if removing and _record(cluster, removing, namespace) is None:
             return
         end = self.end_of(cluster, namespace, own=own)
-        self.refuse([ends.fault(namespace, end, hub=hub, removing=bool(removing))])
+        self.refuse([ownership.end_error(namespace, end, hub=hub, removing=bool(removing))])
 
     # ---- writing -----------------------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class SkupperAction(RoleAction):
         self.warn(*result.warnings)
         if at_hub:
             self.done["hub_objects"] += [one for one in result.objects if one["change"] != "unchanged"]
-            self.note(cluster.name, objects=notes.of_objects(result.objects))
+            self.note(cluster.name, objects=audit_notes.of_objects(result.objects))
         else:
             self.done["objects"] += result.objects
         return result
@@ -181,7 +181,7 @@ class SkupperAction(RoleAction):
         if live is not None:
             return []
         # The roles of SuperLink and SuperNodes own its labels; they also set the release of Flower.
-        made = namespace_manifests.objects(replace(spec, version="", skupper=True))
+        made = namespace_manifests.namespace_objects(replace(spec, version="", skupper=True))
         for item in made:
             item["metadata"]["labels"].pop("app.kubernetes.io/version")
         if not made:
@@ -221,7 +221,7 @@ class SkupperAction(RoleAction):
         for site_uid in filter(None, uids):
 
             def look(site_uid: str = site_uid) -> State:
-                left = sites.dependents(site_uid, self._router_objects(cluster, namespace))
+                left = site_plan.dependents(site_uid, self._router_objects(cluster, namespace))
                 return State(not left, f"{', '.join(left)} of the deleted Site still exists")
 
             found = self.wait(seconds, look)

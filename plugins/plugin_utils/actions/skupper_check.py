@@ -14,24 +14,17 @@ from ansible import constants
 
 from ..base.errors import ClusterError
 from ..base.problems import require
+from ..checks.skupper_rules import network_problems
 from ..kube.client import Cluster
-from ..ownership import duplicate_targets
-from ..skupper import (
-    hub_secrets,
-    installed,
-    listeners,
-    security,
-    sites,
-    state,
-)
-from ..skupper.skupper_releases import version_fault
+from ..sites import duplicate_targets
+from ..skupper import cluster_state, site_plan, skupper_requirements, state
+from ..skupper.skupper_requirements import version_fault
 from ..spec.network_spec import (
     LinkSpec,
     ListenerSpec,
     NetworkSiteSpec,
 )
-from ..validate.skupper_rules import network_problems
-from .role_spec import role_spec
+from .role_options import role_spec
 from .skupper_action import SkupperAction
 
 
@@ -56,7 +49,7 @@ class CheckAction(SkupperAction):
             live = cluster.get("v1", "Namespace", wanted.namespace)
             going = live is not None and bool(live["metadata"].get("deletionTimestamp"))
             self._check_place(cluster, wanted, live, going=going)
-            self.refuse([installed.fault(cluster, wanted)])
+            self.refuse([cluster_state.fault(cluster, wanted)])
             if wanted.install == "none" or self.is_served(cluster):
                 self.require_kinds(cluster)
                 if live is not None and not going:
@@ -70,7 +63,7 @@ class CheckAction(SkupperAction):
         """Stop where the namespace is that of the other end of the network, or of another host of this run."""
         namespace = site.namespace
         if live is not None and not going:
-            own = sites.has_own(site, hub_secrets.listed(cluster, "Site", namespace))
+            own = site_plan.has_own(site, cluster_state.listed(cluster, "Site", namespace))
             self.refuse_other_end(cluster, namespace, hub=site.hub, own=own)
         places = [f"skupper {one}" for one in duplicate_targets.places(cluster, namespace, [live])]
         other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
@@ -83,20 +76,20 @@ class CheckAction(SkupperAction):
 
     def _check(self, cluster: Cluster, site: NetworkSiteSpec, listener: ListenerSpec, live: Mapping[str, Any]) -> None:
         namespace = site.namespace
-        found = hub_secrets.listed(cluster, "Site", namespace)
-        plan = sites.decide(site, found)
+        found = cluster_state.listed(cluster, "Site", namespace)
+        plan = site_plan.decide_site(site, found)
         faults = [plan.fault]
-        served = sites.active(found)
+        served = site_plan.active(found)
         wrong = version_fault((state.status(served).get("controller") or {}).get("version"))
         faults.append(wrong and f"the controller that serves namespace {namespace} of {cluster.name} {wrong}")
         if site.hub:
-            ends = listeners.decide_connector(listener, hub_secrets.listed(cluster, "Connector", namespace))
+            ends = site_plan.decide_connector(listener, cluster_state.listed(cluster, "Connector", namespace))
         else:
             service = cluster.get("v1", "Service", listener.host, namespace)
-            ends = listeners.decide_listener(listener, hub_secrets.listed(cluster, "Listener", namespace), service)
+            ends = site_plan.decide_listener(listener, cluster_state.listed(cluster, "Listener", namespace), service)
         faults.append(ends.fault)
         running = served is not None and state.is_true(served, "Running")
-        word = security.foresee(site, live, running=running)
+        word = skupper_requirements.foresee(site, live, running=running)
         self.warn(f"{cluster.name}: {word}." if word else "")
         reported = [fault for fault in faults if fault]
         if reported:

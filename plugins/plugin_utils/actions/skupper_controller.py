@@ -17,9 +17,9 @@ from ..apply import applyset
 from ..base.errors import ClusterError
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
-from ..ownership import contents
-from ..skupper import controller, installed
-from ..skupper.skupper_releases import version_fault
+from ..sites import namespace_contents
+from ..skupper import cluster_state, controller
+from ..skupper.skupper_requirements import version_fault
 from ..skupper.state import State
 from ..spec.network_spec import NetworkSiteSpec
 from .skupper_action import Object, SkupperAction
@@ -36,7 +36,7 @@ class ControllerAction(SkupperAction):
             spec: the Site.
             params: C(upgrade), whether one that this collection installed is replaced, and C(wait_timeout).
         """
-        self.refuse([installed.fault(cluster, spec)])
+        self.refuse([cluster_state.fault(cluster, spec)])
         if spec.install == "operator":
             return self._operator(cluster, spec, params["wait_timeout"])
         return self._manifests(cluster, spec, params)
@@ -45,7 +45,7 @@ class ControllerAction(SkupperAction):
 
     def _manifests(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         namespace = controller.home(spec)
-        live = installed.deployment(cluster, namespace)
+        live = cluster_state.deployment(cluster, namespace)
         if live is not None and not controller.is_part(live, namespace):
             wrong = version_fault(controller.release(live))
             if wrong:
@@ -101,7 +101,7 @@ class ControllerAction(SkupperAction):
 
     def _operator(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
         namespace = controller.home(spec)
-        found = installed.subscriptions(cluster, namespace)
+        found = cluster_state.subscriptions(cluster, namespace)
         if found:
             wrong = controller.channel_fault(found[0])
             if wrong:
@@ -124,7 +124,7 @@ class ControllerAction(SkupperAction):
             return controller.operator_state(
                 live,
                 cluster.get(controller.OPERATORS, "ClusterServiceVersion", csv, namespace) if csv else None,
-                installed.deployment(cluster, namespace),
+                cluster_state.deployment(cluster, namespace),
             )
 
         state = self.wait(seconds, look)
@@ -182,7 +182,7 @@ class ControllerAction(SkupperAction):
         if record is None:
             return
         try:
-            found = [one for one in installed.subscriptions(cluster, namespace) if controller.is_part(one, namespace)]
+            found = [one for one in cluster_state.subscriptions(cluster, namespace) if controller.is_part(one, namespace)]
             installs = cluster.list(controller.OPERATORS, "ClusterServiceVersion", namespace, labels=controller.operator_label(namespace))
         except NotServed:
             return
@@ -198,6 +198,6 @@ class ControllerAction(SkupperAction):
         stays = controller.why_stays(live, [])
         if stays:
             return stays
-        listed, unseen = contents.everything(cluster, namespace)
-        left = contents.strange(listed, lambda one: controller.is_part(one, namespace))
+        listed, unseen = namespace_contents.everything(cluster, namespace)
+        left = namespace_contents.strange(listed, lambda one: controller.is_part(one, namespace))
         return controller.why_stays(live, left, unseen)

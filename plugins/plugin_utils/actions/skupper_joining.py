@@ -19,13 +19,13 @@ from ..base.secret_data import entries
 from ..base.values import text
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
-from ..ledger.store import Ledger
 from ..manifests import skupper
 from ..manifests.skupper import API
-from ..skupper import hub_secrets, link_credentials, links, sites, state, tokens
+from ..skupper import cluster_state, link_credentials, links, site_plan, state
 from ..skupper.ownership import is_ours
 from ..skupper.state import State
 from ..spec.network_spec import LinkSpec
+from ..state.ledger import Ledger
 from .skupper_action import Object, SkupperAction
 
 ROUNDS = 3  # tokens that are tried in one run: three bad ones in a row have another cause
@@ -69,9 +69,9 @@ class Join:
 
     def look_at_hub(self) -> links.Hub:
         """The state of the hub."""
-        found = sites.active(hub_secrets.listed(self.hub, "Site", self.at_hub))
+        found = site_plan.active(cluster_state.listed(self.hub, "Site", self.at_hub))
         denied = Ledger(self.hub, self.at_hub, self.spec.federation).read_denial(self.spec.cluster)
-        ca = entries(self.hub.get("v1", "Secret", hub_secrets.ca_name(found), self.at_hub)) if found else {}
+        ca = entries(self.hub.get("v1", "Secret", cluster_state.ca_name(found), self.at_hub)) if found else {}
         server = entries(self.hub.get("v1", "Secret", skupper.SITE_SERVER, self.at_hub)) if found else {}
         return links.Hub(found, ca.get("tls.crt", ""), server, denied)
 
@@ -81,8 +81,8 @@ class Join:
             return links.Site(None)
         secret = self.site.get("v1", "Secret", self.spec.name, self.at_site)
         return links.Site(
-            sites.active(hub_secrets.listed(self.site, "Site", self.at_site)),
-            hub_secrets.listed(self.site, "Link", self.at_site),
+            site_plan.active(cluster_state.listed(self.site, "Site", self.at_site)),
+            cluster_state.listed(self.site, "Link", self.at_site),
             {**secret, "apiVersion": "v1", "kind": "Secret"} if secret else None,
             entries(secret),
             self.action.read(self.site, "AccessToken", self.spec.name, self.at_site),
@@ -109,7 +109,7 @@ class Join:
             )
         # Read before the Certificate is applied: the Secret that it leads to is new.
         previous = state.uid(self.hub.get("v1", "Secret", name, self.at_hub)) if renew else ""
-        wanted = skupper.certificate(self.spec, hub_secrets.ca_name(hub.site))
+        wanted = skupper.certificate(self.spec, cluster_state.ca_name(hub.site))
         self.action.apply(self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False)
         asked, secret = False, None
 
@@ -169,11 +169,11 @@ class Join:
         reasons: list[str] = []
         while True:
             verdict = self._wait_token()
-            if verdict.do == tokens.DONE:
+            if verdict.do == state.DONE:
                 return reasons
-            if verdict.do == tokens.REFUSE:
+            if verdict.do == state.REFUSE:
                 raise ClusterError(f"{verdict.why}.")
-            if verdict.do == tokens.WAIT:
+            if verdict.do == state.WAIT:
                 # Skupper's controller tries it again and again, up to 2.2.1 without a time limit, and serves no namespace of the cluster meanwhile
                 # (internal/kube/grants/redeem.go).
                 token = self.look_at_site().token
@@ -187,17 +187,17 @@ class Join:
             reasons.append(verdict.why)
             self._token_anew()
 
-    def _verdict(self) -> tokens.Verdict:
+    def _verdict(self) -> state.TokenVerdict:
         grant = self.action.read(self.hub, "AccessGrant", skupper.grant_name(self.spec.cluster), self.at_hub)
         return links.token_verdict(self.spec, self.look_at_site(), grant, self.now())
 
-    def _wait_token(self) -> tokens.Verdict:
-        last = tokens.Verdict(tokens.WAIT)
+    def _wait_token(self) -> state.TokenVerdict:
+        last = state.TokenVerdict(state.WAIT)
 
         def look() -> State:
             nonlocal last
             last = self._verdict()
-            return State(last.do != tokens.WAIT, last.why)
+            return State(last.do != state.WAIT, last.why)
 
         self.action.wait(self.seconds, look)
         return last

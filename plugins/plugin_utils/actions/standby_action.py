@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ..backup import copying, fencing, leadership
+from ..backup.copying import End
+from ..backup.leadership import FENCED, Term
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..kube.client import Cluster
-from ..lease.hub_lease import Lease, Lost
 from ..manifests import superlink
-from ..marks import record
-from ..ownership import ca_namespace
-from ..ownership.look import look
+from ..marks import owners
+from ..sites import namespaces
+from ..sites.namespace_inspection import inspect_namespace
 from ..spec.hub_spec import HubSpec
-from ..standby import copying, fencing, hub_claim, term_record
-from ..standby.copying import End
-from ..standby.leadership import FENCED, Term
+from ..state.hub_lease import Lease, Lost
 from .cluster_action import ClusterAction
 from .given_spec import given_spec
 
@@ -68,7 +68,7 @@ class StandbyAction(ClusterAction):
 
     @staticmethod
     def _end(host: str, cluster: Cluster, spec: HubSpec, given: str) -> End:
-        return End(host, cluster, spec, ca_namespace.resolve(cluster, spec.namespace, given))
+        return End(host, cluster, spec, namespaces.resolve_ca_namespace(cluster, spec.namespace, given))
 
     @staticmethod
     def copy_faults(
@@ -83,18 +83,25 @@ class StandbyAction(ClusterAction):
             own: the record of the hub.
             there: the record of the standby.
         """
-        live = hub_claim.uid(source.cluster, source.spec.namespace)
+        live = leadership.uid(source.cluster, source.spec.namespace)
         wrong = copying.faults(source, target, there)
         if not (wrong or params["accept_volumes"]):
-            known = hub_claim.recorded(source.host, there, own)
-            wrong = list(filter(None, [hub_claim.fault(source.host, target.host, known, live, there)]))
+            known = leadership.recorded(source.host, there, own)
+            wrong = list(filter(None, [leadership.fault(source.host, target.host, known, live, there)]))
         return wrong, live
 
     @staticmethod
     def refuse_foreign(standby: End) -> None:
         """Refuse a standby whose namespace has objects of someone else in place of those of its SuperLink."""
         spec = standby.spec
-        look(standby.cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), standby.ca_namespace, owner=record.notes(spec.federation))
+        inspect_namespace(
+            standby.cluster,
+            SUPERLINK,
+            spec,
+            lambda: superlink.objects(spec.complete()),
+            standby.ca_namespace,
+            owner=owners.deployment_notes(spec.federation),
+        )
 
     def assure(self, standby: End) -> None:
         """That this run still has the lease of a standby, if it has taken one. What a copy writes would harm one that serves meanwhile."""
@@ -106,7 +113,7 @@ class StandbyAction(ClusterAction):
         """Stop a hub, for which another one serves in the term C(number); whether anything was changed. The record comes first: from then on
         no playbook starts it again."""
         spec = end.spec
-        marked = term_record.store(end.cluster, spec.namespace, spec.federation, Term(FENCED, number, serves))
+        marked = leadership.store(end.cluster, spec.namespace, spec.federation, Term(FENCED, number, serves))
         if marked:
             self.note(end.host, words=[f"fenced in term {number}, in which {serves} serves"])
         stopped = fencing.stop(end.cluster, spec.namespace, spec.federation)

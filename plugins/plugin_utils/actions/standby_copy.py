@@ -16,19 +16,13 @@ from typing import Any
 
 from ansible import constants
 
+from ..backup import copying, fencing, leadership
+from ..backup.copying import End
+from ..backup.leadership import ACTIVE, STANDBY, Term
 from ..base.errors import ClusterError
-from ..lease import lease_object
-from ..lease.hub_lease import Lease
 from ..manifests import outputs
-from ..standby import (
-    copying,
-    fencing,
-    leadership,
-    partial_copy,
-    term_record,
-)
-from ..standby.copying import End
-from ..standby.leadership import ACTIVE, STANDBY, Term
+from ..state import lease_object
+from ..state.hub_lease import Lease
 from .run_facts import run_facts
 from .standby_action import StandbyAction
 
@@ -42,15 +36,15 @@ class StandbyCopy(StandbyAction):
 
     def copy_once(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         """A hub that serves in an older term is fenced before anything else, also where nothing can be copied then."""
-        there = term_record.read(target.cluster, target.spec.namespace)
+        there = leadership.read(target.cluster, target.spec.namespace)
         with self.other(params["hub"], params["hub_described"]) as source:
             return self._copy(params, source, target, there)
 
     def check_standby(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         """Whether the standby may be written to. Where a hub has to be fenced first, the copy does that, and says what is wrong then."""
-        there = term_record.read(target.cluster, target.spec.namespace)
+        there = leadership.read(target.cluster, target.spec.namespace)
         with self.other(params["hub"], params["hub_described"]) as source:
-            own = term_record.read(source.cluster, source.spec.namespace)
+            own = leadership.read(source.cluster, source.spec.namespace)
             plan = leadership.copy_plan(source.host, target.host, own, there)
             wrong = [plan.fault] if plan.fault else self.copy_faults(params, source, target, own, there)[0]
         if wrong and not plan.fence:
@@ -61,15 +55,15 @@ class StandbyCopy(StandbyAction):
 
     def leave(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         """Whether this host may be removed; its hub forgets it."""
-        there = term_record.read(target.cluster, target.spec.namespace)
+        there = leadership.read(target.cluster, target.spec.namespace)
         if there is not None and there.state == ACTIVE:
             raise ClusterError(
                 f"it serves in term {there.number}, so it is not removed as a standby. Exchange the hosts of the groups flower_hub and "
                 "flower_standby in the inventory"
             )
         with self.other(params["hub"], params["hub_described"]) as source:
-            removable = there is not None or partial_copy.is_copy(source, target)
-            own = term_record.read(source.cluster, source.spec.namespace)
+            removable = there is not None or copying.is_copy(source, target)
+            own = leadership.read(source.cluster, source.spec.namespace)
             if removable and not params["delete_volumes"] and target.cluster.get("v1", _CLAIM, outputs.CLAIM, target.spec.namespace) is not None:
                 raise ClusterError(
                     f"{target.host}: the volume claim {target.spec.namespace}/{outputs.CLAIM} would be deleted, which may have outputs of runs that "
@@ -78,7 +72,7 @@ class StandbyCopy(StandbyAction):
             knows = own is not None and own.state == ACTIVE and bool(own.standby)
             if own is not None and knows and not self.check:
                 spec, forgotten = source.spec, Term(ACTIVE, own.number, own.serves)
-                term_record.store(source.cluster, spec.namespace, spec.federation, forgotten)
+                leadership.store(source.cluster, spec.namespace, spec.federation, forgotten)
         words = f"{'would remove' if self.check else 'removes'} the standby"
         if not removable:
             words = f"there is no standby: no record says so, and the namespace {target.spec.namespace} has no copy of {params['hub']}"
@@ -98,7 +92,7 @@ class StandbyCopy(StandbyAction):
         end = time.monotonic() + seconds
         while not serving and (now := time.monotonic()) < end and self._wait(min(now + interval, end), facts["pid"]):
             try:
-                there = term_record.read(target.cluster, target.spec.namespace)
+                there = leadership.read(target.cluster, target.spec.namespace)
                 if there is not None and there.state == ACTIVE:
                     serving, fault = f"{target.host} serves, in term {there.number}", ""
                     continue
@@ -130,8 +124,8 @@ class StandbyCopy(StandbyAction):
             if lease.take(_LEASE, self.say) is None:
                 raise ClusterError(f"{target.host}: its namespace {spec.namespace} is gone. Run federated.flower.standby.")
             with self._held(lease):
-                there = term_record.read(target.cluster, spec.namespace)
-                mine = term_record.read(source.cluster, source.spec.namespace)
+                there = leadership.read(target.cluster, spec.namespace)
+                mine = leadership.read(source.cluster, source.spec.namespace)
                 plan = leadership.copy_plan(source.host, target.host, mine, there)
                 if plan.fault or plan.fence or there is None or mine is None:
                     why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
@@ -149,7 +143,7 @@ class StandbyCopy(StandbyAction):
             self.lease = None
 
     def _copy(self, params: dict[str, Any], source: End, target: End, there: Term | None) -> dict[str, Any]:
-        own = term_record.read(source.cluster, source.spec.namespace)
+        own = leadership.read(source.cluster, source.spec.namespace)
         plan = leadership.copy_plan(source.host, target.host, own, there)
         fenced = self._fence_first(params, plan, source, target, there)
         wrong, claim = [plan.fault], ""
@@ -163,8 +157,8 @@ class StandbyCopy(StandbyAction):
         former = there.copied if there and there.state == STANDBY else ""
         begun = Term(ACTIVE, plan.number, source.host, target.host, former, hub_claim=claim)
         if fenced:
-            own = term_record.read(source.cluster, source.spec.namespace)
-            there = term_record.read(target.cluster, target.spec.namespace)
+            own = leadership.read(source.cluster, source.spec.namespace)
+            there = leadership.read(target.cluster, target.spec.namespace)
         self._swap(source, own, begun)
         if there is None:  # a copy that is not completed can be removed as well
             first = Term(STANDBY, plan.number, source.host, target.host)
@@ -204,4 +198,4 @@ class StandbyCopy(StandbyAction):
 
     def _swap(self, end: End, former: Term | None, term: Term) -> None:
         """Write a record, which must be the one that was read: a failover that has begun meanwhile has written another one."""
-        term_record.swap(end.cluster, end.spec.namespace, end.spec.federation, former, term)
+        leadership.swap(end.cluster, end.spec.namespace, end.spec.federation, former, term)

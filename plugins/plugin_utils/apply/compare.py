@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Would a server-side apply change anything? Decided from the live object alone, without a request. Pure.
+"""Whether a server-side apply would change anything, and what was applied once, decided from the live object alone. Pure.
 
 The rule
 --------
@@ -24,6 +24,10 @@ that has its default value results in the same object.
 
 What is not clearly equal is *not* decided here: the caller sends the PATCH and compares the object before and
 after. So an error on the careful side costs one request, never a wrong answer.
+
+C(metadata.managedFields) record which fields we own. An apply of just these,
+with one value changed, leaves labels, set membership and everything of other managers as it is, and a later apply of the
+whole object has nothing to change.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation, Overflow
 from typing import Any
 
-from ..base.defaults import Path, is_default
+from ..base.kinds import Path, is_default
 
 _MISSING: Any = object()
 _NOT_FIELDS = ("apiVersion", "kind")
@@ -266,3 +270,29 @@ def _decoded(text: str) -> bytes | str:
 
 def _say(path: Path, what: str) -> str:
     return f"{'.'.join(path) or 'the object'} {what}"
+
+
+def as_applied(live: Mapping[str, Any], manager: str) -> dict[str, Any] | None:
+    """The fields of a live object that C(manager) applied, with its resourceVersion; None if it applied none.
+
+    For objects with maps and scalars only (ConfigMap, Secret). The resourceVersion makes an apply fail with a conflict
+    when someone changes the object in between.
+    """
+    owned = owned_fields(live, manager, live["apiVersion"])
+    if owned is None:
+        return None
+    meta = {key: live["metadata"][key] for key in ("name", "namespace", "resourceVersion")}
+    chosen = _chosen(live, owned)
+    return {
+        "apiVersion": live["apiVersion"],
+        "kind": live["kind"],
+        **chosen,
+        "metadata": {**chosen.get("metadata", {}), **meta},
+    }
+
+
+def _chosen(value: Any, fields: Mapping[str, Any]) -> Any:
+    names = [field[2:] for field in fields if field.startswith("f:")]
+    if not names or not isinstance(value, Mapping):
+        return value
+    return {name: _chosen(value[name], fields[f"f:{name}"]) for name in names if name in value}

@@ -15,18 +15,16 @@ from typing import Any
 
 from ..base import kinds
 from ..base.errors import ClusterError
-from ..kube import outdated, stranded
+from ..kube import pod_health, stuck_pods
 from ..kube.api_errors import ApiError, Conflict, Forbidden, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
-from ..marks import disowned, parts, proof, record
+from ..marks import owners, proof
 from . import applyset as sets
-from . import diff, held, messages, order, outdated_pods
+from . import field_conflicts, order, redacted_diff, results, wait
 from .compare import content, difference, differing_parts
-from .content import content_digest
-from .live import Live
-from .mask import Mask
-from .members import Unlisted, unlisted
+from .live_objects import Live, Unlisted, unlisted_members
 from .order import Id, id_of
+from .redacted_diff import Mask, content_digest
 from .results import ApplyFailed, Result
 from .wait import Waiter
 
@@ -75,7 +73,7 @@ def apply_objects(
 
     With C(part) of a site, a Namespace that it shares with the hub stays as the hub applied it.
 
-    A pod that is not ready and keeps the former template of its StatefulSet is deleted, see C(outdated_pods).
+    A pod that is not ready and keeps the former template of its StatefulSet is deleted, see C(wait).
 
     Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
     """
@@ -123,7 +121,7 @@ class _Set:
 
     def notes(self) -> dict[str, str]:
         """The owner of the set: that of the live record, unless this run provides one."""
-        return {**record.kept(self.parent), **(self.owner or {})}
+        return {**owners.kept_notes(self.parent), **(self.owner or {})}
 
 
 class _Apply:
@@ -252,7 +250,7 @@ class _Apply:
 
     def _show(self, which: Id, before: Object | None, after: Object | None) -> None:
         if self.show_diff:
-            self.result.diff.append(diff.entry(which, before, after, self.mask))
+            self.result.diff.append(redacted_diff.diff_entry(which, before, after, self.mask))
 
     # ---- before anything is written ----------------------------------------------------------------------------------
 
@@ -302,7 +300,7 @@ class _Apply:
                 raise ClusterError(
                     f"{self.set.which} exists already and was created by {owner}: choose another applyset."
                 )
-            stranger = "" if self.set.claim else record.fault(self.set.parent, self.set.owner or {})
+            stranger = "" if self.set.claim else owners.other_deployment_error(self.set.parent, self.set.owner or {})
             if stranger:
                 raise ClusterError(f"{self.cluster.name}: {stranger}")
         rest = []
@@ -326,7 +324,7 @@ class _Apply:
                 try:
                     item.live = self.live.get(item.desired)
                 except ApiError as error:
-                    self._note_error(item, *messages.describe(error))
+                    self._note_error(item, *results.describe_error(error))
 
     # ---- state: present ----------------------------------------------------------------------------------------------
 
@@ -357,27 +355,27 @@ class _Apply:
     def _delete_outdated(self) -> None:
         """Delete pods that would keep a former template, with which they can never be ready. In check mode, look once and tell."""
         for item in self.items:
-            if item.now is None or item.live is None or item.change not in ("changed", "unchanged") or not outdated_pods.may_have(item.now):
+            if item.now is None or item.live is None or item.change not in ("changed", "unchanged") or not wait.may_have_outdated_pods(item.now):
                 continue
             try:
                 for pod in self._find_outdated(item.live, item.now):
                     self._replace(pod)
             except ApiError as error:
-                self._warn(f"{item.which}: whether its pods wait for a new template cannot be seen or changed: {messages.describe(error)[1]}")
+                self._warn(f"{item.which}: whether its pods wait for a new template cannot be seen or changed: {results.describe_error(error)[1]}")
 
     def _find_outdated(self, live: Object, now: Object) -> list[Object]:
         if not self.check:
-            return outdated_pods.find(self.cluster, now)
+            return wait.find_outdated_pods(self.cluster, now)
         changes = live["spec"]["template"] != now["spec"]["template"]
-        return outdated_pods.find(self.cluster, live, seconds=0, changes=changes)
+        return wait.find_outdated_pods(self.cluster, live, seconds=0, changes=changes)
 
     def _replace(self, pod: Object) -> None:
         which = Id("", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])
         if not self.check:
-            stranded.replace(self.cluster, pod)
+            stuck_pods.replace_pod(self.cluster, pod)
         self._record(which, "v1", "deleted")
         said = "would be deleted, and created again" if self.check else "was deleted, and is created again"
-        self._warn(f"Pod {which.namespace}/{which.name} {said}: {outdated.WORDS}.")
+        self._warn(f"Pod {which.namespace}/{which.name} {said}: {pod_health.WORDS}.")
 
     def _refuse_foreign(self) -> bool:
         """Refuse what someone else created, before anything is written; else return what exactly is applied."""
@@ -385,7 +383,7 @@ class _Apply:
             if item.live is not None and item.live["metadata"].get("uid") in self.proven:
                 continue
             home = self.namespaces.get(item.which.namespace)
-            why = "" if home is not None and home.which in self._failed else disowned.fault(item.desired, item.live)
+            why = "" if home is not None and home.which in self._failed else owners.foreign_object_error(item.desired, item.live)
             if why:
                 self._note_error(item, "foreign", why)
         if self._is_refused():
@@ -398,28 +396,28 @@ class _Apply:
 
     def _is_the_hubs(self, item: _Item) -> bool:
         """Whether a site would change the Namespace of the hub, which shares it: labels, such as the level of Pod Security, are those of the hub."""
-        if self.part != parts.SITE or not order.is_namespace(item.desired) or item.live is None:
+        if self.part != owners.PART_SITE or not order.is_namespace(item.desired) or item.live is None:
             return False
         if not difference(item.desired, item.live, FIELD_MANAGER):
             return False
         try:
-            return self.cluster.get("v1", "ConfigMap", parts.HUB_RECORD, item.which.name) is not None
+            return self.cluster.get("v1", "ConfigMap", owners.HUB_RECORD, item.which.name) is not None
         except Forbidden:
             return False
 
     def _refuse_held(self) -> bool:
         """Refuse to write what a controller would set or create again, before anything is written."""
         for item in self._open_items():
-            managers = held.reconcilers(item.live) if item.live is not None else []
+            managers = field_conflicts.reconcilers(item.live) if item.live is not None else []
             if item.live is None or not managers or not difference(item.desired, item.live, FIELD_MANAGER):
                 continue
             try:
                 fields = self._held_fields(item.desired, item.live, managers)
             except ApiError as error:
-                self._note_error(item, *messages.describe(error))
+                self._note_error(item, *results.describe_error(error))
                 continue
             if fields:
-                self._note_error(item, "held", held.fault(fields))
+                self._note_error(item, "held", field_conflicts.conflict_error(fields))
         if self.set and self.set.prune:
             going, _staying = self._strays(self._unlisted(self.set))
             self._refuse_return(going)
@@ -430,14 +428,14 @@ class _Apply:
         try:
             self.cluster.apply(desired, dry_run=True, force=False)
         except Conflict as error:
-            fields = held.held(error, managers)
-            return held.differing(fields, live, self.cluster.apply(desired, dry_run=True)) if fields else {}
+            fields = field_conflicts.conflicting_fields(error, managers)
+            return field_conflicts.changed_fields(fields, live, self.cluster.apply(desired, dry_run=True)) if fields else {}
         return {}
 
     def _refuse_return(self, doomed: Iterable[Object]) -> None:
         """Refuse to delete what a controller would create again, before anything is written."""
         for obj in doomed:
-            why = held.return_of(obj)
+            why = field_conflicts.recreated_by(obj)
             if why:
                 self._note_error(None, "held", f"{id_of(obj)}: {why}")
 
@@ -489,7 +487,7 @@ class _Apply:
                 if not self.check and order.is_namespace(item.desired):
                     self._await_active(item)
         except ApiError as error:
-            category, text = messages.describe(error)
+            category, text = results.describe_error(error)
             if category == "immutable" and item.live is not None:
                 parts = ", ".join(differing_parts(item.desired, item.live, FIELD_MANAGER))
                 text = f"{text}. What differs: {parts}" if parts else text
@@ -567,7 +565,7 @@ class _Apply:
         try:
             own.parent = self.cluster.apply(wanted)
         except ApiError as error:
-            category, text = messages.describe(error)
+            category, text = results.describe_error(error)
             self._note_error(None, category, f"{own.which} (the record of the applyset): {text}")
             return False
         return True
@@ -576,13 +574,13 @@ class _Apply:
         """Members that are not listed: those that go, and those that the other part of the federation needs."""
         if not self.part:
             return found.strays, []
-        all_bindings = not any(place.kind in parts.BINDINGS for place in found.unseen)
-        needed = parts.needed_by_others(found.strays, self.part, all_bindings=all_bindings)
+        all_bindings = not any(place.kind in owners.BINDINGS for place in found.unseen)
+        needed = owners.needed_by_others(found.strays, self.part, all_bindings=all_bindings)
         return [obj for obj in found.strays if obj not in needed], needed
 
     def _unlisted(self, own: _Set) -> Unlisted:
         listed = {item.which: item.desired["apiVersion"] for item in self.items}
-        return unlisted(self.cluster, self.live, own.parent, listed, self.named, self.unrecorded)
+        return unlisted_members(self.cluster, self.live, own.parent, listed, self.named, self.unrecorded)
 
     def _prune(self, own: _Set) -> None:
         found = self._unlisted(own)
@@ -620,7 +618,7 @@ class _Apply:
                 self._warn(f"{which}: {text} ({error.text})")
             return False
         except ApiError as error:
-            category, text = messages.describe(error)
+            category, text = results.describe_error(error)
             if item is not None:
                 self._note_error(item, category, text)
             else:

@@ -15,10 +15,9 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.api_errors import ApiError
 from ..kube.client import Cluster
-from . import diff, messages
-from .content import content_digest
-from .mask import Mask
+from . import redacted_diff, results
 from .order import id_of
+from .redacted_diff import Mask, content_digest
 from .results import Result
 
 Object = Mapping[str, Any]
@@ -70,11 +69,11 @@ def set_label(
         try:
             cluster.patch(api_version, which.kind, which.name, which.namespace or None, patch(key, value))
         except ApiError as error:
-            raise ClusterError(f"{which}: the label {key} cannot be changed: {messages.describe(error)[1]}.") from error
+            raise ClusterError(f"{which}: the label {key} cannot be changed: {results.describe_error(error)[1]}.") from error
         result.requests = 1
     result.changed = True
     entry = {"apiVersion": api_version, "kind": which.kind, "namespace": which.namespace, "name": which.name}
     result.objects = [{**entry, "change": "changed", "sha256": content_digest(desired)}]
     if show_diff:
-        result.diff = [diff.entry(which, live, now, Mask())]
+        result.diff = [redacted_diff.diff_entry(which, live, now, Mask())]
     return result

@@ -1,18 +1,33 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What became of a list of objects that was applied. Pure."""
+"""The results of applying a list of objects, and errors in a sentence with the object, the field and the remedy. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.errors import ClusterError
-from .mask import Mask
+from ..kube.api_errors import ApiError, Forbidden, NotServed
+from .redacted_diff import Mask
 
 Object = dict[str, Any]
+
+_WEBHOOK_DENIED = re.compile(r'admission webhook "(?P<name>[^"]+)" denied the request:?\s*(?P<why>.*)', re.S)
+_WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)":\s*(?P<why>.*)', re.S)
+_POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*?denied request: (?P<why>.*)", re.S)
+_QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.S)
+_SCHEMA = re.compile(
+    r"(?:failed to create typed patch object \([^)]*\)|strict decoding error|error decoding patch): ?(?P<why>.*)", re.S
+)
+_UNMARSHAL = re.compile(r"(?P<why>(?:json: )?cannot unmarshal .*|cannot convert .*|.*expected .*, got .*)", re.S)
+_NO_NAMESPACE = re.compile(r'^namespaces "(?P<name>[^"]+)" not found')
+_TERMINATING = re.compile(r"because it is being terminated")
+_IMMUTABLE = re.compile(
+    r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when"
+)
 
 
 @dataclass
@@ -61,7 +76,7 @@ class ApplyFailed(ClusterError):
         self.result = result
 
 
-def merged(results: Iterable[Result]) -> dict[str, Any]:
+def merged_results(results: Iterable[Result]) -> dict[str, Any]:
     """What became of all objects, in the format of C(apply), without C(msg)."""
     listed = list(results)
     return {
@@ -76,3 +91,73 @@ def merged(results: Iterable[Result]) -> dict[str, Any]:
 def _shown(mask: Mask, obj: Mapping[str, Any]) -> Object:
     meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     return mask.shown({**obj, "metadata": meta})
+
+
+def describe_error(error: ApiError) -> tuple[str, str]:
+    """(category, sentence without the object's name) for an error that the API server returned for one object.
+
+    Categories: forbidden, quota, webhook, policy, schema, immutable, invalid, conflict, not found, not served,
+    terminating, too large, refused.
+    """
+    text = " ".join(error.text.split())
+    if isinstance(error, NotServed):
+        return "not served", text
+    for category, pattern, form in (
+        ("quota", _QUOTA, "quota exceeded: {why}. Request a higher quota, or reduce the object's resources"),
+        ("webhook", _WEBHOOK_DENIED, "denied by the admission webhook '{name}': {why}"),
+        (
+            "webhook",
+            _WEBHOOK_DOWN,
+            "the admission webhook '{name}' did not answer ({why}); the cluster's administrator must repair or remove it",
+        ),
+        ("policy", _POLICY, "denied by the ValidatingAdmissionPolicy '{name}': {why}"),
+        ("not found", _NO_NAMESPACE, "the namespace {name} does not exist: create it first, or add it to the list"),
+    ):
+        match = pattern.search(text)
+        if match:
+            return category, form.format(**match.groupdict())
+    if isinstance(error, Forbidden):
+        return _forbidden(error, text)
+    match = _SCHEMA.search(text) or (_UNMARSHAL.search(text) if error.status in (400, 500) else None)
+    if match:
+        return "schema", f"not valid for its schema: {match['why']}"
+    if error.status == 422:
+        return _invalid(error, text)
+    if error.status == 409:
+        if _TERMINATING.search(text):
+            return "terminating", f"{text}. Run again when it is gone"
+        return "conflict", f"conflict: {text}. Run again"
+    if error.status == 413 or "Request entity too large" in text:
+        return "too large", f"too large for the API server: {text}"
+    return "refused", f"{error.reason or f'HTTP {error.status}'}: {text}"
+
+
+def _forbidden(error: Forbidden, text: str) -> tuple[str, str]:
+    if _TERMINATING.search(text):
+        return "terminating", f"{text}. Run again when the namespace is gone"
+    if not error.verb:
+        return "forbidden", f"forbidden: {text}"
+    where = f" in namespace {error.namespace}" if error.namespace else ""
+    group = f", API group {error.group}" if error.group else ""
+    return "forbidden", (
+        f"forbidden: user {error.user} cannot {error.verb} {error.resource}{where} "
+        f"(verb {error.verb}, resource {error.resource}{group})"
+    )
+
+
+def _invalid(error: ApiError, text: str) -> tuple[str, str]:
+    causes = [one for one in error.details.get("causes") or [] if isinstance(one, Mapping)]
+    reported = "; ".join(dict.fromkeys(_cause(one) for one in causes)) or text
+    if _IMMUTABLE.search(reported):
+        fields = ", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field"))) or "a field"
+        return "immutable", (
+            f"{fields} cannot be changed on a live object ({reported}). Restore the old value, or delete the object "
+            "(for a StatefulSet: kubectl delete --cascade=orphan, its pods and volumes stay) and run again"
+        )
+    return "invalid", f"invalid: {reported}"
+
+
+def _cause(one: Mapping[str, Any]) -> str:
+    message = " ".join(str(one.get("message", "")).split())
+    field = str(one.get("field", ""))
+    return f"{field}: {message}" if field and field != "<nil>" and field not in message else message

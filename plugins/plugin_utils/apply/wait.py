@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Wait until objects are ready or gone, and report faults when they are not."""
+"""Wait until objects are ready or gone, and report faults and outdated pods when they are not."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from functools import partial
 from typing import Any
 
 from ..base.labels import query
+from ..kube import pod_health
 from ..kube.api_errors import ApiError, Forbidden, NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..kube.pod_health import whole
 from ..kube.stuck_pods import Patience, refusal
+from ..marks import proof
 from .order import Id, id_of
 from .readiness import State, condition, may_wait, state, updated
 
@@ -31,6 +33,9 @@ _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 Objects = Sequence[dict[str, Any]]
 _Going = Sequence[Mapping[str, Any]]
+
+# How long a controller may take to see a new template, and a container that starts to end or to be ready.
+_SECONDS = 10.0
 
 
 class Clock:
@@ -330,3 +335,42 @@ def _mounts(pod: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
 
 def _last_seen(event: dict[str, Any]) -> str:
     return event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or ""
+
+
+def may_have_outdated_pods(live: Mapping[str, Any]) -> bool:
+    """Whether an object of this collection is a StatefulSet that starts its pods in order, and not all of them are ready and up to date."""
+    if live["kind"] != "StatefulSet" or not proof.is_managed(live):
+        return False
+    spec, status = live.get("spec") or {}, live.get("status") or {}
+    wanted = spec.get("replicas", 1)
+    is_seen = status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0)
+    done = is_seen and wanted == status.get("readyReplicas", 0) == status.get("updatedReplicas", 0)
+    return bool(wanted) and spec.get("podManagementPolicy") != "Parallel" and not done
+
+
+def find_outdated_pods(cluster: Cluster, live: Mapping[str, Any], *, seconds: float = _SECONDS, changes: bool = False) -> list[dict[str, Any]]:
+    """The pods of a StatefulSet that wait to be deleted.
+
+    Args:
+        cluster: a connection.
+        live: the StatefulSet, for which C(may_have_outdated_pods) is true.
+        seconds: how long to look, while it is not known of a pod that is not ready whether it waits. 0 for one look.
+        changes: see C(pod_health.is_outdated).
+
+    Raises:
+        ApiError: a request was refused.
+    """
+    meta = live["metadata"]
+    federation = proof.federation_of(live)
+    container = live["spec"]["template"]["spec"]["containers"][0]["name"]
+    labels = query(live["spec"]["selector"]["matchLabels"])
+    clock = Clock(seconds)
+    while True:
+        owner = cluster.get(live["apiVersion"], live["kind"], meta["name"], meta["namespace"])
+        if owner is None:
+            return []
+        pods = cluster.list("v1", "Pod", meta["namespace"], labels=labels)
+        found = [pod for pod in pods if pod_health.is_outdated(pod, owner, federation, container, changes=changes)]
+        undecided = any(pod_health.is_undecided(pod, owner, federation, container) for pod in pods)
+        if found or not undecided or not clock.tick():
+            return found

@@ -25,8 +25,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from ..base.digests import canonical
 from ..base.errors import ClusterError
+from ..base.plain_data import canonical
 from . import age_keys, part_file
 from .about import About
 

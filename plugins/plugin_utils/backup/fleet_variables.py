@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..base.digests import canonical
-from ..base.plain import plain
+from ..base.plain_data import canonical, to_json_data
 
 #: Variables of the collection's roles and playbooks.
 _OURS = re.compile(r"(flower|superlink|supernode|skupper_(site|link|listener)|ocm_addon|clientapp|cert_rotation|awx)_\w+")
@@ -47,7 +46,7 @@ def described(
         faults: dict[str, str] = {}
         for name in sorted(filter(is_ours, names(host))):
             try:
-                variables[name] = json.loads(json.dumps(plain(value(host, name)), allow_nan=False))
+                variables[name] = json.loads(json.dumps(to_json_data(value(host, name)), allow_nan=False))
             except Exception as error:  # of any lookup or template: the variable is named, and the others are kept
                 faults[name] = type(error).__name__
         member = sorted(group for group, members in groups.items() if host in members and group != "all")

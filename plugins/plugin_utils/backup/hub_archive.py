@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..apply.compare import quantity
-from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..base.foreign_data import expect_shape, read_json
-from ..base.sizes import readable
+from ..base.formats import readable
+from ..base.plain_data import canonical
 from ..programs.database_program import SPARE
 from ..spec.hub_spec import HubSpec
 from . import archive_reader, archive_writer, hub_objects

@@ -25,11 +25,11 @@ from ..base.object_names import (
     STANDBY_CONFIG,
 )
 from ..kube.client import FIELD_MANAGER, Cluster
-from ..marks import parts, proof
+from ..marks import owners, proof
 
 Object = dict[str, Any]
 KINDS = ("ConfigMap", "Secret", "Service")
-# The record that says whether a hub serves (C(standby/leadership.py)). Each hub has its own, so it is in no copy.
+# The record that says whether a hub serves (C(backup/leadership.py)). Each hub has its own, so it is in no copy.
 TERM = STANDBY_CONFIG
 # The record that says that a restore of a hub is not complete (C(restore_mark.py)).
 RESTORE = RESTORE_CONFIG
@@ -68,7 +68,7 @@ def of_hub(item: Mapping[str, Any], federation: str) -> bool:
     is_record = ID_LABEL in proof.labels_of(item) or item["metadata"]["name"] in (TERM, RESTORE)
     if item["kind"] == "Service" and not any(port.get("nodePort") for port in item["spec"].get("ports") or []):
         return False
-    return not is_record and proof.belongs(item, federation) and parts.part_of(item) != parts.SITE
+    return not is_record and proof.belongs(item, federation) and owners.part_of(item) != owners.PART_SITE
 
 
 def collect(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> list[dict[str, Any]]:

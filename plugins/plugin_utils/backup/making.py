@@ -15,10 +15,10 @@ from typing import Any
 
 from ..apply.applyset import TOOL_VERSION
 from ..base.errors import ClusterError
+from ..base.formats import readable
 from ..base.object_names import FEDERATION_CONFIG, SUPERLINK_POD
-from ..base.sizes import readable
 from ..kube.client import Cluster
-from ..ledger.store import NEW, Ledger
+from ..state.ledger import NEW, Ledger
 from . import archive_writer, hub_archive, hub_objects
 from .about import About
 from .database import Copy, Volume

@@ -15,7 +15,7 @@ from ..apply.engine import apply_objects
 from ..base.errors import ClusterError
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
-from ..manifests import certificate, namespace, superlink
+from ..manifests import certificate, common_objects, superlink
 from ..marks import proof
 from ..spec.hub_spec import HubSpec
 from . import hub_objects, restore_mark, volume_pod
@@ -31,7 +31,7 @@ class Restored:
     """What a restore changed.
 
     Attributes:
-        objects: the objects, with C(kind), C(namespace), C(name) and C(change).
+        objects: the objects, with C(kind), C(common_objects), C(name) and C(change).
         database: whether the database was written. It is not where the same one is there already.
     """
 
@@ -76,7 +76,7 @@ def restore(
         done.objects.extend(changes)
         on_change(list(changes))
 
-    wanted = namespace.objects(spec) + (namespace.objects(spec.beside(ca_namespace)) if ca_namespace != spec.namespace else [])
+    wanted = common_objects.namespace_objects(spec) + (common_objects.namespace_objects(spec.beside(ca_namespace)) if ca_namespace != spec.namespace else [])
     if wanted:
         add(*(one for one in apply_objects(cluster, wanted).objects if one["change"] != "unchanged"))
     with nullcontext() if is_standby else restore_mark.marked(cluster, spec.namespace, spec.federation, source):

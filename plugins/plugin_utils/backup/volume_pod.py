@@ -14,7 +14,7 @@ from ..base.errors import ClusterError
 from ..kube import pod_health
 from ..kube.client import Cluster
 from ..manifests import superlink
-from ..manifests.objects import metadata
+from ..manifests.common_objects import metadata
 from ..manifests.pod import mount, pod_template, scratch_volume
 from ..marks import proof
 from ..spec.hub_spec import HubSpec

@@ -1,19 +1,20 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""The fleet as an inventory has it: what events may act on, and what has changed since it was read before. Pure."""
+"""The fleet as an inventory lists it, read in a process of its own: what events may act on, and what changed since it was read before."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.addresses import SUBDOMAIN
-from ..base.digests import digest
 from ..base.labels import CLIENTAPP_LABEL
-from .wish import shown
+from ..base.plain_data import digest
+from .request import shown_request
 
 # Labels that change by themselves: by which Open Cluster Management reports the health of add-ons, and by which playbooks deploy ClientApps.
 _NOT_THE_USERS = ("feature.open-cluster-management.io/", CLIENTAPP_LABEL)
@@ -21,6 +22,11 @@ _NOT_THE_USERS = ("feature.open-cluster-management.io/", CLIENTAPP_LABEL)
 _OCM_KEPT = {"ocm_joined", "ocm_name"}
 _RESERVED = {"all", "ungrouped", "localhost"}
 _NAMESPACE = "flower"  # where the inventory sets none
+
+_SECONDS = 120
+_SAID = 400
+# A source that cannot be read is an error: without it all of its sites would seem to have left.
+_STRICT = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_INVENTORY_UNPARSED_FAILED": "true"}
 
 
 @dataclass(frozen=True)
@@ -45,11 +51,11 @@ class Fleet:
         Ansible reads patterns in limits (C(a:!b), C(~regex), C(@file)) and options (C(-e)), so only a plain name of a host of the inventory passes.
         """
         if len(name) > 63 or not SUBDOMAIN.fullmatch(name):
-            return f"site {shown(name)} is not a name of a site"
+            return f"site {shown_request(name)} is not a name of a site"
         if name in _RESERVED or name in self.groups:
-            return f"site {shown(name)} has the name of a group, which a limit would mean"
+            return f"site {shown_request(name)} has the name of a group, which a limit would mean"
         if name not in self.sites:
-            return f"site {shown(name)} is not a site of the inventory"
+            return f"site {shown_request(name)} is not a site of the inventory"
         return ""
 
 
@@ -109,3 +115,41 @@ def _digest(variables: Mapping[str, Any]) -> str:
     labels = variables.get("ocm_labels") or {}
     kept["ocm_labels"] = {key: value for key, value in labels.items() if not key.startswith(_NOT_THE_USERS)}
     return digest(kept)
+
+
+class ListingError(Exception):
+    """The inventory could not be read. The text names it, and says what C(ansible-inventory) said last."""
+
+
+async def list_inventory(path: str) -> dict[str, Any]:
+    """The output of C(ansible-inventory --list).
+
+    Args:
+        path: file or folder of the inventory.
+
+    Raises:
+        ListingError: it cannot be read, or not within two minutes.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "ansible-inventory",
+            "-i",
+            path,
+            "--list",
+            env={**os.environ, **_STRICT},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        raise ListingError(f"inventory {path}: ansible-inventory cannot be started: {error}") from error
+    try:
+        output, said = await asyncio.wait_for(process.communicate(), _SECONDS)
+    except asyncio.TimeoutError as error:
+        raise ListingError(f"inventory {path}: not read within {_SECONDS} s") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+    if process.returncode:
+        raise ListingError(f"inventory {path}: {said.decode('utf-8', 'replace').strip()[-_SAID:]}")
+    found: dict[str, Any] = json.loads(output)
+    return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .known_fleet import Fleet
-from .wish import DEPLOY, FETCH, HEAL, OF_SITES, REPAIR, REPORT, ROTATE, Wish
+from .request import DEPLOY, FETCH, HEAL, OF_SITES, REPAIR, REPORT, ROTATE, Request
 
 DAY = 24 * 3600.0
 
@@ -53,9 +53,9 @@ class Planner:
         self._rates = {**RATES, **dict.fromkeys((REPAIR, HEAL), Rate(pause, repairs))}
         self._most = most
         self._fetch = fetch
-        self._done: dict[Wish, list[float]] = {}
+        self._done: dict[Request, list[float]] = {}
 
-    def plan(self, wishes: Iterable[Wish], fleet: Fleet, now: float) -> tuple[list[dict[str, Any]], list[str]]:
+    def plan(self, wishes: Iterable[Request], fleet: Fleet, now: float) -> tuple[list[dict[str, Any]], list[str]]:
         """Events for the rules.
 
         Args:
@@ -84,28 +84,28 @@ class Planner:
                     "a change for all: look at the report, and run federated.flower.site"
                 )
                 by_kind[do] = []
-                if not self._recent(Wish(REPORT), now):
+                if not self._recent(Request(REPORT), now):
                     by_kind[REPORT] = [""]
         events = []
         for do in (*OF_SITES, ROTATE, FETCH, REPORT):
             targets = by_kind.get(do)
             if targets:
                 for target in targets:
-                    self._done.setdefault(Wish(do, target), []).append(now)
+                    self._done.setdefault(Request(do, target), []).append(now)
                 event: dict[str, Any] = {"do": do, "meta": {"hosts": targets if do in OF_SITES else fleet.whole}}
                 events.append({**event, "run_ids": ",".join(targets)} if do == FETCH else event)
         return events, refused
 
-    def _fault(self, wish: Wish, fleet: Fleet) -> str:
+    def _fault(self, wish: Request, fleet: Fleet) -> str:
         if wish.do == FETCH and not self._fetch:
             return f"outputs of run {wish.target} are not fetched: flower_outputs_directory is not set"
         return fleet.fault(wish.target) if wish.do in OF_SITES else ""
 
-    def _recent(self, wish: Wish, now: float) -> bool:
+    def _recent(self, wish: Request, now: float) -> bool:
         times = self._done.get(wish, [])
         return any(now - time < self._rates[wish.do].pause for time in times[-1:])
 
-    def _worn_out(self, wish: Wish) -> str:
+    def _worn_out(self, wish: Request) -> str:
         """The reason if something was done too often; empty otherwise."""
         most = self._rates[wish.do].a_day
         if len(self._done.get(wish, ())) < most:

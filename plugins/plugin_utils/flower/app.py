@@ -28,7 +28,7 @@ from typing import Any
 
 import tomllib
 
-from ..base import foreign_data, sizes
+from ..base import foreign_data, formats
 from . import app_code, app_rules
 from .cli import FlowerError
 
@@ -326,5 +326,5 @@ def _too_big(where: Path, found: Mapping[str, int], why: str, rules: str = "fab-
 def _largest(found: Mapping[str, int], most: int) -> str:
     """Names and sizes of the largest files, and how many others there are."""
     names = sorted(found, key=lambda name: (-found[name], name))
-    listed = ", ".join(f"{name} {sizes.readable(found[name])}" for name in names[:most])
+    listed = ", ".join(f"{name} {formats.readable(found[name])}" for name in names[:most])
     return f"{listed} and {len(names) - most} more" if len(names) > most else listed

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.sizes import counted, readable
+from ..base.formats import counted, readable
 from . import inputs_send, outputs_home, outputs_table
 from .app import App
 from .cli import FlowerCLI, FlowerError

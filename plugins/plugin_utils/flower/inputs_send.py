@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base.digests import digest
-from ..base.sizes import readable
+from ..base.formats import readable
+from ..base.plain_data import digest
 from ..programs.outputs_program import INPUTS, LONGEST, MOST
 from .cli import FlowerError
 from .outputs_reader import MAKE_ROOM, Contents, Reader, TooFull, Unusable, shown, unfit, with_floor

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..base import foreign_data
+from ..base.formats import readable
 from ..base.object_names import OUTPUTS_READER
-from ..base.sizes import readable
 from ..kube.api_errors import Unreachable
 from ..programs import outputs_program
 from . import in_pod

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..base.digests import digest
 from ..base.errors import ClusterError
-from ..base.sizes import counted, readable
+from ..base.formats import counted, readable
+from ..base.plain_data import digest
 from . import outputs_table, run_sites, run_table, runs
 from .cli import FlowerCLI, FlowerError
 from .outputs_fetch import Fetching

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ..apply.compare import quantity
 from ..base import foreign_data
 from ..base.errors import ClusterError
+from ..base.formats import readable
 from ..base.object_names import OUTPUTS_POD_ANNOTATION, OUTPUTS_READER, OUTPUTS_ROOT
-from ..base.sizes import readable
 from ..kube.api_errors import Forbidden
 from ..programs import outputs_program
 from . import in_pod

@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..base import times
-from ..base.sizes import readable
+from ..base import formats
+from ..base.formats import readable
 from ..programs.outputs_program import NAME, RUN
 from .cli import FlowerError
 from .outputs_reader import Room, Stored
@@ -45,7 +45,7 @@ def entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list
 def _entry(one: Stored, run: Mapping[str, Any] | None, since: datetime.datetime) -> dict[str, Any]:
     known = run or {}
     # When a run ended is known from its files only, if the SuperLink has lost it.
-    finished = times.moment(known.get("finished_at")) or _moment(one.changed)
+    finished = formats.moment(known.get("finished_at")) or _moment(one.changed)
     return {
         "run_id": one.name,
         **{key: known.get(key, "") for key in ("app", "version", "fab_hash")},
@@ -84,7 +84,7 @@ def _now() -> datetime.datetime:
 
 def _used_since(runs: Sequence[Mapping[str, Any]]) -> datetime.datetime | None:
     """What was handed to a run since then may be used by one that is not finished; None if all are finished."""
-    begun = [times.moment(run.get("pending_at")) or _now() for run in runs if run["active"]]
+    begun = [formats.moment(run.get("pending_at")) or _now() for run in runs if run["active"]]
     return min(begun) - _BEFORE_SUBMISSION if begun else None
 
 
@@ -120,7 +120,7 @@ def age_limit(text: str, now: datetime.datetime) -> datetime.datetime:
         FlowerError: it is none.
     """
     try:
-        return times.before(now, text)
+        return formats.before(now, text)
     except ValueError as error:
         raise FlowerError(f"older_than: {error}") from None
 

@@ -28,15 +28,15 @@ except ImportError:  # ansible-core needs it; only the documentation is read wit
 
 from ..base.errors import ClusterError
 from ..base.foreign_data import cleaned, expect_shape
+from ..base.formats import counted
 from ..base.labels import POOL_LABEL
 from ..base.names import CLIENTAPP
 from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP, SUPEREXEC, SUPERLINK, SUPERNODE
-from ..base.sizes import counted
 from ..kube.client import Cluster
-from ..ledger import node_index
-from ..ledger.store import Ledger
 from ..marks import proof
 from ..programs import package_program
+from ..state import site_indexes
+from ..state.ledger import Ledger
 from . import in_pod
 from .app import PROJECT, App
 from .cli import FlowerCLI, FlowerError
@@ -228,7 +228,7 @@ def _images(cli: FlowerCLI, reach: Callable[[str], SitePods]) -> dict[str, Image
 def _online_pools(cli: FlowerCLI) -> tuple[dict[str, list[str]], list[str]]:
     """Site -> its pools with a SuperNode that is online; and those that are online and of no known site."""
     index = Ledger(cli.cluster, cli.namespace, "", check=True).read_nodes()
-    return node_index.pools_of(index, [node for node, facts in cli.nodes().items() if facts.get("status") == "online"])
+    return site_indexes.pools_of(index, [node for node, facts in cli.nodes().items() if facts.get("status") == "online"])
 
 
 def _site_images(site: str, access: SitePods | ClusterError, pools: Sequence[str]) -> dict[str, Image | ClusterError]:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.sizes import counted
+from ..base.formats import counted
 from ..kube.api_errors import Forbidden
-from ..ledger.store import NODES
+from ..state.ledger import NODES
 from . import run_sites
 from .cli import FlowerCLI, FlowerError
 from .following import Sight, Watch

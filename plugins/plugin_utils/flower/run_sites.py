@@ -10,12 +10,12 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from ..base import times
+from ..base import formats
 from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden
-from ..ledger import node_index
-from ..ledger.records import serving_ids
-from ..ledger.store import Ledger
+from ..state import site_indexes
+from ..state.ledger import Ledger
+from ..state.records import serving_ids
 from .cli import FlowerCLI
 
 
@@ -48,7 +48,7 @@ def read_places(cli: FlowerCLI) -> tuple[dict[str, str], dict[str, str]]:
         records, _unreadable = ledger.read_sites()
     except Forbidden:
         index = ledger.read_nodes()
-        return node_index.homes(index), node_index.regions(index)
+        return site_indexes.homes(index), site_indexes.regions(index)
     places = {site: str(record.get("region") or "") for site, record in records.items()}
     return {node: site for site, record in records.items() for node in serving_ids(record)}, places
 
@@ -61,12 +61,12 @@ def during(nodes: Mapping[str, Mapping[str, Any]], homes: Mapping[str, str], run
         homes: node id -> site.
         run: with the times C(running_at) and C(finished_at), or without.
     """
-    start, end = times.moment(run.get("running_at")), times.moment(run.get("finished_at"))
+    start, end = formats.moment(run.get("running_at")), formats.moment(run.get("finished_at"))
     return sorted({homes[node] for node in nodes if node in homes and _was_online(nodes[node], start, end)})
 
 
 def _was_online(node: Mapping[str, Any], start: datetime.datetime | None, end: datetime.datetime | None) -> bool:
-    came, left = times.moment(node.get("online-at")), times.moment(node.get("offline-at"))
+    came, left = formats.moment(node.get("online-at")), formats.moment(node.get("offline-at"))
     if came is None or (end is not None and came > end):
         return False
     if node.get("status") == "online":

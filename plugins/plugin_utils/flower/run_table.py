@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base import times
+from ..base import formats
 from .cli import FlowerError
 from .progress import duration
 from .runs import seconds_of
@@ -75,10 +75,10 @@ def moment(text: str, now: datetime.datetime) -> datetime.datetime:
     fault = ValueError(
         f"'{text}' is neither a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w"
     )
-    if found := times.moment(text):
+    if found := formats.moment(text):
         return found
     try:
-        return times.before(now, text)
+        return formats.before(now, text)
     except ValueError:
         raise fault from None
 
@@ -135,7 +135,7 @@ def _is_chosen(run: Mapping[str, Any], wanted: Choice) -> bool:
 
 def _submitted(run: Mapping[str, Any]) -> datetime.datetime:
     """When it was submitted; the present if that is not known, so that it is shown."""
-    return times.moment(run["pending_at"]) or datetime.datetime.now(datetime.timezone.utc)
+    return formats.moment(run["pending_at"]) or datetime.datetime.now(datetime.timezone.utc)
 
 
 def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:

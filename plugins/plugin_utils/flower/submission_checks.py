@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..kube.api_errors import Forbidden
-from ..ledger import dataset_index
-from ..ledger.store import DATASETS, Ledger
+from ..state import site_indexes
+from ..state.ledger import DATASETS, Ledger
 from . import outputs_reader, packages
 from .app import App
 from .cli import FlowerCLI, FlowerError
@@ -87,15 +87,15 @@ def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], N
         raise FlowerError(
             f"no SuperNode is online at {hub.name}, so no site can provide the datasets {', '.join(wanted)}; federated.flower.status says why"
         )
-    missing = dataset_index.lacking(index, wanted, online)
+    missing = site_indexes.lacking(index, wanted, online)
     if missing:
         # A reply is bound to the version that it answers.
-        doubts = [f"{one}: its reply to that version shows it (federated.flower.join)" for one in dataset_index.doubts(index, wanted, online)]
+        doubts = [f"{one}: its reply to that version shows it (federated.flower.join)" for one in site_indexes.doubts(index, wanted, online)]
         raise FlowerError(
             f"nothing was submitted, because SuperNodes that are online lack datasets: {'; '.join([*missing, *doubts])}. Give them the dataset "
             "(supernode_datasets) and run federated.flower.site, or leave it out of flower_run_datasets"
         )
-    found = dataset_index.holders(index, wanted)
+    found = site_indexes.holders(index, wanted)
     for name in dict.fromkeys(wanted):
         say(f"dataset {name}: {', '.join(found[name])}")
     return {name: found[name] for name in wanted}

@@ -160,7 +160,7 @@ class SecretPlan:
         wanted: what it must be good for.
         seen: what exists already.
         secrets: Secrets to write, complete.
-        certificates: public facts of every certificate (C(pki.describe), with C(name) and C(namespace)).
+        certificates: public facts of every certificate (C(certificates.describe), with C(name) and C(namespace)).
         reasons: why each Secret is written, sentences.
         ca: the internal CA, where the plan is about that.
     """

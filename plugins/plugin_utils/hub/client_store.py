@@ -14,21 +14,21 @@ import datetime
 from collections.abc import Callable, Collection
 from typing import Any
 
-from ..apply import diff
-from ..apply.mask import Mask
+from ..apply import redacted_diff
 from ..apply.order import Id
-from ..audit.notes import of_objects
+from ..apply.redacted_diff import Mask
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
-from ..kube import refresh
+from ..kube import stuck_pods
 from ..kube.client import Cluster
 from ..kube.configmaps import retry_on_conflict, write
-from ..ledger import access, ranges
-from ..ledger.ranges import Book
-from ..ledger.records import Record
-from ..ledger.store import Ledger
 from ..marks import proof
 from ..pki import certificates
+from ..state import access_records, partition_numbers
+from ..state.audit_notes import of_objects
+from ..state.ledger import Ledger
+from ..state.partition_numbers import Book
+from ..state.records import Record
 from . import clients
 
 # How long dead keys of sites that left are kept.
@@ -157,16 +157,16 @@ class ClientStore:
         book = self.ledger.read_book()
         known = clients.Known(book, *self.ledger.read_sites())
         found = clients.lost(live, known)
-        found = access.Lost(tuple(site for site in found.denied if site not in admitted), found.revoked)
+        found = access_records.Lost(tuple(site for site in found.denied if site not in admitted), found.revoked)
         if not found:
             return known
         now = known.now.isoformat(timespec="seconds")
-        self.ledger.change_book(lambda old: access.restored(old, found, now))
+        self.ledger.change_book(lambda old: access_records.restored(old, found, now))
         for site in found.denied:
             self.note(site, access=[{"change": "still denied", "reason": "the ledger had lost it"}])
         words = [f"{len(found.revoked or {})} revocations", *(f"the denial of {site}" for site in found.denied)]
         self.warnings.append(f"the ledger had lost {', '.join(words)}: restored from the gateway's files")
-        return clients.Known(access.restored(book, found, now), known.records, known.unreadable, known.now)
+        return clients.Known(access_records.restored(book, found, now), known.records, known.unreadable, known.now)
 
     def _prune(self, known: clients.Known, certificate: str) -> None:
         """Drop from the ledger what no longer matters, once the gateway's files are without it."""
@@ -174,20 +174,20 @@ class ClientStore:
         long_ago = (known.now - _REMEMBERED).isoformat()
 
         def prune(book: Book) -> Book:
-            return ranges.without_left(access.pruned(book, present), long_ago)
+            return partition_numbers.without_left(access_records.pruned(book, present), long_ago)
 
         if prune(dict(known.book)) != known.book:
             self.ledger.change_book(prune)
         for site, record in known.records.items():
-            if access.pruned(record, present) != record:
-                self.ledger.change_record(site, lambda old: access.pruned(old, present))
+            if access_records.pruned(record, present) != record:
+                self.ledger.change_record(site, lambda old: access_records.pruned(old, present))
 
     def _put(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
         """Write the ConfigMap, and record it."""
         if not self.check:
             self._write(live, wanted)
         which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
-        self.diff = [diff.entry(which, live, wanted, Mask())]
+        self.diff = [redacted_diff.diff_entry(which, live, wanted, Mask())]
         self.objects = [
             {
                 "apiVersion": "v1",
@@ -210,7 +210,7 @@ class ClientStore:
     def load_now(self) -> None:
         """Load the changed files into the gateway now; it reloads automatically."""
         if not self.check:
-            refresh.touch_pods(self.cluster, self.namespace, proof.pods_query(self.ledger.federation, SUPERLINK))
+            stuck_pods.touch_pods(self.cluster, self.namespace, proof.pods_query(self.ledger.federation, SUPERLINK))
 
     def bring(self) -> bool:
         """Write the ConfigMap from the ledger and load it into the gateway; returns whether it differed."""

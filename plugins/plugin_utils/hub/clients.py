@@ -20,11 +20,11 @@ from ..base.errors import ClusterError
 from ..base.labels import record_labels
 from ..base.object_names import CA_NAMESPACE_ANNOTATION, CLIENT_CA_SECRET, CLIENTS_CONFIG
 from ..base.secret_data import entries, secret
-from ..ledger import access, ranges
-from ..ledger.records import Record
-from ..ledger.store import NOTE
 from ..pki import certificates as pki
 from ..pki import chain, keypairs, library
+from ..state import access_records, partition_numbers
+from ..state.ledger import NOTE
+from ..state.records import Record
 
 CONFIG = CLIENTS_CONFIG  # the ConfigMap
 CA = CLIENT_CA_SECRET
@@ -141,17 +141,17 @@ class Known:
     unreadable: Collection[str] = ()
     now: datetime.datetime = field(default_factory=lambda: datetime.datetime.now(datetime.timezone.utc))
 
-    def present(self, certificate: str) -> access.Present:
+    def present(self, certificate: str) -> access_records.Present:
         """What decides which revocations matter. C(certificate): the CA's."""
-        return access.Present(self.now, pki.made_at(certificate))
+        return access_records.Present(self.now, pki.made_at(certificate))
 
 
-def lost(live: Mapping[str, Any] | None, known: Known) -> access.Lost:
+def lost(live: Mapping[str, Any] | None, known: Known) -> access_records.Lost:
     """Entries that the live ConfigMap has and the ledger has lost."""
     data = (live or {}).get("data") or {}
     if not data.get("ca.crt"):
-        return access.Lost()
-    return access.lost(
+        return access_records.Lost()
+    return access_records.lost(
         known.book,
         {**dict.fromkeys(known.unreadable, {}), **known.records},
         denied_sites=denied_sites(live),
@@ -183,7 +183,7 @@ def _revoked(there: Mapping[str, str], known: Known, certificate: str) -> dict[s
     kept: dict[str, str] = {}
     if known.unreadable:
         kept = pki.crl_entries(there.get("crl.pem", ""), certificate) or {}
-    return {**kept, **access.revoked(known.book, known.records, known.present(certificate))}
+    return {**kept, **access_records.revoked(known.book, known.records, known.present(certificate))}
 
 
 def config(
@@ -212,9 +212,9 @@ def config(
         if ca is None:
             raise ValueError("the list of revoked certificates differs, but there is no CA to sign it with")
         crl = pki.make_crl(ca, {serial: datetime.datetime.fromisoformat(since) for serial, since in wanted.items()})
-    denied = set(access.denied(known.book, known.records))
+    denied = set(access_records.denied(known.book, known.records))
     denied |= set(denied_sites(live)) & set(known.unreadable)
-    lines = {f"{keypairs.supernode_key_digest(line)} {site}" for line, site in access.owners(known.records).items()}
+    lines = {f"{keypairs.supernode_key_digest(line)} {site}" for line, site in access_records.owners(known.records).items()}
     lines |= {line for line in _names(there.get("keys.map", "")) if line.partition(" ")[2] in known.unreadable}
     data = {"ca.crt": certificate, "crl.pem": crl, **_lists(denied, lines)}
     return {
@@ -237,7 +237,7 @@ def config(
 def _identity(known: Known, live: Mapping[str, Any] | None) -> str:
     """Of the hub: the ledger's; where the ledger has none, what is noted already or a new one, which the ledger takes over."""
     noted = ((live or {}).get("metadata", {}).get("annotations") or {}).get(NOTE, "")
-    return str(ranges.identified(known.book, noted)["id"])
+    return str(partition_numbers.identified(known.book, noted)["id"])
 
 
 def _lists(denied: Collection[str], lines: Collection[str]) -> dict[str, str]:
@@ -312,4 +312,4 @@ def certify(
     facts = pki.describe(certificate)
     noted = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
     noted.update(key=pki.request_fingerprint(request), certificate=certificate)
-    return access.with_client(record, noted, new_key=new_key, now=datetime.datetime.now(datetime.timezone.utc)), reason
+    return access_records.with_client(record, noted, new_key=new_key, now=datetime.datetime.now(datetime.timezone.utc)), reason

@@ -58,7 +58,7 @@ def served(
         now: the present.
 
     Returns:
-        The certificate's facts (C(pki.describe)) with C(secret), C(fault), the reason why sites refuse it or an empty
+        The certificate's facts (C(certificates.describe)) with C(secret), C(fault), the reason why sites refuse it or an empty
         text, and C(ca), the dates of the CA of its chain that ends first; and the facts of the CAs. Where no certificate can be read there is
         only the fault.
     """

@@ -39,8 +39,7 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
 )
 
 from . import access_fields, exec_plugin
-from .api_errors import AuthError
-from .explain import one_line
+from .api_errors import AuthError, one_line
 from .kubeconfig import WAY_OUT, pick_context, without_empty
 
 try:

@@ -33,12 +33,14 @@ from .api_errors import (
     Unauthorized,
     Unavailable,
     Unreachable,
+    explain,
+    nothing_sent,
+    one_line,
     status_of,
+    worth_repeating,
 )
 from .auth import Access, resolve
-from .exec import PROTOCOLS, Exec, ExecResult
-from .explain import explain, nothing_sent, one_line, worth_repeating
-from .limits import limit, limited_channel
+from .streams import PROTOCOLS, Exec, ExecResult, limit_answers, limited_channel
 
 try:
     import urllib3
@@ -166,7 +168,7 @@ class Cluster:
             self._pool = _socks_manager(with_credentials(access.proxy, access.proxy_credentials), options)
         else:
             self._pool = urllib3.ProxyManager(access.proxy, proxy_headers=access.proxy_headers, **options)
-        limit(self._pool)
+        limit_answers(self._pool)
         self._headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": USER_AGENT})
         for name, value in access.headers:
             self._headers.add(name, value)

@@ -1,8 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""Which platform a cluster is."""
+"""The platform of a cluster, its StorageClasses, and tokens of OpenShift's OAuth server."""
 
 from __future__ import annotations
 
@@ -14,8 +12,14 @@ from .client import Cluster
 PROJECTS = "project.openshift.io"
 PROJECT_API = f"{PROJECTS}/v1"
 
+STORAGE_API = "storage.k8s.io/v1"
+STORAGE_CLASS = "StorageClass"
+_LIST = {"verb": "list", "group": "storage.k8s.io", "resource": "storageclasses"}
+# Kubernetes documentation, «Storage Classes», default StorageClass; the second one is the older form.
+_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
-def find(cluster: Cluster) -> str:
+
+def find_platform(cluster: Cluster) -> str:
     """The platform, by the API groups that the cluster serves.
 
     Raises:
@@ -37,7 +41,7 @@ def find(cluster: Cluster) -> str:
 
 def known(cluster: Cluster, platform: str) -> str:
     """The platform that a variable names, else the one that is found."""
-    return find(cluster) if platform in ("", AUTO) else platform
+    return find_platform(cluster) if platform in ("", AUTO) else platform
 
 
 def has_projects(cluster: Cluster) -> bool:
@@ -47,3 +51,14 @@ def has_projects(cluster: Cluster) -> bool:
     except NotServed:
         return False
     return True
+
+
+def storage_classes(cluster: Cluster) -> dict[str, bool] | None:
+    """Name -> whether it is the cluster's default; None where they may not be listed."""
+    if not all(cluster.access_review([_LIST])):
+        return None
+    return {one["metadata"]["name"]: _is_default(one["metadata"].get("annotations") or {}) for one in cluster.list(STORAGE_API, STORAGE_CLASS)}
+
+
+def _is_default(annotations: dict[str, str]) -> bool:
+    return any(annotations.get(key) == "true" for key in _DEFAULT)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
-from ..marks import disowned
+from ..marks import owners
 from ..marks.proof import federation_of, holder, is_managed, may_delete
 from .api_errors import Conflict, NotFound, Unavailable, Unreachable
 from .client import Cluster
@@ -57,7 +57,7 @@ def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
     """
     if item["metadata"].get("resourceVersion"):
         if not is_managed(item):
-            lost = disowned.words(item, federation_of(item), item["kind"])
+            lost = owners.describe_objects(item, federation_of(item), item["kind"])
             why = f"{holder(item)}: it is not changed. Delete or rename it, or deploy into another namespace (flower_namespace)"
             raise ClusterError(
                 f"ConfigMap {item['metadata']['namespace']}/{item['metadata']['name']} on {cluster.name} exists already and {lost or why}."

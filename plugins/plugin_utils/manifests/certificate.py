@@ -16,7 +16,7 @@ from ..base.labels import record_labels
 from ..base.secret_data import CREDENTIALS
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
-from .objects import metadata
+from .common_objects import metadata
 
 API = "cert-manager.io/v1"
 KIND = "Certificate"

@@ -1,7 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ClientApps in their own workload beside the SuperNodes (C(clientapp: workload)): a SuperExec for each SuperNode.
+"""SuperExecs: their container, and the separate workload for ClientApps beside the SuperNodes (C(clientapp: workload)).
 
 The pods of a pool are numbered from 0, with any numbers of the SuperNodes, so that sites with the same settings
 have the same ClientApps to the byte. Pod N serves the SuperNode behind the Service C(listener_service(pool, N)), which is the site's.
@@ -12,20 +11,41 @@ version replaces another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
-from ..base.object_names import LOCAL_TLS_SECRET, RUNTIME_CA_DIR, RUNTIME_CA_VOLUME, TUNNEL
-from ..base.ports import NODE_LISTENER_PORT
-from ..base.values import Object
-from ..spec.pool_spec import PoolSpec
-from ..spec.site_spec import SiteSpec
-from . import superexec
-from .objects import metadata
-from .pod import mount, pod_template, secret_volume
+from ..base.object_names import (
+    LOCAL_TLS_SECRET,
+    NODE_LISTENER_PORT,
+    RUNTIME_CA_DIR,
+    RUNTIME_CA_VOLUME,
+    SUPEREXEC,
+    SUPEREXEC_HEALTH_PORT,
+    SUPEREXEC_SECRET,
+    TUNNEL,
+)
+from ..base.values import Object, compact
+from ..spec.part_spec import FlowerSpec, merge_env
+from ..spec.pods_spec import PodsSpec
+from ..spec.site_spec import PoolSpec, SiteSpec
+from . import datasets
+from .common_objects import metadata
+from .pod import (
+    container_security_context,
+    flower_env,
+    grpc_probes,
+    image,
+    mount,
+    past_proxy,
+    pod_template,
+    scratch_volume,
+    secret_volume,
+)
+
+SUPEREXEC_NAME = SUPEREXEC  # of the container
 
 # Label that Kubernetes puts on every pod of a StatefulSet.
 POD_NAME = "statefulset.kubernetes.io/pod-name"
@@ -33,6 +53,70 @@ POD_NAME = "statefulset.kubernetes.io/pod-name"
 # Containers of the pods of SuperNodes only.
 _OF_SUPERNODE = ("supernode", "sidecar", TUNNEL)
 _LISTS = ("containers", "initContainers")
+
+
+def superexec_container(
+    spec: FlowerSpec,
+    pods: PodsSpec,
+    runtime: Sequence[str],
+    *,
+    env: Iterable[Object] = (),
+    mounts: Iterable[Object] = (),
+    failures: int = 3,
+) -> Object:
+    """The container.
+
+    Args:
+        pods: its settings.
+        runtime: arguments with the address of the Runtime API, the first of which is its option, and how it is trusted.
+        env: variables that these arguments refer to.
+        mounts: what they need besides.
+        failures: failed liveness checks before it is restarted.
+    """
+    args = [
+        *runtime,
+        "--superexec-auth-secret-file", "/superexec/secret",
+        "--health-server-address", f"0.0.0.0:{SUPEREXEC_HEALTH_PORT}",
+    ]  # fmt: skip
+    if pods.runtime_dependency_installation:
+        args.append("--allow-runtime-dependency-installation")
+    peer = f"{'http' if '--insecure' in runtime else 'https'}://{runtime[1].rpartition(':')[0]}"
+    made = merge_env(env, flower_env(spec, "/tmp"), datasets.env(pods), pods.gpu.env(), pods.env)
+    return compact(
+        {
+            "name": SUPEREXEC_NAME,
+            "image": image(spec, "superexec", pods.image),
+            "imagePullPolicy": spec.image_pull_policy,
+            "args": args + pods.extra_args,
+            "lifecycle": pods.lifecycle,
+            "env": past_proxy(made, peer),
+            "resources": pods.gpu.added_to(pods.resources),
+            "securityContext": container_security_context(),
+            **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=failures),
+            "volumeMounts": [*mounts, mount("superexec", "/superexec"), *compute_mounts(pods)],
+        }
+    )
+
+
+def superexec_secret() -> Object:
+    """The volume with the secret that SuperNode and SuperExec share."""
+    return secret_volume("superexec", SUPEREXEC_SECRET)
+
+
+def compute_mounts(pods: PodsSpec) -> list[Object]:
+    """Mounts of the container that computes."""
+    mounts = [mount("tmp", "/tmp", read_only=False)]
+    if pods.shm_size:
+        mounts.append(mount("shm", "/dev/shm", read_only=False))
+    return mounts + datasets.mounts(pods) + pods.volume_mounts
+
+
+def compute_volumes(pods: PodsSpec) -> list[Object]:
+    """Volumes of its pod."""
+    volumes = [scratch_volume("tmp")]
+    if pods.shm_size:
+        volumes.append(scratch_volume("shm", size=pods.shm_size, memory=True))
+    return volumes + datasets.volumes(pods) + pods.volumes
 
 
 def listener_service(pool: str, number: int | str) -> str:
@@ -55,14 +139,14 @@ def supernode_part(pool: PoolSpec, volumes: Iterable[Object]) -> PoolSpec:
         volumes: those of the pods of its SuperNodes.
     """
     here = {volume["name"] for volume in volumes} | _names(pool.pod_template, ["volumes"])
-    elsewhere = {volume["name"] for volume in superexec.compute_volumes(pool)} - here
+    elsewhere = {volume["name"] for volume in compute_volumes(pool)} - here
 
     def stays(container: Mapping[str, Any]) -> bool:
         return not any(one.get("name") in elsewhere for one in container.get("volumeMounts") or [])
 
     gone = [one["name"] for one in (*pool.init_containers, *pool.extra_containers) if not stays(one)]
     return replace(
-        _without(pool, (superexec.NAME, *gone)),
+        _without(pool, (SUPEREXEC_NAME, *gone)),
         init_containers=list(filter(stays, pool.init_containers)),
         extra_containers=list(filter(stays, pool.extra_containers)),
     )
@@ -96,7 +180,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}
     address = f"{listener_service(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_LISTENER_PORT}"
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
-    container = superexec.container(
+    container = superexec_container(
         spec,
         pool.superexec,
         ["--runtime-api-address", address, "--root-certificates", f"{RUNTIME_CA_DIR}/ca.crt"],
@@ -110,8 +194,8 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         containers=[container],
         volumes=[
             secret_volume(RUNTIME_CA_VOLUME, LOCAL_TLS_SECRET, keys=["ca.crt"]),
-            superexec.secret(),
-            *superexec.compute_volumes(pool),
+            superexec_secret(),
+            *compute_volumes(pool),
         ],
         runtime_class=pool.gpu.runtime_class,
         grace=pool.termination_grace_period,

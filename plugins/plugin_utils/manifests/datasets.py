@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import hashlib
 
-from ..base.dataset_mounts import PREFIX, path_of
+from ..base.object_names import DATASET_VOLUME_PREFIX, dataset_path
 from ..base.values import Object, compact
-from ..spec.dataset_spec import Dataset, NewVolume
-from ..spec.pods_spec import PodsSpec
+from ..spec.pods_spec import Dataset, NewVolume, PodsSpec
 from ..spec.site_spec import SiteSpec
-from .objects import metadata
+from .common_objects import metadata
 from .pod import config_volume, mount, secret_volume
 
 LIST_VARIABLE, VARIABLE = "FLOWER_DATASETS", "FLOWER_DATASET_"
@@ -37,7 +36,7 @@ def variable_of(name: str) -> str:
 
 def paths(pods: PodsSpec) -> dict[str, str]:
     """Name -> path of the datasets."""
-    return {one.name: path_of(one.name) for one in pods.datasets}
+    return {one.name: dataset_path(one.name) for one in pods.datasets}
 
 
 def env(pods: PodsSpec) -> list[Object]:
@@ -50,7 +49,7 @@ def env(pods: PodsSpec) -> list[Object]:
 
 def mounts(pods: PodsSpec) -> list[Object]:
     """Mounts of the container that computes."""
-    return [mount(PREFIX + one.name, path_of(one.name), read_only=one.read_only) for one in pods.datasets]
+    return [mount(DATASET_VOLUME_PREFIX + one.name, dataset_path(one.name), read_only=one.read_only) for one in pods.datasets]
 
 
 def volumes(pods: PodsSpec) -> list[Object]:
@@ -59,7 +58,7 @@ def volumes(pods: PodsSpec) -> list[Object]:
 
 
 def _volume(one: Dataset) -> Object:
-    name = PREFIX + one.name
+    name = DATASET_VOLUME_PREFIX + one.name
     if one.secret:
         return secret_volume(name, one.secret)
     if one.config_map:

@@ -12,13 +12,13 @@ from typing import Any
 from ..base.addresses import split_address
 from ..base.labels import own_pods
 from ..base.names import METRICS_CONTROL
-from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, RUNTIME_PORT
+from ..base.object_names import FLEET_PORT, METRICS_CONTROL_PORT, RUNTIME_PORT
 from ..base.values import Object, compact, text
 from ..spec.hub_spec import HubSpec
 from . import patches
+from .common_objects import service
 from .exposures.base_exposure import SERVICE, join
 from .exposures.exposure_registry import exposure_of
-from .objects import service
 
 RUNTIME_SERVICE = "superlink-runtime"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..base.object_names import FEDERATION_CONFIG
 from ..base.values import Object, text
 from ..spec.hub_spec import HubSpec
-from .objects import config_map
+from .common_objects import config_map
 
 NAME = FEDERATION_CONFIG
 

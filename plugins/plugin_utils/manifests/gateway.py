@@ -18,20 +18,24 @@ from __future__ import annotations
 from ..base.names import METRICS
 from ..base.object_names import (
     CLIENTS_CONFIG,
+    FLEET_PORT,
     GATEWAY,
     GATEWAY_NEXT_SECRET,
     GATEWAY_NEXT_VOLUME,
     GATEWAY_SECRET,
     GATEWAY_VOLUME,
+    METRICS_CONTROL_PORT,
+    OPS_PORT,
+    RUNTIME_PORT,
+    SUPERLINK_PORT,
 )
-from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
 from ..base.values import Object
 from ..programs.metrics_program import HEADER, TRAFFIC
 from ..spec.hub_spec import HubSpec
-from . import runtime_listener
-from .objects import config_map
+from . import haproxy
+from .common_objects import config_map
+from .haproxy import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, global_section, haproxy_container, quiet
 from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
-from .watch import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
 
 CONFIG = "superlink-gateway"
 CLIENTS_DIR = "/clients"
@@ -157,7 +161,7 @@ def configuration(spec: HubSpec) -> str:
             f"  http-request deny deny_status 503 if !has_context {{ req.body_size gt {spec.gateway_max_body_bytes} }}",
             *_body(spec.gateway_max_body_bytes * _CONTEXT_TIMES),
         ]
-        lines += runtime_listener.frontend(RUNTIME_PORT, "/rt/tls.pem", "runtime", limits)
+        lines += haproxy.frontend(RUNTIME_PORT, "/rt/tls.pem", "runtime", limits)
     if spec.metrics.enabled:
         lines += _metrics_frontend(spec)
     if clients != "none":
@@ -266,7 +270,7 @@ def gateway_container(spec: HubSpec) -> Object:
     if spec.metrics.enabled:
         mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
         ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
-    return container(
+    return haproxy_container(
         GATEWAY,
         image(spec, "haproxy", spec.gateway_image),
         pull_policy=spec.image_pull_policy,

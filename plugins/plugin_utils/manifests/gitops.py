@@ -1,8 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""The objects of a cluster as the file that a GitOps controller applies. Pure."""
+"""Objects as the text of a YAML file, and as the file that a GitOps controller applies. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +8,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..base.defaults import completed
+import yaml
+
+from ..base.kinds import completed
 from ..marks import proof
-from .text import manifest
 
 Object = Mapping[str, Any]
 
@@ -36,6 +35,26 @@ STAYS = frozenset((
     # Open Cluster Management creates it
     "ManagedClusterAddOn",
 ))  # fmt: skip
+
+
+def manifest(objects: Iterable[Mapping[str, Any]]) -> str:
+    """One document for each object: text of several lines as a block, nothing by reference."""
+    return yaml.dump_all(objects, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=110)
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        return super().increase_indent(flow, False)
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def chosen(objects: Iterable[Object]) -> list[Object]:

@@ -23,13 +23,13 @@ import yaml
 
 from ..base.labels import own_pods, selector
 from ..base.names import METRICS, METRICS_CONTROL
-from ..base.ports import METRICS_CONTROL_PORT, METRICS_PORT
-from ..base.program_text import program_text
+from ..base.object_names import METRICS_CONTROL_PORT, METRICS_PORT
+from ..base.plain_data import program_text
 from ..base.values import Object, compact
 from ..programs import metrics_program
 from ..spec.hub_spec import HubSpec
 from ..spec.pods_spec import PodsSpec
-from .objects import config_map, metadata, service, service_account
+from .common_objects import config_map, metadata, service, service_account
 from .pod import config_volume, container_security_context, mount, pod_template, scratch_volume, secret_volume
 
 NAME = METRICS

@@ -16,11 +16,11 @@ claim, and nothing else: no secrets, no scratch folder. It only sleeps; the cont
 from __future__ import annotations
 
 from ..base.object_names import OUTPUTS_POD_ANNOTATION, OUTPUTS_READER, OUTPUTS_ROOT
-from ..base.program_text import program_text
+from ..base.plain_data import program_text
 from ..base.values import Object, compact
 from ..programs import serverapp_program
 from ..spec.hub_spec import HubSpec
-from .objects import config_map, metadata
+from .common_objects import config_map, metadata
 from .pod import config_volume, container_security_context, image, mount
 
 READER = OUTPUTS_READER  # the container

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ..base.values import Object, compact
-from ..spec.fields import merge_env
-from ..spec.part_spec import FlowerSpec
+from ..spec.part_spec import FlowerSpec, merge_env
 from ..spec.pods_spec import PodsSpec
-from . import patch_losses, patches
-from .objects import labels
+from . import patches
+from .common_objects import labels
 
 UPSTREAM_IMAGES = {
     "superlink": "flwr/superlink:{version}",
@@ -220,7 +219,7 @@ def pod_template(
         return template
     try:
         merged = patches.apply_one(template, {"patch": pods.pod_template})
-        if lost := list(patch_losses.template_losses(template, merged)):
+        if lost := list(patches.template_losses(template, merged)):
             raise patches.PatchError("; ".join(lost))
     except patches.PatchError as error:
         raise patches.PatchError(f"pod_template of the pods {name}: {error}") from None

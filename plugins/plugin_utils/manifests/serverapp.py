@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from ..base.labels import selector
-from ..base.object_names import SERVERAPP, SERVERAPP_POD
-from ..base.ports import RUNTIME_PORT
+from ..base.object_names import RUNTIME_PORT, SERVERAPP, SERVERAPP_POD
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
-from . import outputs, superexec, tracking
+from . import clientapp, outputs, tracking
+from .common_objects import metadata, service_account
 from .exposure import RUNTIME_SERVICE
-from .objects import metadata, service_account
 from .pod import mount, pod_template, secret_volume
 
 NAME = SERVERAPP
@@ -80,7 +79,7 @@ def template(spec: HubSpec) -> Object:
         NAME,
         own,
         containers=[
-            {**superexec.container(spec, own, runtime, env=env, mounts=mounts, failures=6), **outputs.command(spec, "flower-superexec")},
+            {**clientapp.superexec_container(spec, own, runtime, env=env, mounts=mounts, failures=6), **outputs.command(spec, "flower-superexec")},
             *outputs.readers(spec),
         ],
         volumes=[
@@ -88,7 +87,7 @@ def template(spec: HubSpec) -> Object:
             secret_volume("superexec", "superlink-superexec"),
             *outputs.volumes(spec),
             *tracking.volumes(spec),
-            *superexec.compute_volumes(own),
+            *clientapp.compute_volumes(own),
         ],
         runtime_class=own.gpu.runtime_class,
     )

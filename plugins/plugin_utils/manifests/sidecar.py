@@ -1,7 +1,17 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sidecar: HAProxy on the loopback of a SuperNode's pod, which connects to the hub for it.
+"""The sidecar connects to the hub for a SuperNode; the tunnel carries its connections through an HTTP proxy.
+
+The sidecar connects to the tunnel's port on the loopback instead of to the hub, and does the rest as without a proxy: its TLS
+ends at the gateway, which it verifies, and which verifies it. So neither proxy nor tunnel can read anything, and a proxy that
+intercepts TLS is refused. HAProxy itself has no way through an HTTP proxy.
+
+The credentials are entries of a Secret that only this container mounts. The script joins them to the line that socat reads at each
+connection, so changed ones are used without a restart. They are in no argument, no variable of the environment and no log;
+socat would log them from its third level on (C(-d -d -d)), and runs with the second.
+
+The container is ready while this site's side of the way is right: the proxy accepts connections to the hub, and what
+answers behind it has the hub's certificate. A hub that is down does not make it unready.
 
 A SuperNode that meets a TLS error or a broken path hangs permanently; one that meets a 503 retries. The sidecar turns
 the first into the second, and takes in a new trust bundle or a moved hub without a restart of the SuperNode.
@@ -25,15 +35,39 @@ from __future__ import annotations
 from ..base.addresses import is_ip, split_address
 from ..base.certificate_names import next_server_name
 from ..base.names import CLIENT_KEY
-from ..base.object_names import CLIENT_CONFIG, LOCAL_TLS_SECRET
-from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT, TUNNEL_PORT
-from ..base.values import Object
-from ..spec.site_spec import SiteSpec
-from . import runtime_listener
-from .objects import config_map
-from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
-from .tunnel import WHY
-from .watch import DEFAULTS, LOG_FORMAT, SCRIPT, container, global_section, quiet
+from ..base.object_names import (
+    CLIENT_CONFIG,
+    LOCAL_TLS_SECRET,
+    NODE_LISTENER_PORT,
+    NODE_RUNTIME_PORT,
+    OPS_PORT,
+    PROXY_MARK,
+    PROXY_SECRET,
+    SIDECAR_PORT,
+    TUNNEL,
+    TUNNEL_CONFIG,
+    TUNNEL_PORT,
+    TUNNEL_PROGRAM,
+    TUNNEL_VOLUMES,
+)
+from ..base.plain_data import program_text
+from ..base.values import Object, compact
+from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
+from . import haproxy
+from .common_objects import config_map
+from .haproxy import DEFAULTS, LOG_FORMAT, SCRIPT, global_section, haproxy_container, quiet
+from .pod import config_volume, container_security_context, image, key_pair_volume, mount, scratch_volume, secret_volume
+
+NAME = TUNNEL
+PROXY_TUNNEL_CONFIG = TUNNEL_CONFIG
+SECRET = PROXY_SECRET
+MARK = PROXY_MARK  # entry of SECRET that changes with the others, to see which of them a pod has
+PROGRAM = TUNNEL_PROGRAM
+WHY = "x-why"  # header of the sidecar's probes: why the hub did not answer
+_RUN_VOLUME, _CONFIG_VOLUME, _SECRET_VOLUME = TUNNEL_VOLUMES
+
+# Needs sh, cat, mv, rm, sleep and sha256sum besides socat. Words of socat 1.7.4 (E) and 1.8.0 (W, E).
+TUNNEL_SCRIPT = program_text("tunnel.sh")
 
 CONFIG = "supernode-sidecar"
 
@@ -44,6 +78,91 @@ _RESOLVERS = ("resolvers dns", "  parse-resolv-conf", "  accepted_payload_size 4
 _WHY = "%[bc_err_str] %[ssl_bc_err_str]"
 _WHY_LOG = "  log-format '" + LOG_FORMAT[:-1] + ',"why":"' + _WHY + '"}' + "'"
 _WHY_HEADER = f'  http-after-response set-header {WHY} "{_WHY}" if {{ status 503 }}'
+
+
+def has_credentials(spec: SiteSpec) -> bool:
+    """Whether the proxy wants a user name and password."""
+    return bool(spec.http_proxy.secret or spec.http_proxy_credentials)
+
+
+def _host_port(address: str) -> tuple[str, int]:
+    host, port = split_address(address)
+    return f"[{host}]" if is_ip(host) and ":" in host else host, port
+
+
+def _listen(spec: SiteSpec) -> str:
+    """socat's address of the loopback port. As many tunnels as the sidecar may open; more would only wait."""
+    return f"TCP-LISTEN:{TUNNEL_PORT},bind=127.0.0.1,reuseaddr,fork,nodelay,max-children={spec.sidecar_max_connections}"
+
+
+def target(spec: SiteSpec) -> str:
+    """socat's address of the hub behind the proxy, which resolves the hub's name. A proxy that is gone is noticed after 35 s."""
+    proxy, proxy_port = _host_port(spec.http_proxy.address)
+    host, port = _host_port(spec.superlink_address)
+    alive = "keepalive,keepidle=20,keepintvl=5,keepcnt=3,nodelay"
+    return f"PROXY:{proxy}:{host}:{port},proxyport={proxy_port},connect-timeout=5,{alive}"
+
+
+def tunnel_config_objects(spec: SiteSpec) -> list[Object]:
+    """The ConfigMap with the script and the addresses; nothing without a proxy."""
+    if not spec.has_proxy:
+        return []
+    data = {
+        "hub": spec.superlink_address,
+        "listen": _listen(spec),
+        "proxy": spec.http_proxy.address,
+        "target": target(spec),
+        "tunnel.sh": TUNNEL_SCRIPT,
+    }
+    return [config_map(spec, PROXY_TUNNEL_CONFIG, "supernode", data, NAME)]
+
+
+def tunnel_init_containers(spec: SiteSpec) -> list[Object]:
+    """The container, a native sidecar, or nothing."""
+    if not spec.has_proxy:
+        return []
+    mounts = [mount(_RUN_VOLUME, "/run/tunnel", read_only=False), mount(_CONFIG_VOLUME, "/etc/tunnel")]
+    if has_credentials(spec):
+        mounts.append(mount(_SECRET_VOLUME, "/http-proxy"))
+    return [
+        compact(
+            {
+                "name": NAME,
+                "restartPolicy": "Always",
+                "image": image(spec, "socat", spec.tunnel_image),
+                "imagePullPolicy": spec.image_pull_policy,
+                "command": ["sh", PROGRAM, "run"],
+                "resources": spec.tunnel_resources,
+                "securityContext": container_security_context(),
+                "readinessProbe": {
+                    "exec": {"command": ["sh", PROGRAM, "ready"]},
+                    "periodSeconds": 20,
+                    "timeoutSeconds": 60,
+                },
+                "volumeMounts": mounts,
+            }
+        )
+    ]
+
+
+def tunnel_volumes(spec: SiteSpec) -> list[Object]:
+    """Its volumes."""
+    if not spec.has_proxy:
+        return []
+    found = [scratch_volume(_RUN_VOLUME, size="1Mi", memory=True), config_volume(_CONFIG_VOLUME, PROXY_TUNNEL_CONFIG)]
+    if has_credentials(spec):
+        found.append(_credentials(spec))
+    return found
+
+
+def _credentials(spec: SiteSpec) -> Object:
+    """The two entries, under fixed names. Another Secret restarts the pods, other entries in it do not."""
+    own = spec.http_proxy
+    if not own.secret:
+        return secret_volume(_SECRET_VOLUME, SECRET, keys=[USERNAME, PASSWORD, MARK])
+    volume = secret_volume(_SECRET_VOLUME, own.secret)
+    volume["secret"]["items"] = [{"key": own.username_key, "path": USERNAME}, {"key": own.password_key, "path": PASSWORD}]
+    return volume
 
 
 def full_name(spec: SiteSpec, host: str) -> str:
@@ -120,7 +239,7 @@ def configuration(spec: SiteSpec) -> str:
 def _door(access_log: bool) -> list[str]:
     """The way from ClientApps in other pods to this pod's SuperNode."""
     return [
-        *runtime_listener.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
+        *haproxy.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
         "backend supernode",
         "  http-reuse safe",
         *quiet(access_log),
@@ -129,7 +248,7 @@ def _door(access_log: bool) -> list[str]:
     ]
 
 
-def config_objects(spec: SiteSpec) -> list[Object]:
+def sidecar_config_objects(spec: SiteSpec) -> list[Object]:
     """The ConfigMaps with HAProxy's configuration, the watcher and the client certificate; nothing without a sidecar."""
     if not spec.has_sidecar:
         return []
@@ -139,14 +258,14 @@ def config_objects(spec: SiteSpec) -> list[Object]:
     return made
 
 
-def init_containers(spec: SiteSpec) -> list[Object]:
+def sidecar_init_containers(spec: SiteSpec) -> list[Object]:
     """The container C(sidecar), or nothing."""
     if not spec.has_sidecar:
         return []
     mounts = [mount("trust", "/trust"), mount("local", "/local")]
     if spec.shows_certificate:
         mounts.append(mount("client", "/client"))
-    built = container(
+    built = haproxy_container(
         "sidecar",
         image(spec, "haproxy", spec.sidecar_image),
         pull_policy=spec.image_pull_policy,
@@ -159,7 +278,7 @@ def init_containers(spec: SiteSpec) -> list[Object]:
     return [{"name": built.pop("name"), "restartPolicy": "Always", **built}]
 
 
-def volumes(spec: SiteSpec) -> list[Object]:
+def sidecar_volumes(spec: SiteSpec) -> list[Object]:
     """Volumes of the sidecar; C(trust) is supernode.py's."""
     if not spec.has_sidecar:
         return []

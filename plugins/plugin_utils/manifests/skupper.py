@@ -1,7 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Skupper's objects (API group skupper.io, v2alpha1): sites, links, listeners, connectors. Pure.
+"""Skupper's objects (API group skupper.io, v2alpha1): sites, links, listeners, connectors; and the allowed connections of its pods. Pure.
 
 All of them are in the federation's namespace of their cluster. TLS passes through them end to end: listener and
 connector have no credentials, so no one in the network can read or answer the messages of sites and hub
@@ -16,14 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..base.addresses import is_ip
 from ..base.labels import own_pods
-from ..base.object_names import SKUPPER_LEASE, SKUPPER_ROUTER
-from ..base.ports import FLEET_PORT
+from ..base.object_names import FLEET_PORT, SKUPPER_LEASE, SKUPPER_ROUTER, SUPERLINK, SUPERNODE
 from ..base.secret_data import encode
 from ..base.values import Object, compact, text
 from ..spec.network_spec import LinkSpec, ListenerSpec, NetworkSiteSpec
 from ..spec.part_spec import PartSpec
-from .objects import metadata
+from .common_objects import metadata
+from .network_policies import egress_rules, policy_port, policy_rule, scraping, text_labels
 
 API = "skupper.io/v2alpha1"
 NAME = "skupper"
@@ -222,3 +222,100 @@ def address(host: Any, port: Any) -> str:
 def ports(endpoints: Sequence[Mapping[str, Any]]) -> list[int]:
     """The ports of endpoints, each once."""
     return sorted({int(entry["port"]) for entry in endpoints if text(entry.get("port")).isdecimal()})
+
+
+def skupper_site_objects(spec: NetworkSiteSpec) -> list[Object]:
+    """The policies of Skupper's own pods, where a policy closes the namespace; elsewhere nothing closes them."""
+    if not spec.closes_namespace:
+        return []
+    routers = policy_rule("from", [{"pod_selector": ROUTER}], [])
+    ingress = [routers, *scraping(spec, METRICS_PORT)]
+    if spec.has_access:
+        doors = [policy_port(INTER_ROUTER_PORT), policy_port(EDGE_PORT)]
+        ingress.append(policy_rule("from", spec.allowed_sources, doors))
+    ways = [*egress_rules(spec.dns), *egress_rules(spec.api_server), *egress_rules(spec.egress)]
+    policies = [
+        _skupper_policy(
+            spec,
+            "skupper-router",
+            SITE,
+            ROUTER,
+            ingress=ingress,
+            egress=[*ways, policy_rule("to", [{"pod_selector": ROUTER}], [])],
+        )
+    ]
+    if spec.install == "manifests" and spec.scope == "namespace":
+        # A token is redeemed by the controllers: the site's calls the hub's, at any address.
+        policies.append(
+            _skupper_policy(
+                spec,
+                "skupper-controller",
+                SITE,
+                CONTROLLER,
+                ingress=[policy_rule("from", spec.allowed_sources, [policy_port(GRANT_PORT)])],
+                egress=[*ways, policy_rule("to", [], [policy_port(443), policy_port(GRANT_PORT)])],
+            )
+        )
+    return policies
+
+
+def skupper_link_objects(spec: PartSpec, endpoints: Sequence[Mapping[str, Any]]) -> list[Object]:
+    """The way of a site's router to the hub's endpoints."""
+    if not spec.closes_namespace or not endpoints:
+        return []
+    hosts = sorted({text(entry["host"]) for entry in endpoints})
+    known = [{"cidr": host} for host in hosts] if all(map(is_ip, hosts)) else []
+    way = policy_rule("to", known, [policy_port(port) for port in ports(endpoints)])
+    return [_skupper_policy(spec, "skupper-link", LINK, ROUTER, egress=[way])]
+
+
+def skupper_listener_objects(spec: PartSpec) -> list[Object]:
+    """SuperNodes may call their site's router. Skupper selects its ports, so no port is listed."""
+    if not spec.closes_namespace:
+        return []
+    callers = policy_rule("from", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], [])
+    return [_skupper_policy(spec, "skupper-listener", LISTENER, ROUTER, ingress=[callers])]
+
+
+def skupper_connector_objects(spec: PartSpec) -> list[Object]:
+    """The hub's router may call the gateway's port for sites, and the gateway may be called by it."""
+    if not spec.network_policies:
+        return []
+    door = [policy_port(FLEET_PORT)]
+    superlink = own_pods(spec.federation, SUPERLINK)
+    made = [
+        _skupper_policy(
+            spec,
+            "skupper-superlink",
+            LISTENER,
+            superlink,
+            ingress=[policy_rule("from", [{"pod_selector": ROUTER}], door)],
+        )
+    ]
+    if spec.closes_namespace:
+        way = policy_rule("to", [{"pod_selector": superlink}], door)
+        made.append(_skupper_policy(spec, "skupper-connector", LISTENER, ROUTER, egress=[way]))
+    return made
+
+
+def _skupper_policy(
+    spec: PartSpec,
+    name: str,
+    part: str,
+    pods: Mapping[str, str],
+    *,
+    ingress: list[Object] | None = None,
+    egress: list[Object] | None = None,
+) -> Object:
+    """A policy that opens ways of some pods. A direction without rules is none of its business."""
+    rules = compact({"ingress": ingress, "egress": egress})
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": meta(spec, name, part),
+        "spec": {
+            "podSelector": {"matchLabels": text_labels(pods)},
+            "policyTypes": [kind for kind in ("Ingress", "Egress") if kind.lower() in rules],
+            **rules,
+        },
+    }

@@ -11,25 +11,24 @@ on the pod (exec, port-forward) and by nothing else.
 from __future__ import annotations
 
 from ..base.labels import selector
-from ..base.object_names import DATABASE_CLAIM, SUPERLINK, SUPERLINK_POD
-from ..base.ports import HEALTH_PORT, SUPERLINK_PORT
+from ..base.object_names import DATABASE_CLAIM, HEALTH_PORT, SUPERLINK, SUPERLINK_POD, SUPERLINK_PORT
 from ..base.values import Object, compact
-from ..spec.fields import merge_env
 from ..spec.hub_spec import HubSpec
+from ..spec.part_spec import merge_env
 from . import (
     certificate,
+    common_objects,
     exposure,
     federation,
     gateway,
     metrics_exporter,
-    namespace,
+    network_policies,
     outputs,
     patches,
     serverapp,
-    superlink_policies,
     tracking,
 )
-from .objects import config_map, disruption_budget, metadata, service_account
+from .common_objects import config_map, disruption_budget, metadata, service_account
 from .pod import (
     config_volume,
     container_security_context,
@@ -64,15 +63,15 @@ def front_objects(spec: HubSpec) -> list[Object]:
     They come first: an address of a load balancer or router must be known before the certificate is created.
     They are part of C(objects), too.
     """
-    front = [*namespace.objects(spec), *exposure.objects(spec), *metrics_exporter.front_objects(spec)]
+    front = [*common_objects.namespace_objects(spec), *exposure.objects(spec), *metrics_exporter.front_objects(spec)]
     return patches.apply(front, spec.patches, partial=True)
 
 
 def objects(spec: HubSpec) -> list[Object]:
     """All objects of the hub, in the order in which they can be applied."""
     rendered = [
-        *namespace.objects(spec),
-        *superlink_policies.superlink_objects(spec),
+        *common_objects.namespace_objects(spec),
+        *network_policies.superlink_policies(spec),
         service_account(spec, NAME),
         *exposure.objects(spec),
         *federation.objects(spec),

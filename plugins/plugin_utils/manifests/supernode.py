@@ -15,14 +15,19 @@ from typing import Any
 from ...module_utils import node_config
 from ..base.labels import POOL_LABEL, own_pods, selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret
-from ..base.object_names import SUPERNODE, TRUST_CONFIG
-from ..base.ports import HEALTH_PORT, NODE_LISTENER_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
+from ..base.object_names import (
+    HEALTH_PORT,
+    NODE_LISTENER_PORT,
+    NODE_RUNTIME_PORT,
+    SIDECAR_PORT,
+    SUPERNODE,
+    TRUST_CONFIG,
+)
 from ..base.values import Object, compact
-from ..spec.fields import merge_env
-from ..spec.pool_spec import PoolSpec
-from ..spec.site_spec import SiteSpec
-from . import clientapp, datasets, namespace, patches, sidecar, superexec, supernode_policies, tunnel
-from .objects import config_map, disruption_budget, metadata, service, service_account
+from ..spec.part_spec import merge_env
+from ..spec.site_spec import PoolSpec, SiteSpec
+from . import clientapp, common_objects, datasets, network_policies, patches, sidecar
+from .common_objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
     config_volume,
     container_security_context,
@@ -112,12 +117,12 @@ def expansion(spec: SiteSpec, pool: PoolSpec, *, preview: bool = False) -> Any:
 def objects(spec: SiteSpec) -> list[Object]:
     """All objects of a site, in the order in which they can be applied."""
     rendered = [
-        *namespace.objects(spec),
-        *supernode_policies.supernode_objects(spec),
+        *common_objects.namespace_objects(spec),
+        *network_policies.supernode_policies(spec),
         service_account(spec, NAME),
         *trust_objects(spec),
-        *sidecar.config_objects(spec),
-        *tunnel.config_objects(spec),
+        *sidecar.sidecar_config_objects(spec),
+        *sidecar.tunnel_config_objects(spec),
         headless_service(spec),
     ]
     if spec.has_apps_apart:
@@ -220,17 +225,17 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         volumes.append(secret_volume("keys", keys_secret(pool.name), optional=pool.is_daemon))
         if pool.is_daemon:
             init_containers.append(_wait_key(spec, pool))
-    volumes += [*sidecar.volumes(spec), *tunnel.volumes(spec)]
+    volumes += [*sidecar.sidecar_volumes(spec), *sidecar.tunnel_volumes(spec)]
     if pool.is_process:
-        volumes.append(superexec.secret())
-    volumes += superexec.compute_volumes(pool) if computes else [scratch_volume("tmp")]
+        volumes.append(clientapp.superexec_secret())
+    volumes += clientapp.compute_volumes(pool) if computes else [scratch_volume("tmp")]
 
     containers = [_supernode(spec, pool)]
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
-        containers.append(superexec.container(spec, pool.superexec, loopback))
+        containers.append(clientapp.superexec_container(spec, pool.superexec, loopback))
     # The tunnel is last: its readiness asks the sidecar.
-    init_containers += [*sidecar.init_containers(spec), *tunnel.init_containers(spec)]
+    init_containers += [*sidecar.sidecar_init_containers(spec), *sidecar.tunnel_init_containers(spec)]
     template = pod_template(
         spec,
         NAME,
@@ -331,7 +336,7 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
     args += ["--health-server-address", f"0.0.0.0:{HEALTH_PORT}"]
     args += pool.extra_args
     if not pool.is_process:
-        mounts += superexec.compute_mounts(pool)
+        mounts += clientapp.compute_mounts(pool)
     # The sidecar, and itself for the ClientApps that it starts.
     peers = [*(["https://localhost"] if spec.has_sidecar else []), *([] if pool.is_process else ["http://127.0.0.1"])]
     # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).

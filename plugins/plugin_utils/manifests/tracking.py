@@ -13,7 +13,7 @@ from ..base.addresses import is_ip
 from ..base.object_names import TRACKING_SECRET
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
-from .objects import config_map
+from .common_objects import config_map
 from .pod import config_volume, mount
 
 CA_CONFIG = VOLUME = "superlink-tracking-ca"

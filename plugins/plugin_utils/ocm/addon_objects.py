@@ -30,8 +30,8 @@ from ..base.kinds import group_of, plural_of
 from ..base.labels import MANAGER, PART_OF
 from ..base.names import WORKLOAD
 from ..base.values import Object, compact, text
-from ..manifests import namespace
-from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from ..manifests import common_objects
+from ..spec.hub_spec import PLACEMENTS, AddonSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
 from . import api
@@ -117,7 +117,7 @@ def config_reference(item: Mapping[str, Any]) -> Object:
 def addon_objects(spec: AddonSpec) -> list[Object]:
     """All objects of the add-on that are no cluster's own, in the order in which they can be applied."""
     name, instance = spec.name, spec.federation
-    base = template(name, instance, namespace.objects(spec) or [_placeholder(spec, name)])
+    base = template(name, instance, common_objects.namespace_objects(spec) or [_placeholder(spec, name)])
     config = deployment_config(name, instance, spec.namespace, spec.namespace)
     found = [base, config]
     if spec.bind_cluster_sets and spec.has_placements:
@@ -212,7 +212,7 @@ def configs(spec: SiteSpec, common: Sequence[Object]) -> list[Object]:
     """Template and config for a site.
 
     Args:
-        common: the manifests that it shares with others, see C(ocm/template.py).
+        common: the manifests that it shares with others, see C(ocm/delivery.py).
     """
     addon, instance = spec.ocm_addon, spec.federation
     return [

@@ -1,15 +1,24 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""Names of Open Cluster Management's APIs.
+"""Names of Open Cluster Management's APIs, its label selectors, and what the served schema supports. Pure.
 
 Source: open-cluster-management.io/api, packages C(cluster), C(addon) and C(work); the versions are those that every release
 from 0.16 on serves. From 1.2 on the add-on API is served as C(v1beta1) as well, with other fields, and discovery prefers it:
 so every object and every request has C(v1alpha1).
+
+The API server evaluates label selectors, so its rules apply here exactly.
+Source: Kubernetes documentation, «Labels and Selectors»; ManagedClusterSet in open-cluster-management.io/api
+C(cluster/v1beta2).
+
+Source: the OpenAPI v3 documents that an API server publishes of each CustomResourceDefinition under C(/openapi/v3/apis/GROUP/VERSION),
+which every authenticated user may read (ClusterRole C(system:discovery)). A field that the schema does not have is dropped by
+the API server silently: a Placement with an unknown C(celSelector) selects every cluster.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 GROUP = "cluster.open-cluster-management.io"
 
@@ -45,3 +54,108 @@ UNREACHABLE = f"{GROUP}/unreachable"
 PLACEMENT_LABEL = f"{GROUP}/placement"
 GROUP_NAME_LABEL = f"{GROUP}/decision-group-name"
 GROUP_INDEX_LABEL = f"{GROUP}/decision-group-index"
+
+_FORMS = {"In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exists": "{key}", "DoesNotExist": "!{key}"}
+
+# Paths of fields that not every release has.
+_OPTION = ("spec", "manifestConfigs", "[]")
+_SELECTOR = ("spec", "predicates", "[]", "requiredClusterSelector")
+
+
+def joined_selectors(*selectors: str) -> str:
+    """One selector for what all of them select."""
+    return ",".join(selector for selector in selectors if selector)
+
+
+def selector_text(selector: Mapping[str, Any] | None) -> str:
+    """A LabelSelector object (C(matchLabels), C(matchExpressions)) as text; an empty one selects everything.
+
+    Raises:
+        ValueError: an operator that is none of In, NotIn, Exists and DoesNotExist.
+    """
+    selector = selector or {}
+    parts = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
+    for expression in selector.get("matchExpressions") or []:
+        form = _FORMS.get(expression.get("operator", ""))
+        if form is None:
+            raise ValueError(f"unknown operator {expression.get('operator')!r}")
+        parts.append(form.format(key=expression["key"], values=",".join(expression.get("values") or [])))
+    return joined_selectors(*parts)
+
+
+def of_set(cluster_set: Mapping[str, Any]) -> str:
+    """What selects the clusters of a ManagedClusterSet.
+
+    Most sets have the clusters with their name in a label; others, such as C(global), select by labels.
+
+    Raises:
+        ValueError: the set selects in a way that is not known here.
+    """
+    selector = (cluster_set.get("spec") or {}).get("clusterSelector") or {}
+    kind = selector.get("selectorType") or "ExclusiveClusterSetLabel"
+    if kind == "LabelSelector":
+        return selector_text(selector.get("labelSelector"))
+    if kind == "ExclusiveClusterSetLabel":
+        return f"{SET_LABEL}={cluster_set['metadata']['name']}"
+    raise ValueError(f"unknown selectorType {kind!r}")
+
+
+def _kind(document: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    for schema in ((document.get("components") or {}).get("schemas") or {}).values():
+        names = schema.get("x-kubernetes-group-version-kind") or []
+        if any(one.get("kind") == kind for one in names):
+            return schema
+    return {}
+
+
+def schema_field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """The schema of a field, or None where it is not known.
+
+    Args:
+        document: the OpenAPI document.
+        kind: of the object.
+        path: names of fields; C([]) is an entry of a list.
+    """
+    found: Any = _kind(document, kind)
+    for name in path:
+        found = found.get("items") if name == "[]" else (found.get("properties") or {}).get(name)
+        if not isinstance(found, Mapping):
+            return None
+    return found
+
+
+def supports_read_only(document: Mapping[str, Any]) -> bool:
+    """Whether a ManifestWork can read objects without writing them (update strategy ReadOnly)."""
+    kind = schema_field(document, "ManifestWork", (*_OPTION, "updateStrategy", "type"))
+    return kind is not None and "ReadOnly" in (kind.get("enum") or [])
+
+
+def _supports_watch(document: Mapping[str, Any], kind: str, option: tuple[str, ...]) -> bool:
+    found = schema_field(document, kind, (*option, "feedbackScrapeType"))
+    return found is not None and "Watch" in (found.get("enum") or [])
+
+
+def supports_watch(document: Mapping[str, Any]) -> bool:
+    """Whether a ManifestWork can have values reported as soon as they change."""
+    return _supports_watch(document, "ManifestWork", _OPTION)
+
+
+def supports_replica_set_watch(document: Mapping[str, Any]) -> bool:
+    """The same of a ManifestWorkReplicaSet."""
+    return _supports_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTION[1:]))
+
+
+def supports_replica_set_rules(document: Mapping[str, Any]) -> bool:
+    """The same of a ManifestWorkReplicaSet, whose rollouts wait for these rules."""
+    path = ("spec", "manifestWorkTemplate", *_OPTION[1:], "conditionRules")
+    return schema_field(document, "ManifestWorkReplicaSet", path) is not None
+
+
+def unknown_selectors(document: Mapping[str, Any], predicates: list[Mapping[str, Any]]) -> list[str]:
+    """Selectors of predicates that the hub would drop."""
+    found = set()
+    for one in predicates:
+        for part in one.get("requiredClusterSelector") or {}:
+            if schema_field(document, "Placement", (*_SELECTOR, part)) is None:
+                found.add(part)
+    return sorted(found)

@@ -18,14 +18,13 @@ from ..apply.engine import apply_objects
 from ..apply.label import set_label
 from ..apply.results import Result
 from ..apply.wait import Clock
-from ..base.choices import OCM_PACE
 from ..base.errors import ClusterError
-from ..base.object_names import REPLICA_SET_PREFIX
+from ..base.object_names import OCM_PACE, REPLICA_SET_PREFIX
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
-from . import addon_objects, api, checks, hub_reader, nodes_work, placements, replica_set, schema, scraping
-from . import work as works
+from . import addon_objects, api, app_versions, checks, hub_features, hub_reader, nodes_work, statuses
+from . import statuses as works
 
 # An agent retries what was refused: the namespace may be created a moment later.
 _PATIENCE = 30.0
@@ -79,8 +78,8 @@ class Apps:
     ) -> None:
         self.hub, self.spec, self.workloads, self.check, self.show_diff = hub, spec, list(workloads), check, show_diff
         self.results: list[Result] = []
-        self.label = replica_set.label(spec.federation)
-        self.version = replica_set.version(spec, self.workloads) if self.workloads else ""
+        self.label = app_versions.label(spec.federation)
+        self.version = app_versions.version(spec, self.workloads) if self.workloads else ""
 
     def bring(self, seconds: float | None, gate: Callable[[], None]) -> None:
         """Make sure that the cluster has this version; unless C(seconds) is None, wait until all pods are ready.
@@ -144,20 +143,20 @@ class Apps:
 
     def _make(self) -> list[Object]:
         """Those of the version's objects that are not there as they should be."""
-        name = replica_set.name_of(self.version)
+        name = app_versions.name_of(self.version)
         live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec.hub_namespace)
-        known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
-        rules = _has_rules(live) if live else schema.supports_replica_set_rules(known)
-        watches = scraping.is_watched(live) if live else schema.supports_replica_set_watch(known)
+        known = {} if live else hub_features.document(self.hub, api.REPLICA_SETS)
+        rules = _has_rules(live) if live else api.supports_replica_set_rules(known)
+        watches = hub_features.is_watched(live) if live else api.supports_replica_set_watch(known)
         if self.spec.clientapp_pace == OCM_PACE and not rules:
             raise ClusterError(
                 f"{self.spec.cluster}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub do not support "
                 "conditionRules, and would not wait for pods: set it to play, or upgrade Open Cluster Management to 1.1 or later"
             )
-        wanted = replica_set.objects(self.spec, self.workloads, rules=rules)
+        wanted = app_versions.objects(self.spec, self.workloads, rules=rules)
         if watches:
             body = wanted[-1]["spec"]
-            body["manifestWorkTemplate"] = scraping.watched(body["manifestWorkTemplate"])
+            body["manifestWorkTemplate"] = hub_features.watched(body["manifestWorkTemplate"])
         foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
         changed = {one["kind"] for one in foreseen.objects if one["change"] != "unchanged"}
         return [item for item in wanted if item["kind"] in changed]
@@ -169,7 +168,7 @@ class Apps:
             self._set(None)
         while clock is not None and not self.check and (left := {one for one in left if self._works(one)}):
             if not clock.tick():
-                names = ", ".join(sorted(map(replica_set.name_of, left)))
+                names = ", ".join(sorted(map(app_versions.name_of, left)))
                 raise ClusterError(
                     f"{self.spec.cluster}: the managed cluster {self.spec.ocm_cluster} has not deleted its previous ClientApps "
                     f"(ManifestWork {names}) after {clock.seconds:g} s: its agent must clean up first. Run again: the next run waits for it, too."
@@ -185,7 +184,7 @@ class Apps:
         return next(iter(self._works(self.version)), None)
 
     def _works(self, version: str) -> list[dict[str, Any]]:
-        where = f"{self.spec.hub_namespace}.{replica_set.name_of(version)}"
+        where = f"{self.spec.hub_namespace}.{app_versions.name_of(version)}"
         return self.hub.list(
             api.WORKS, "ManifestWork", self.spec.ocm_cluster, labels=f"{api.REPLICA_SET_LABEL}={where}"
         )
@@ -218,7 +217,7 @@ class Apps:
             return ""
         return (
             f" The hub's own rollout continues with the next clusters as soon as this one is ready (ManifestWorkReplicaSet "
-            f"{self.spec.hub_namespace}/{replica_set.name_of(self.version)}). To end it, run again with the previous image."
+            f"{self.spec.hub_namespace}/{app_versions.name_of(self.version)}). To end it, run again with the previous image."
         )
 
     def _wanted(self) -> list[str]:
@@ -229,8 +228,8 @@ class Apps:
         """Why there is no ManifestWork of the present form."""
         if work is not None:
             return f"the ManifestWork {work['metadata']['name']} is still outdated"
-        name = replica_set.name_of(self.version)
-        if self.spec.ocm_cluster in placements.decisions(hub_reader.slices(self.hub, self.spec.hub_namespace, name)):
+        name = app_versions.name_of(self.version)
+        if self.spec.ocm_cluster in statuses.decisions(hub_reader.slices(self.hub, self.spec.hub_namespace, name)):
             return f"the ManifestWorkReplicaSet {name} has not created a ManifestWork for it yet"
         return (
             f"the Placement {name} has not selected it: it needs the label {api.ADDON_LABEL}{self.spec.ocm_addon}, which Open Cluster "
@@ -239,12 +238,12 @@ class Apps:
         )
 
     def _replica_set(self) -> dict[str, Any]:
-        name = replica_set.name_of(self.version)
+        name = app_versions.name_of(self.version)
         return self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec.hub_namespace) or {}
 
     def _nobody_works(self) -> str:
         """Why no controller processes ManifestWorkReplicaSets; empty when one does."""
-        return "" if self._replica_set().get("status") else checks.unworked(replica_set.name_of(self.version))
+        return "" if self._replica_set().get("status") else checks.unworked(app_versions.name_of(self.version))
 
     def _apply(self, objects: Sequence[Object]) -> None:
         self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff))

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.labels import MANAGER
-from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from ..spec.hub_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
-from . import addon_objects, api, clusters, schema
+from . import addon_objects, api, clusters
 
 # Required kinds, and what serves them.
 KINDS = (
@@ -278,13 +278,13 @@ def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -
         cluster: that of the cluster API that has Placements.
     """
     found = []
-    if not schema.supports_read_only(work):
+    if not api.supports_read_only(work):
         found.append(
             "ManifestWorks of this hub do not support the update strategy ReadOnly, by which a site publishes the public parts of "
             "its keys: upgrade Open Cluster Management to 0.16 or later"
         )
     if spec.install == PLACEMENTS:
-        unknown = schema.unknown_selectors(cluster, spec.predicates)
+        unknown = api.unknown_selectors(cluster, spec.predicates)
         if unknown:
             found.append(
                 f"ocm_addon_predicates: Placements of this hub do not support {', '.join(unknown)}, and would select every cluster "
@@ -458,7 +458,7 @@ def clientapps(
     found, sets = [], spec.clientapp_cluster_sets
     wanted = spec.clientapp_predicates
     if wanted:
-        unknown = schema.unknown_selectors(schema_of(), list(wanted))
+        unknown = api.unknown_selectors(schema_of(), list(wanted))
         if unknown:
             found.append(
                 f"supernode_clientapp_predicates: Placements of this hub do not support {', '.join(unknown)}, and would select every "

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""A ManagedCluster as an inventory host: its name and its variables. Pure.
 
-"""A ManagedCluster as the variables of an inventory host. Pure.
+A ManagedCluster's name is a DNS subdomain, so Ansible accepts all of them; but some have another meaning.
 
 The status of a ManagedCluster is written by the agent in the managed cluster, which may be another company's: claims, version,
 names and amounts of resources, and messages of conditions can be any text. They are not trusted here, and anyone who creates
@@ -15,7 +15,8 @@ nodes, leaves nodes that are cordoned out of C(allocatable) only, and keeps in C
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal, DecimalException
 from fnmatch import fnmatchcase
 from typing import Any
@@ -23,6 +24,12 @@ from typing import Any
 from ..apply.compare import quantity
 from ..base.platforms import KUBERNETES, OPENSHIFT
 from . import api
+
+# Hosts of these names mean the control node (Ansible documentation, «Implicit localhost»).
+_CONTROL_NODE = ("localhost", "127.0.0.1", "::1")
+_EVERYBODY = ("all", "ungrouped")
+# RFC 1123, as the API server checks it; with a prefix, anything that a host pattern reads as one name.
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 
 Cluster = Mapping[str, Any]
 
@@ -45,6 +52,22 @@ _PRODUCTS = (_OPENSHIFT, "ARO", "MicroShift", "OpenShiftDedicated", "ROKS", "ROS
 
 # No cluster has more than this, and 1e999999999 as an integer would fill the memory.
 _MOST = Decimal(10) ** 24
+
+
+def host_name_error(name: str, groups: Collection[str]) -> str:
+    """Why a cluster cannot be a host of this name; empty when it can.
+
+    Args:
+        name: of the host.
+        groups: names of the groups of the plays.
+    """
+    if not _NAME.fullmatch(name):
+        return f"{name!r} is not a valid host name"
+    if name in _CONTROL_NODE:
+        return f"{name!r} is the control node itself"
+    if name in _EVERYBODY or name in groups:
+        return f"{name!r} is the name of a group"
+    return ""
 
 
 def name_of(cluster: Cluster) -> str:

@@ -1,28 +1,45 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Deliver a site's objects to a managed cluster through the hub, as its template engine renders them, and wait until its SuperNodes are ready.
 
-"""Deliver a site's objects to a managed cluster through the hub, and wait until its SuperNodes are ready."""
+Source: C(pkg/addon/templateagent/template_agent.go) of open-cluster-management.io/ocm (the same in 0.16 and 1.2; with 1.3.1 values that
+break templates arrived complete, too): the JSON text of each manifest goes through C(fasttemplate) with the marks C({{)
+and C(}}). What is between two marks is the exact name of a variable; an unknown one becomes empty, and values are
+inserted into the JSON without escaping. A C({{) without a following C(}}) makes C(fasttemplate.New) panic. Nothing can
+be escaped.
+
+So templates of this collection have no variables, and what the engine would change is delivered in another way (C(split)).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..apply.engine import apply_objects
 from ..apply.readiness import updated
-from ..apply.results import Result, merged
+from ..apply.results import Result, merged_results
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
+from ..base.object_names import CLIENT_CONFIG, TRUST_CONFIG
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..manifests import clientapp
-from ..spec.addon_spec import MANUAL, PLACEMENTS
-from ..spec.site_spec import SiteSpec
-from . import addon as addons
-from . import addon_objects, api, checks, hub_reader, nodes_work, scraping, template
-from . import work as works
+from ..manifests.clientapp import POD_NAME
+from ..spec.hub_spec import MANUAL, PLACEMENTS
+from ..spec.site_spec import MODES, SiteSpec
+from . import addon_objects, api, checks, hub_features, hub_reader, nodes_work
+from . import statuses as addons
+from . import statuses as works
 from .apps import Apps
+
+_OPEN, _CLOSE = "{{", "}}"
+
+# They must stay when the add-on is deleted, which the site's ManifestWork says (C(addon_objects.STORAGE)).
+_DATA = ("PersistentVolume", "PersistentVolumeClaim")
+# Numbers of a site, and what a rotation of certificates changes while the rest stays.
+_OWN_MAPS = (TRUST_CONFIG, CLIENT_CONFIG)
 
 # With the strategy Placements OCM creates the add-on of a cluster, a moment after the Placement has selected it.
 _CHOSEN = 60.0
@@ -30,6 +47,63 @@ _CHOSEN = 60.0
 _MADE = 900.0
 # An agent retries what was refused: the namespace may be created a moment later.
 _PATIENCE = 30.0
+
+
+class TemplateError(ValueError):
+    """The engine would fail, and with it the whole add-on manager or the add-on."""
+
+
+def rendered(text: str, values: Mapping[str, str] | None = None) -> str:
+    """The JSON text of a manifest after the engine.
+
+    Raises:
+        TemplateError: a mark is opened and never closed.
+    """
+    known = values or {}
+    out: list[str] = []
+    while True:
+        before, mark, rest = text.partition(_OPEN)
+        out.append(before)
+        if not mark:
+            return "".join(out)
+        name, mark, text = rest.partition(_CLOSE)
+        if not mark:
+            raise TemplateError(f"no {_CLOSE} follows {_OPEN}{rest[:20]!r}")
+        out.append(known.get(name, ""))
+
+
+def stored(manifest: Mapping[str, Any]) -> str:
+    """A manifest's JSON as the API server hands it out: compact, with every character as it is."""
+    return json.dumps(manifest, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+
+
+def survives(manifest: Mapping[str, Any]) -> bool:
+    """Whether the engine leaves a manifest alone."""
+    text = stored(manifest)
+    try:
+        return rendered(text) == text
+    except TemplateError:
+        return False
+
+
+def _names_a_pod(item: Mapping[str, Any]) -> bool:
+    """Whether it is a Service in front of a single pod, whose number is the site's."""
+    return item["kind"] == "Service" and POD_NAME in (item["spec"].get("selector") or {})
+
+
+def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
+    """A site's objects in two parts, each in the original order: for the add-on's template, and for the site's ManifestWork.
+
+    The first part is the same for all sites with the same settings.
+    """
+    common: list[Object] = []
+    own: list[Object] = []
+    for item in objects:
+        kind, name = item["kind"], item["metadata"]["name"]
+        is_own = kind in MODES or kind in _DATA or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
+        is_own = is_own or not survives(item)
+        (own if is_own else common).append(item)
+    return common, own
 
 
 class Delivery:
@@ -48,7 +122,7 @@ class Delivery:
         self.hub, self.spec, self.check, self.show_diff = hub, spec, check, show_diff
         self.results: list[Result] = []
         apps = [item for item in objects if clientapp.is_one(item)]
-        common, own = template.split(item for item in objects if not clientapp.is_one(item))
+        common, own = split(item for item in objects if not clientapp.is_one(item))
         self.apps = Apps(hub, spec, apps, check=check, show_diff=show_diff)
         self._has_apps = bool(apps)
         # A Namespace that cannot be in a template must exist before the keys are created, so it is delivered with them.
@@ -96,8 +170,8 @@ class Delivery:
         """Apply the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
         live = self._work()
         wanted = nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(live))
-        if scraping.served(self.hub, live):
-            wanted["spec"] = scraping.watched(wanted["spec"])
+        if hub_features.served(self.hub, live):
+            wanted["spec"] = hub_features.watched(wanted["spec"])
         self._apply([wanted])
 
     def wait(self, seconds: float) -> None:
@@ -108,7 +182,7 @@ class Delivery:
         """
         clock, patience = Clock(seconds), Clock(_PATIENCE)
         while True:
-            addon = addons.state(self._addon(), self.references)
+            addon = addons.addon_state(self._addon(), self.references)
             work = self._work()
             nodes = nodes_work.state(work)
             for item in nodes_work.live_sets(work):
@@ -154,7 +228,7 @@ class Delivery:
 
     def result(self) -> dict[str, Any]:
         """What was done, in the format of C(apply)."""
-        found = merged([*self.results, *self.apps.results])
+        found = merged_results([*self.results, *self.apps.results])
         changed = sum(one["change"] not in ("unchanged", "failed") for one in found["objects"])
         return {
             **found,

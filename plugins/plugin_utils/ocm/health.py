@@ -1,11 +1,9 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""One row per cluster: is it selected, is everything delivered, do its SuperNodes run, are they online. Pure.
+"""The state of sites from the hub, one row for each cluster: selected, delivered, running, online.
 
 Ready means pods ready and nodes online at the SuperLink. C(Available) and C(Completed) of the add-on mean only that objects
-exist (see C(addon.py) and C(nodes_work.py)), so they are shown and never count as readiness.
+exist (see C(statuses.py) and C(nodes_work.py)), so they are shown and never count as readiness.
 """
 
 from __future__ import annotations
@@ -14,9 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import addon as addons
-from . import addon_objects, checks, clusters, key_work, nodes_work
-from . import work as works
+from ..base.labels import query
+from ..kube.client import Cluster
+from . import addon_objects, api, app_versions, checks, clusters, hub_reader, key_work, nodes_work
+from . import statuses as addons
+from . import statuses as works
+from .addon_objects import addon_labels
 
 # States, the worst first.
 ABSENT = "not managed"
@@ -60,7 +61,7 @@ class Seen:
     apps: Object | None = None
 
 
-def row(seen: Seen, online: int | None = None) -> dict[str, Any]:
+def health_row(seen: Seen, online: int | None = None) -> dict[str, Any]:
     """The row of a cluster.
 
     Args:
@@ -152,7 +153,7 @@ def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
             else UNHEARD
         ), unheard
     references = (seen.addon.get("spec") or {}).get("configs") or []
-    delivered = addons.state(seen.addon, references)
+    delivered = addons.addon_state(seen.addon, references)
     there = works.applied(seen.nodes)
     if delivered.failed or there.failed:
         return REFUSED, "; ".join(filter(None, (delivered.why, there.why)))
@@ -173,3 +174,76 @@ def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
     if online is not None and online < desired:
         return OFFLINE, _offline(online, desired)
     return READY, ""
+
+
+def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Site -> its state: one list of each kind, for any number of sites.
+
+    Args:
+        hub: a connection.
+        federation: the federation's name.
+        addon: the add-on's.
+        sites: site -> name of its ManagedCluster.
+
+    Raises:
+        ClusterError: the hub does not answer.
+    """
+    return {site: _result(site, seen) for site, seen in _look(hub, federation, addon, sites).items()}
+
+
+def silent(error: str) -> dict[str, Any]:
+    """What is known of a site when the hub does not answer."""
+    return {"reachable": False, "error": error, "workloads": [], "clientapps": [], "trouble": "", "ocm": {}}
+
+
+def _look(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -> dict[str, Seen]:
+    labels = query(addon_labels(federation))
+    clusters = {item["metadata"]["name"]: item for item in hub.list(api.CLUSTERS, "ManagedCluster")}
+    by_name = f"metadata.name={addon}"
+    addons = {
+        item["metadata"]["namespace"]: item for item in hub.list(api.ADDONS, "ManagedClusterAddOn", fields=by_name)
+    }
+    works = {
+        (item["metadata"]["namespace"], item["metadata"]["name"]): item
+        for item in hub.list(api.WORKS, "ManifestWork", labels=labels)
+    }
+    label = app_versions.label(federation)
+    versions = {name: (item["metadata"].get("labels") or {}).get(label, "") for name, item in clusters.items()}
+    apps = _apps(hub) if any(versions.values()) else {}
+    chosen = hub_reader.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
+    return {
+        site: Seen(
+            name,
+            clusters.get(name),
+            None if chosen is None else name in chosen,
+            addons.get(name),
+            works.get((name, f"{addon}-nodes")),
+            works.get((name, f"{addon}-keys")),
+            versions.get(name, ""),
+            apps.get((name, app_versions.name_of(versions.get(name, "")))),
+        )
+        for site, name in sites.items()
+    }
+
+
+def _apps(hub: Cluster) -> dict[tuple[str, str], dict[str, Any]]:
+    """(Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it created."""
+    found = hub.list(api.WORKS, "ManifestWork", labels=api.REPLICA_SET_LABEL)
+    return {
+        (item["metadata"]["namespace"], item["metadata"]["labels"][api.REPLICA_SET_LABEL].partition(".")[2]): item
+        for item in found
+    }
+
+
+def _result(site: str, seen: Seen) -> dict[str, Any]:
+    """In the form of M(federated.flower.supernode_info), with the row in addition."""
+    row = health_row(seen)
+    heard = row["state"] not in (ABSENT, LEAVING, UNACCEPTED, UNHEARD, UNWELL)
+    return {
+        "reachable": heard,
+        "error": "" if heard else f"{site}: {row['why']}",
+        "workloads": nodes_work.rows(seen.nodes),
+        "clientapps": nodes_work.rows(seen.apps),
+        "trouble": row["why"] if heard and not row["ready"] else "",
+        "ocm": row,
+    }

@@ -13,11 +13,11 @@ from ..base.errors import ClusterError
 from ..base.labels import query
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
-from ..rights import ask, fixed_rights
-from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from ..rights import ask
+from ..spec.hub_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
-from . import addon_objects, api, checks, placements
-from .scraping import document
+from . import addon_objects, api, checks, statuses
+from .hub_features import document
 
 # Label of a managed cluster's certificate signing requests; those of its add-ons, which are someone else's, have the other as well (ocm, pkg/registration).
 _REQUESTS, _OF_ADDONS = "open-cluster-management.io/cluster-name", "open-cluster-management.io/addon-name"
@@ -48,7 +48,7 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
     sets: list[dict[str, Any]] = []
     faults = checks.missing_kinds(missing) + checks.gates(manager)
     if not faults:
-        ask.require(hub, fixed_rights.ocm_rights(spec.namespace, spec))
+        ask.require(hub, ask.ocm_rights(spec.namespace, spec))
         for management in hub.list(api.ADDONS, "ClusterManagementAddOn"):
             faults += checks.foreign(spec, management, claim=claim)
         faults += checks.apis(spec, document(hub, api.WORKS), document(hub, api.PLACEMENTS))
@@ -110,10 +110,10 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
 
 def chosen(hub: Cluster, management: Mapping[str, Any] | None) -> set[str] | None:
     """Clusters that the add-on's Placements have selected; None without Placements."""
-    named = placements.references(management)
+    named = statuses.placement_references(management)
     if named is None:
         return None
-    return {cluster for one in sorted(named) for cluster in placements.decisions(slices(hub, *one))}
+    return {cluster for one in sorted(named) for cluster in statuses.decisions(slices(hub, *one))}
 
 
 def slices(hub: Cluster, namespace: str, name: str) -> list[dict[str, Any]]:

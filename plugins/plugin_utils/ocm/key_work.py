@@ -5,7 +5,7 @@
 """The ManifestWork by which a site creates its keys, and its feedback. Pure.
 
 When idle it has the ConfigMap to which the site's Secrets belong, and reads the ConfigMap with their public keys.
-While the site has work to do, the job of C(manifests/key_job.py) is in it, with its program and its rights. So rights and
+While the site has work to do, the job of C(manifests/site_jobs.py) is in it, with its program and its rights. So rights and
 token are in the cluster for as long as that takes. A private key is in neither of them.
 
 A job cannot be changed, so its name is derived from its content. The program's request has the owner of the Secrets by its uid,
@@ -24,16 +24,16 @@ from typing import Any, NamedTuple
 
 from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
-from ..manifests import key_job
+from ..manifests import site_jobs
 from ..site_keys import public
 from ..spec.site_spec import SiteSpec
 from . import addon_objects
-from . import work as works
+from . import statuses as works
 
 PART = "keys"
 
 _PUBLIC = ("ConfigMap", PUBLIC_KEYS)
-_OWNER = ("ConfigMap", key_job.OWNER)
+_OWNER = ("ConfigMap", site_jobs.OWNER)
 _JOB = {
     "succeeded": ".status.succeeded",
     "failed": '.status.conditions[?(@.type=="Failed")].status',
@@ -81,14 +81,14 @@ def keygen_work(
         owner: the live ManagedClusterAddOn.
         first: see above.
     """
-    draft = key_job.job(spec, "", "", program, seconds)
+    draft = site_jobs.key_job(spec, "", "", program, seconds)
     suffix = hashlib.sha256(json.dumps([request, draft], sort_keys=True).encode()).hexdigest()[:10]
-    own = key_job.own_name(suffix)
-    job = key_job.job(spec, own, suffix, program, seconds)
+    own = site_jobs.own_name(suffix)
+    job = site_jobs.key_job(spec, own, suffix, program, seconds)
     job["metadata"]["name"] = own
     del job["spec"]["suspend"]  # all of it is applied at once
     del job["spec"]["ttlSecondsAfterFinished"]  # the agent would recreate it
-    brought = key_job.belongings(spec, None, suffix, program, request, given=False)
+    brought = site_jobs.belongings(spec, None, suffix, program, request, given=False)
     return _work(spec, [*brought, job], request["secrets"], owner, first)
 
 
@@ -113,7 +113,7 @@ def _work(
         "metadata": {"name": PUBLIC_KEYS, "namespace": spec.namespace},
     }
     # The agent reads them in this order: the status of the job is never newer than the job's result.
-    listed = [*first, key_job.owner(spec), *brought]
+    listed = [*first, site_jobs.owner(spec), *brought]
     return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=[looked_at], feedback=asked)
 
 

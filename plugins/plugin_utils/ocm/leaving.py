@@ -1,8 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""What happens to a site whose cluster leaves the Placement, the hub or the inventory, or is destroyed. Pure.
+"""What happens to a site whose cluster leaves the Placement, the hub or the inventory, and whether the hub still delivers to one that is to be forgotten. Pure.
 
     the Placement no longer selects it   OCM deletes the add-on and everything that belongs to it. Its partitions are kept.
     it is detached                       its ManifestWorks are deleted with its namespace on the hub. Its partitions are kept.
@@ -18,8 +16,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ..ledger import forgetting
-from . import addon_objects
+from ..base.labels import query
+from ..kube.api_errors import Forbidden, NotServed
+from ..kube.client import Cluster
+from ..state import forgetting
+from . import addon_objects, api
 
 _OCM = "ocm"  # value of flower_delivery
 
@@ -113,3 +114,29 @@ def doubt(sites: Iterable[str], why: str) -> str:
         "that may read and delete ManifestWorks and ManagedClusterAddOns on the hub: federated.flower.rbac writes these rights only while a "
         "site of the inventory is behind Open Cluster Management"
     )
+
+
+def forgetting_errors(
+    hub: Cluster, federation: str, sites: Collection[str], known: Mapping[str, Mapping[str, Any]], unreadable: Collection[str]
+) -> dict[str, str]:
+    """Site -> why it cannot be forgotten yet.
+
+    Args:
+        hub: a connection.
+        federation: its name.
+        sites: those to forget.
+        known: records of the ledger, by site.
+        unreadable: sites whose record cannot be read.
+    """
+    try:
+        items = hub.list(api.WORKS, "ManifestWork", labels=query(addon_objects.addon_labels(federation)))
+    except NotServed:
+        return {}
+    except Forbidden as error:
+        return {site: doubt([site], error.message) for site in doubtful(sites, known, unreadable)}
+    return {
+        site: f"the hub still delivers to its cluster {', '.join(clusters)}, and its SuperNodes would restart without end. "
+        "federated.flower.site ends the delivery before it forgets the site, if --limit, where there is one, has the hub, and "
+        "--skip-tags does not name ocm"
+        for site, clusters in delivered(items, sites).items()
+    }

@@ -18,7 +18,7 @@ from ..base.errors import ClusterError
 from ..kube.api_errors import ApiError, Forbidden, NotServed
 from ..kube.auth import options_of
 from ..kube.client import Cluster
-from . import api, placements, selectors
+from . import api, statuses
 from .clusters import GPU_RESOURCES, is_accepted, is_leaving, name_of, variables
 
 # Options for credentials and transport, not for the hub: never part of the cache key.
@@ -59,7 +59,7 @@ def ask(hub: Cluster, question: Question) -> dict[str, Any]:
     """Clusters as host variables, and remarks for the user.
 
     Returns:
-        C(clusters): list of variables by name, sorted (see clusters.py; with a Placement also those of placements.py);
+        C(clusters): list of variables by name, sorted (see clusters.py; with a Placement also those of statuses.py);
         C(remarks): sentences.
 
     Raises:
@@ -102,8 +102,8 @@ def _decisions(hub: Cluster, question: Question, remarks: list[str]) -> dict[str
         slices = hub.list(
             api.PLACEMENTS, "PlacementDecision", namespace, labels=f"{api.PLACEMENT_LABEL}={name}"
         )  # fmt: skip
-    chosen = placements.decisions(slices)
-    remark = placements.remark(placement, len(chosen))
+    chosen = statuses.decisions(slices)
+    remark = statuses.remark(placement, len(chosen))
     if remark:
         remarks.append(f"the Placement {name} in the namespace {namespace} {remark}.")
     return chosen
@@ -119,7 +119,7 @@ def _selectors(hub: Cluster, question: Question) -> Iterator[str]:
         if cluster_set is None:
             raise ClusterError(f"{hub.name}: there is no ManagedClusterSet {name}.")
         try:
-            yield selectors.joined(question.label_selector, selectors.of_set(cluster_set))
+            yield api.joined_selectors(question.label_selector, api.of_set(cluster_set))
         except ValueError as error:
             raise ClusterError(f"{hub.name}: the ManagedClusterSet {name} cannot be used: {error}.") from error
 

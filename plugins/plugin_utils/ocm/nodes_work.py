@@ -15,14 +15,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..apply.readiness import State, stateful_set
-from ..base import dataset_mounts
-from ..base.images import images_of
+from ..base import object_names
+from ..base.kinds import images_of
 from ..base.labels import POOL_LABEL
 from ..base.values import Object
-from ..spec.pool_spec import STATEFUL_SET
-from ..spec.site_spec import SiteSpec
+from ..spec.site_spec import STATEFUL_SET, SiteSpec
 from . import addon_objects
-from . import work as works
+from . import statuses as works
 
 PART = "nodes"
 
@@ -51,7 +50,7 @@ def build(spec: SiteSpec, own: Iterable[Object], owner: Mapping[str, Any] | None
     """The ManifestWork.
 
     Args:
-        own: its own objects (C(template.split)).
+        own: its own objects (C(delivery.split)).
         owner: the live ManagedClusterAddOn; None when it does not exist yet.
         restart: mark on the pods; another one than before restarts them, pod by pod. Empty for none.
     """
@@ -194,7 +193,7 @@ def rows(work: Mapping[str, Any] | None) -> list[dict[str, Any]]:
             "image": item["spec"]["template"]["spec"]["containers"][0]["image"],
             "images": images_of(item),
             "version": item["metadata"]["labels"].get("app.kubernetes.io/version", ""),
-            "datasets": dataset_mounts.names_of(item),
+            "datasets": object_names.mounted_datasets(item),
         }
         for item in live_sets(work)
     ]

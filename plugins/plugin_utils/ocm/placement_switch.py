@@ -21,8 +21,8 @@ from ..base.errors import ClusterError
 from ..base.labels import query
 from ..base.values import Object
 from ..kube.client import Cluster
-from ..spec.addon_spec import PLACEMENTS, AddonSpec
-from . import addon_objects, api, checks, clusters, hub_reader, leaving, nodes_work, placements
+from ..spec.hub_spec import PLACEMENTS, AddonSpec
+from . import addon_objects, api, checks, clusters, hub_reader, leaving, nodes_work, statuses
 
 Live = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ def first(live: Live | None, objects: Sequence[Object]) -> list[Object]:
         objects: those of the add-on in the order in which they are applied, the wanted ClusterManagementAddOn last.
     """
     *before, wanted = objects
-    now, then = placements.references(live), placements.references(wanted)
+    now, then = statuses.placement_references(live), statuses.placement_references(wanted)
     return before if live is not None and then and now != then else []
 
 
@@ -54,13 +54,13 @@ def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
         spec: what is wanted.
         live: the ClusterManagementAddOn; None if there is none.
     """
-    if spec.install != PLACEMENTS or placements.references(live) != {(spec.namespace, spec.placement)}:
+    if spec.install != PLACEMENTS or statuses.placement_references(live) != {(spec.namespace, spec.placement)}:
         return ""
     wanted = addon_objects.placement(spec)
     now = hub.get(api.PLACEMENTS, "Placement", spec.placement, spec.namespace)
     if now is None or hub.apply(wanted, dry_run=True).get("spec") == now.get("spec"):
         return ""
-    selected = placements.decisions(hub_reader.slices(hub, spec.namespace, spec.placement))
+    selected = statuses.decisions(hub_reader.slices(hub, spec.namespace, spec.placement))
     works = hub.list(api.WORKS, "ManifestWork", labels=query(addon_objects.addon_labels(spec.federation)))
     own = [one["metadata"] for one in works if one["metadata"]["name"] == f"{spec.name}-{nodes_work.PART}"]
     served = {meta["namespace"] for meta in own if not meta.get("deletionTimestamp")} & selected.keys()
@@ -106,7 +106,7 @@ def lost(addons: Iterable[Live], managed: Iterable[Live], slices: Iterable[Live]
         for one in addons
         if leaving.site_of(one) and not one["metadata"].get("deletionTimestamp")
     }
-    return sorted(served & staying - set(placements.decisions(slices)))
+    return sorted(served & staying - set(statuses.decisions(slices)))
 
 
 def refusal(addon: str, placement: Live, without: Sequence[Live], remark: str, seconds: float, sets: Iterable[Live] = ()) -> str:
@@ -195,7 +195,7 @@ class Handover:
         clock, meta = Clock(seconds), self.placement["metadata"]
         while self.sites:
             live = self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.addon)
-            if (meta["namespace"], meta["name"]) in placements.taken_over(live):
+            if (meta["namespace"], meta["name"]) in statuses.taken_over(live):
                 return
             if not clock.tick():
                 raise ClusterError(
@@ -207,5 +207,5 @@ class Handover:
         meta = self.placement["metadata"]
         live = self.hub.get(api.PLACEMENTS, "Placement", meta["name"], meta["namespace"]) or self.placement
         without = [one for one in self._managed if clusters.name_of(one) in missing]
-        remark = "" if placements.decisions(slices) else placements.remark(live, 0)
+        remark = "" if statuses.decisions(slices) else statuses.remark(live, 0)
         return refusal(self.addon, self.placement, without, remark, seconds, self.hub.list(api.SETS, "ManagedClusterSet"))

@@ -10,13 +10,13 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..base import times
+from ..base import formats
+from ..base.formats import readable
 from ..base.object_names import GATEWAY_SECRET
-from ..base.sizes import readable
 from ..ocm import health
 from ..skupper import network
-from ..spec.pool_spec import DAEMON_SET, STATEFUL_SET
-from . import remedies, replicas
+from ..spec.site_spec import DAEMON_SET, STATEFUL_SET
+from . import findings
 from .findings import Findings
 
 # How early the expiry of a certificate in the Skupper network is a problem: only the playbooks renew it.
@@ -59,23 +59,23 @@ def fleet_report(
         _nameless_findings(hub_name, hub, listed, found)
     forgotten = sorted(set(hub["sites"]) - set(known))
     for name in forgotten:
-        found.problem(name, f"{name} is not in the inventory, but still in the ledger", remedies.forgotten(name), with_remedy=True)
+        found.problem(name, f"{name} is not in the inventory, but still in the ledger", findings.forgotten(name), with_remedy=True)
     joined = {
         name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]
     }
     around = hub.get("network") or {}
     if hub["reachable"] and joined:
         for text in network.problems(hub_name, around, joined, now, _SOON):
-            found.problem(_named(text, sites), text, remedies.NETWORK)
+            found.problem(_named(text, sites), text, findings.NETWORK)
     # Any of them may be one of a site whose record is lost, and unregistering is for good.
     for node in hub["unknown_nodes"] if all(name in hub["sites"] for name, site in sites.items() if site["workloads"]) else ():
-        found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedies.NODE_UNKNOWN, with_remedy=True)
+        found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", findings.NODE_UNKNOWN, with_remedy=True)
     for run in _stuck(hub["runs"], now):
         text = f"run {run['run-id']}{_of_app(run)} is {run['status']} since {str(run['pending-at'])[:16]}, and no other run is active"
-        found.warning("", text, remedies.RUN_STUCK)
+        found.warning("", text, findings.RUN_STUCK)
     for run in _last_failed(hub["runs"]):
         text = f"run {run['run-id']}{_of_app(run)} failed{_details(run)}"
-        found.warning("", text, remedies.run_failed(str(run["run-id"])))
+        found.warning("", text, findings.run_failed(str(run["run-id"])))
     return {
         "healthy": not found.problems,
         "hub": {
@@ -111,7 +111,7 @@ def _backup(hub: Mapping[str, Any], now: datetime.datetime) -> str:
     """How old the last backup of a hub is, in words; empty if that is not known."""
     if not _has_answered(hub) or "backup" not in hub:
         return ""
-    at = times.moment(hub["backup"].get("at"))
+    at = formats.moment(hub["backup"].get("at"))
     if at is None:
         return "no backup of the hub is noted"
     days = (now - at).days
@@ -134,58 +134,58 @@ def _rotation(hub: Mapping[str, Any]) -> str:
 
 def _end(certificate: Mapping[str, Any]) -> str:
     """When a certificate ends: the day, or the minute (UTC) where it is valid for a few days only and several end on one day."""
-    start, end = times.moment(certificate.get("not_before") or ""), times.moment(certificate.get("not_after") or "")
+    start, end = formats.moment(certificate.get("not_before") or ""), formats.moment(certificate.get("not_after") or "")
     brief = start and end and end - start <= _BRIEF
     return str(certificate.get("not_after", ""))[: 16 if brief else 10].replace("T", " ")
 
 
 def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
     if not hub["reachable"] or hub["error"]:
-        remedy = remedies.HUB_SILENT if hub["reachable"] else remedies.hub_away(hub["error"])
+        remedy = findings.HUB_SILENT if hub["reachable"] else findings.hub_away(hub["error"])
         found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", remedy)
     elif not hub["deployed"]:
-        found.problem(name, f"hub {name}: no SuperLink is deployed", remedies.HUB_BARE)
+        found.problem(name, f"hub {name}: no SuperLink is deployed", findings.HUB_BARE)
     if hub["trouble"]:
-        found.problem(name, f"hub {name}: {hub['trouble']}", remedies.HUB_PODS)
+        found.problem(name, f"hub {name}: {hub['trouble']}", findings.HUB_PODS)
     if hub["certificate"].get("fault"):
         found.problem(
             name,
             f"hub {name}: sites refuse the gateway's certificate: {hub['certificate']['fault']}; federated.flower.site "
             "resolves it, or reports the remedy",
-            remedies.HUB_CERTIFICATE,
+            findings.HUB_CERTIFICATE,
         )
     elif ends_soon(hub["certificate"], now):
-        found.warning(name, f"hub {name}: the gateway's certificate ends on {hub['certificate']['not_after'][:16]}", remedies.renew(name, True))
+        found.warning(name, f"hub {name}: the gateway's certificate ends on {hub['certificate']['not_after'][:16]}", findings.renew(name, True))
     ca = hub["certificate"].get("ca") or {}
     if ends_soon(ca, now):
         text = f"hub {name}: the CA of the gateway's certificate, {ca['subject']}, ends on {ca['not_after'][:16]}: no site connects after that"
-        found.warning(name, text, remedies.CA_ENDS)
+        found.warning(name, text, findings.CA_ENDS)
     _outputs_findings(name, hub.get("outputs") or {}, found)
     if stale := (hub.get("lease") or {}).get("ended"):
-        found.warning(name, f"hub {name}: {stale} did not return the lease of the fleet, which has ended", remedies.LEASE_LEFT)
+        found.warning(name, f"hub {name}: {stale} did not return the lease of the fleet, which has ended", findings.LEASE_LEFT)
 
 
 def _outputs_findings(name: str, outputs: Mapping[str, Any], found: Findings) -> None:
     if outputs.get("error"):
         text = f"hub {name}: how much room is left for outputs of runs is not known: {outputs['error']}"
-        found.problem(name, text, remedies.OUTPUTS_UNKNOWN)
+        found.problem(name, text, findings.OUTPUTS_UNKNOWN)
     elif outputs and outputs["free"] < outputs["min_free"]:
         text = (
             f"hub {name}: the volume for outputs of runs has {readable(outputs['free'])} left, less than superlink_outputs_min_free "
-            f"({readable(outputs['min_free'])}), so no run is submitted. {remedies.OUTPUTS_FULL}"
+            f"({readable(outputs['min_free'])}), so no run is submitted. {findings.OUTPUTS_FULL}"
         )
-        found.problem(name, text, remedies.OUTPUTS_FULL)
+        found.problem(name, text, findings.OUTPUTS_FULL)
 
 
 def ends_soon(certificate: Mapping[str, Any], now: datetime.datetime) -> bool:
     """Whether a certificate that should have been renewed, at half of its lifetime, has only a tenth of it left. What has ended is not meant."""
-    start, end = times.moment(certificate.get("not_before") or ""), times.moment(certificate.get("not_after") or "")
+    start, end = formats.moment(certificate.get("not_before") or ""), formats.moment(certificate.get("not_after") or "")
     return bool(start and end and start < end and now < end and end - now < (end - start) / 10)
 
 
 def _is_over(since: str, period: datetime.timedelta, now: datetime.datetime) -> bool:
     """Whether a period that began at a time (ISO 8601) is over; also where that time cannot be read."""
-    start = times.moment(since)
+    start = formats.moment(since)
     return start is None or now - start > period
 
 
@@ -200,7 +200,7 @@ def _stuck(runs: Sequence[Mapping[str, Any]], now: datetime.datetime) -> list[Ma
     active = [run for run in runs if not str(run.get("status", "")).startswith("finished")]
     if any(run["status"] not in ("pending", "starting") for run in active):
         return []
-    waiting = [run for run in active if (since := times.moment(run.get("pending-at"))) and now - since > _WAITS]
+    waiting = [run for run in active if (since := formats.moment(run.get("pending-at"))) and now - since > _WAITS]
     return sorted(waiting, key=lambda run: str(run["pending-at"]))[:1]
 
 
@@ -245,28 +245,28 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         for pool in pools:  # a key and its successor are those of one SuperNode
             pool["registered"] = pool["wanted"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
     if record.get("fault"):
-        found.problem(name, f"{name}: {record['fault']}", remedies.LEDGER)
+        found.problem(name, f"{name}: {record['fault']}", findings.LEDGER)
     if lost:
         text = f"{name}: its SuperNodes are deployed, and the ledger has no record of them: which of those at the SuperLink are theirs is not known"
-        found.problem(name, text, remedies.RECORD_LOST)
+        found.problem(name, text, findings.RECORD_LOST)
     if not site["reachable"]:
-        found.problem(name, site["error"], remedies.managed_away(name) if site.get("ocm") else remedies.site_away(name, site["error"]))
+        found.problem(name, site["error"], findings.managed_away(name) if site.get("ocm") else findings.site_away(name, site["error"]))
     elif site.get("bundle"):
         _bundle_findings(name, site["bundle"], found)
     elif not pools or not (access or (site.get("ocm") and site["trouble"])):  # these two say why something is not deployed
         _bare_findings(name, live, record, found)
     if site["trouble"]:
-        found.problem(name, f"{name}: {site['trouble']}", remedies.site_pods(name, site["trouble"]))
+        found.problem(name, f"{name}: {site['trouble']}", findings.site_pods(name, site["trouble"]))
     if access:
-        found.problem(name, f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})", remedies.site_denied(name))
+        found.problem(name, f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})", findings.site_denied(name))
         if sum(pool["online"] or 0 for pool in pools) and _is_over(access["since"], _DENIED, now):
-            found.problem(name, f"{name} is denied, and SuperNodes of it are online: the gateway does not refuse them", remedies.DENIED_ONLINE)
+            found.problem(name, f"{name} is denied, and SuperNodes of it are online: the gateway does not refuse them", findings.DENIED_ONLINE)
     apps = _clientapps(apart, site["workloads"])
     if not site.get("ocm"):
         for one in apps:
             if one["ready"] < one["desired"]:
                 text = f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
-                found.problem(name, text, remedies.site_pods(name, ""))
+                found.problem(name, text, findings.site_pods(name, ""))
     for pool in pools if not access else ():
         few = (pool["kind"] or "") if pool["desired"] is not None and pool["desired"] < pool["keys"] else ""
         # A pool that is not deployed is a problem of its own.
@@ -274,13 +274,13 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
             text = f"{name}: {pool['online']} of {pool['wanted']} SuperNodes of pool {pool['name']} are online"
             text += f", and its StatefulSet wants {pool['desired']}" if few == STATEFUL_SET else ""
             is_reached = not (site.get("bundle") or site.get("ocm"))
-            found.problem(name, text, remedies.scaled(name) if few == STATEFUL_SET else remedies.nodes_offline(name, is_reached=is_reached))
+            found.problem(name, text, findings.scaled(name) if few == STATEFUL_SET else findings.nodes_offline(name, is_reached=is_reached))
         if few == DAEMON_SET:
             text = f"{name}: pool {pool['name']} has {pool['keys']} SuperNodes in the ledger, and its cluster has nodes for {pool['desired']}"
-            found.warning(name, text, remedies.nodes_left(name))
+            found.warning(name, text, findings.nodes_left(name))
         if pool["version"] and hub["version"] and pool["version"] != hub["version"] and not hub.get("upgrade"):
             text = f"{name}: pool {pool['name']} runs Flower {pool['version']}, the hub {hub['version']}"
-            found.warning(name, text, remedies.skew(name))
+            found.warning(name, text, findings.skew(name))
     client = record.get("client") or {}
     if not access:
         _client_findings(name, client, found, now, away=any(asked and pool["online"] < pool["wanted"] for pool in pools))
@@ -302,12 +302,12 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
 
 def _client_findings(name: str, client: Mapping[str, Any], found: Findings, now: datetime.datetime, *, away: bool) -> None:
     """Of a site's client certificate. C(away): whether SuperNodes of the site are not online; then its end may be why."""
-    end = times.moment(client.get("not_after") or "")
+    end = formats.moment(client.get("not_after") or "")
     if end is not None and end <= now:
         text = f"{name}: its client certificate ended on {client['not_after'][:16]}: a gateway that requires one refuses it at its next connection"
-        (found.problem if away else found.warning)(name, text, remedies.renew(name, False))
+        (found.problem if away else found.warning)(name, text, findings.renew(name, False))
     elif ends_soon(client, now):
-        found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", remedies.renew(name, False))
+        found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", findings.renew(name, False))
 
 
 def _nameless_findings(name: str, hub: Mapping[str, Any], sites: Sequence[Mapping[str, Any]], found: Findings) -> None:
@@ -316,9 +316,9 @@ def _nameless_findings(name: str, hub: Mapping[str, Any], sites: Sequence[Mappin
     wanted = sum(pool["desired"] or 0 for site in sites for pool in site["pools"])
     text = f"hub {name}: {online} SuperNodes are online; without node authentication (flower_insecure) it is not known of which site"
     if online < wanted:
-        found.problem(name, f"{text}, and these sites have {wanted}", remedies.NAMELESS)
+        found.problem(name, f"{text}, and these sites have {wanted}", findings.NAMELESS)
     else:
-        found.warning(name, text, remedies.NAMELESS)
+        found.warning(name, text, findings.NAMELESS)
 
 
 def _has_answered(hub: Mapping[str, Any]) -> bool:
@@ -329,19 +329,19 @@ def _has_answered(hub: Mapping[str, Any]) -> bool:
 def _bare_findings(name: str, live: Mapping[str, Any], record: Mapping[str, Any], found: Findings) -> None:
     """What the site's cluster does not have: all pools, or some that the ledger has keys for. Keys of a pool that is removed are leaving."""
     if not live:
-        found.problem(name, f"{name}: no SuperNodes are deployed", remedies.site_bare(name))
+        found.problem(name, f"{name}: no SuperNodes are deployed", findings.site_bare(name))
         return
     for pool in dict.fromkeys(key["pool"] for key in record["keys"] if not key.get("leaving")):
         if pool not in live:
-            found.problem(name, f"{name}: pool {pool} is not deployed", remedies.site_bare(name))
+            found.problem(name, f"{name}: pool {pool} is not deployed", findings.site_bare(name))
 
 
 def _bundle_findings(name: str, bundle: Mapping[str, Any], found: Findings) -> None:
     if not bundle["version"]:
-        found.problem(name, f"{name}: no bundle was written for it", remedies.site_bare(name))
+        found.problem(name, f"{name}: no bundle was written for it", findings.site_bare(name))
     elif bundle["waits"]:
         words = f"it has answered version {bundle['answered']}" if bundle["answered"] else "it has not answered yet"
-        found.warning(name, f"{name}: bundle version {bundle['version']} waits for its reply; {words}", remedies.bundle_waits(bundle["next"]))
+        found.warning(name, f"{name}: bundle version {bundle['version']} waits for its reply; {words}", findings.bundle_waits(bundle["next"]))
 
 
 def _pool(
@@ -353,12 +353,12 @@ def _pool(
 ) -> dict[str, Any]:
     """A pool. C(nodes): those of the SuperLink; None if it is not known which of them are those of this site."""
     own = [key for key in record["keys"] if key["pool"] == name and key["node_id"]]
-    used = replicas.used(own)
+    used = findings.used_keys(own)
     desired = live["desired"] if live else None
     known = nodes is not None
     nodes = nodes or {}
     found = [nodes[key["node_id"]] for key in own if key["node_id"] in nodes]
-    serving = replicas.serving(own, nodes)
+    serving = findings.serving_keys(own, nodes)
     online = [node for node in found if node["status"] == "online"]
     # Flower reports when a node went offline, 60 s after its last heartbeat; an online one has reported within that time.
     left = sorted(node["offline-at"] for node in found if node["status"] == "offline" and node["offline-at"] != "N/A")

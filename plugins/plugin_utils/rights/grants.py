@@ -1,22 +1,142 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""From the table and the rendered objects to the rights of one holder in one cluster. Pure.
 
-"""From the table to what one holder gets in one cluster. Pure."""
+A C(create) that is limited to a name works with server-side apply, see table.py. Secrets and ConfigMaps of datasets need nothing
+more than the table grants: where the controller has no right on Secrets, it cannot know whether one exists.
+
+To switch metrics off, they are still needed: remove them afterwards.
+
+Where ServerApps have their own pod, the right to run commands in it also covers the container with the app. It adds nothing to what
+data scientists can do: they run their code there by submitting it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
+from ..base.kinds import group_of, plural_of
+from ..base.names import METRICS
+from ..base.object_names import SERVERAPP_POD
+from ..manifests import datasets, outputs, superlink, supernode
 from ..spec.deployed_spec import Spec
-from ..spec.part_spec import PartSpec
-from . import dataset_needs, metrics_needs, output_needs, rendered
-from .fixed_rights import places
-from .need import DEPLOY, Need, Right, rights
-from .table import CONTROLLER, SCIENTIST, TABLE, WAYS
+from ..spec.hub_spec import HubSpec
+from ..spec.part_spec import NOTHING, NOWHERE, PROCESS, PartSpec
+from ..spec.site_spec import DAEMON_SET, PoolSpec, SiteSpec
+from .ask import places
+from .need import CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Right, rights
+from .table import AUDITOR, CONTROLLER, READ, SCIENTIST, TABLE, WAYS
+
+_DATASET_CLAIMS, _VOLUMES = "persistentvolumeclaims", "persistentvolumes"
+
+_OUTPUT_CLAIMS = "persistentvolumeclaims"
+
+# Settings that add and remove kinds of objects. Rights do not depend on them: to switch one off, the right is needed to
+# prune existing objects. They do depend on what a cluster's administrators may not want to grant at all: its own APIs, the
+# whole cluster (exposure), network policies.
+_POOLS = [PoolSpec(name="one", replicas=2), PoolSpec(name="two", mode=DAEMON_SET, replicas=0)]
+# Their rights are in the table: a Namespace's depend on who creates it, only the controller reads Secrets, and rights on claims are
+# limited to their names (grants.py, grants.py).
+_TABLED = {("", "Namespace"), ("", "Secret"), ("", "PersistentVolumeClaim")}
 
 # Namespace (empty: the whole cluster) -> what is needed there.
 Grants = dict[str, list[Need]]
+
+
+def dataset_needs(holder: str, spec: Spec) -> list[Need]:
+    """What a holder needs for datasets; nothing where there are none."""
+    if not isinstance(spec, SiteSpec):
+        return []
+    listed = [one for pool in spec.pools for one in pool.datasets if one.claim_name]
+    if not listed:
+        return []
+    if holder == AUDITOR:
+        return [Need(FEDERATION, _DATASET_CLAIMS, READ, "where data is")]
+    if holder != CONTROLLER:
+        return []
+    made = datasets.created(spec)
+    claims = " ".join(sorted({one.claim_name for one in made}))
+    existing = " ".join(sorted({one.claim for one in listed if one.claim}))
+    volumes = " ".join(datasets.volume_name(spec, one) for one in made if one.volume is not None)
+    found = []
+    if existing:
+        found.append(Need(FEDERATION, _DATASET_CLAIMS, "get", "see whether the claims of datasets can be used", names=existing))
+    if claims:
+        found += [
+            Need(FEDERATION, _DATASET_CLAIMS, "get create patch", "claims of datasets", names=claims),
+            Need(FEDERATION, _DATASET_CLAIMS, "list", "find them, if they are to be deleted", work=TEARDOWN),
+            # Not on all claims of the namespace: others have their data there.
+            Need(FEDERATION, _DATASET_CLAIMS, "get delete", "delete them, if that is requested", names=claims, work=TEARDOWN),
+        ]
+    if volumes:
+        found += [
+            Need(CLUSTER, _VOLUMES, "get create patch", "storage that exists outside the cluster", names=volumes),
+            Need(CLUSTER, _VOLUMES, "list", "find them, if they are to be deleted", work=TEARDOWN),
+            Need(CLUSTER, _VOLUMES, "get delete", "delete them, if that is requested", names=volumes, work=TEARDOWN),
+        ]
+    return found
+
+
+def metrics_needs(holder: str, spec: Spec) -> list[Need]:
+    """What a holder needs for metrics; nothing where they are off."""
+    if not isinstance(spec, HubSpec) or not spec.metrics.enabled or holder != CONTROLLER:
+        return []
+    return [
+        # OpenShift grants no owner of an object to those who may not delete it (OwnerReferencesPermissionEnforcement).
+        Need(FEDERATION, "secrets", "delete", "let the exporter's Secret go with its program", names=METRICS),
+    ]
+
+
+def output_needs(holder: str, spec: Spec) -> list[Need]:
+    """What a holder needs for outputs; nothing where they are not kept."""
+    if not isinstance(spec, HubSpec) or not spec.outputs_enabled or holder not in (CONTROLLER, SCIENTIST):
+        return []
+    found = []
+    if spec.is_process:  # otherwise it is the SuperLink's pod, see table.py
+        found += [
+            Need(FEDERATION, "pods", "get", "find the outputs of runs", names=SERVERAPP_POD),
+            Need(FEDERATION, "pods/exec", "get create", "list, fetch and delete the outputs of runs", names=SERVERAPP_POD),
+        ]
+    if holder == CONTROLLER:
+        made = not spec.outputs_claim
+        verbs = "get create patch" if made else "get"
+        purpose = "the volume for the outputs of runs" if made else "see whether the claim for outputs can be used"
+        found.append(Need(FEDERATION, _OUTPUT_CLAIMS, verbs, purpose, names=outputs.claim_name(spec)))
+    return found
+
+
+def rendered_kinds(spec: Spec) -> list[tuple[str, str]]:
+    """(API group, kind) of the objects of a part, with any switches, without Namespaces."""
+    # Patches change no kinds; an address and certificates are only known when all is deployed.
+    shape = replace(spec, insecure=False, superlink_address=NOWHERE, ca_bundle=NOTHING, patches=[])
+    if isinstance(shape, HubSpec):
+        shape = replace(shape, isolation=PROCESS, protect_runs=True)
+        listed = [
+            *superlink.objects(replace(shape, outputs_enabled=False)),
+            *superlink.objects(replace(shape, outputs_enabled=True)),
+        ]
+    else:
+        listed = supernode.objects(
+            replace(shape, pools=_POOLS, disruption_budget=1, client_certificate=NOTHING, allocation={})
+        )
+    found = {(group_of(item["apiVersion"]), item["kind"]) for item in listed}
+    return sorted(found - _TABLED)
+
+
+def rendered_needs(holder: str, spec: Spec) -> list[Need]:
+    """What a holder needs for the objects of a part."""
+    if holder not in (CONTROLLER, AUDITOR):
+        return []
+    found = []
+    for group, kind in rendered_kinds(spec):
+        resource = plural_of(kind) + (f".{group}" if group else "")
+        if holder == AUDITOR:
+            found.append(Need(FEDERATION, resource, READ, "what is deployed"))
+            continue
+        found.append(Need(FEDERATION, resource, OBJECT_VERBS, "objects of the deployment"))
+        found.append(Need(FEDERATION, resource, "get list delete", "remove the deployment", work=TEARDOWN))
+    return found
 
 
 def namespaces(part: str, spec: PartSpec, ca_namespace: str) -> list[str]:
@@ -38,10 +158,10 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
     found: Grants = {}
     listed = [
         *TABLE[holder, part],
-        *rendered.needs(holder, spec),
-        *dataset_needs.needs(holder, spec),
-        *output_needs.needs(holder, spec),
-        *metrics_needs.needs(holder, spec),
+        *rendered_needs(holder, spec),
+        *dataset_needs(holder, spec),
+        *output_needs(holder, spec),
+        *metrics_needs(holder, spec),
     ]
     for need in listed:
         if need.when(spec) and need.resource not in barred:

@@ -4,7 +4,7 @@
 
 """The table: who needs which rights in a cluster, and what for. Roles and the preflight check both come from it.
 
-A new right is a new line here. Rights on objects that the roles render are not listed: C(rendered.py) takes them from the
+A new right is a new line here. Rights on objects that the roles render are not listed: C(grants.py) takes them from the
 renderers, so a new kind of object adds its own.
 
 Some rules behind it:
@@ -40,10 +40,9 @@ from ..base.object_names import (
     SUPERLINK_POD,
     SUPERNODE,
 )
-from ..lease import lease_object as lease
 from ..manifests.exposures.exposure_registry import exposure_of
-from ..spec.addon_spec import OcmUse
-from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
+from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec, OcmUse
+from ..state import lease_object as lease
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need
 
 if TYPE_CHECKING:

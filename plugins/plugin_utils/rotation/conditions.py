@@ -16,8 +16,8 @@ from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI, FlowerError
 from ..flower.runs import Run, UnknownRun, look, read_all
 from ..kube.api_errors import Unavailable, Unreachable
-from ..ledger import records
-from ..ledger.ranges import Book
+from ..state import records
+from ..state.partition_numbers import Book
 
 _SLICE = 30.0  # seconds of one wait for a run
 _UNANSWERED = 60.0  # seconds for which the hub may not answer during a wait, for example because its API server is replaced

@@ -19,6 +19,7 @@ from ..base.certificate_names import certificate_names, next_server_name
 from ..base.errors import ClusterError
 from ..base.foreign_data import cleaned
 from ..base.object_names import (
+    FLEET_PORT,
     GATEWAY,
     GATEWAY_NEXT_VOLUME,
     GATEWAY_VOLUME,
@@ -27,7 +28,6 @@ from ..base.object_names import (
     SUPERLINK,
     SUPERLINK_POD,
 )
-from ..base.ports import FLEET_PORT
 from ..flower import in_pod
 from ..hub.certificate_plan import SUBJECT, entries_of
 from ..kube.client import Cluster

@@ -11,20 +11,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..apply.content import content_digest
+from ..apply.compare import as_applied
 from ..apply.engine import apply_objects
-from ..apply.owned import as_applied
-from ..audit.notes import of_objects
+from ..apply.redacted_diff import content_digest
 from ..base.certificate_names import next_server_name
 from ..base.errors import ClusterError
 from ..base.object_names import CA_SECRET, FEDERATION_CONFIG, GATEWAY_NEXT_SECRET, SUPERLINK
 from ..base.secret_data import encode, entries, secret
 from ..hub.authority import DAMAGED, trust_bundle
-from ..kube import refresh
+from ..kube import stuck_pods
 from ..kube.api_errors import Conflict
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import proof
 from ..pki import certificates, chain
+from ..state.audit_notes import of_objects
 from . import ca_state as ca
 from . import gateway_certificates, machine
 from .ca_state import State
@@ -253,7 +253,7 @@ class Hub:
 
     def bring_files(self) -> None:
         """Have the kubelet update the files of the gateway's pod now; the gateway loads them."""
-        refresh.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, SUPERLINK))
+        stuck_pods.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, SUPERLINK))
 
     def _serve_next(self) -> None:
         """Have the gateway serve the certificate that is tried; a new file takes a reload."""

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..apply.engine import apply_objects
-from ..audit.notes import of_objects
 from ..base.secret_data import entries, secret, written_at
 from ..hub import secret_plan
 from ..kube.client import Cluster
 from ..marks import proof
 from ..pki import certificates as pki
 from ..site_keys.keys import MARK
+from ..state.audit_notes import of_objects
 from . import restart, site_proof
 from .hub_steps import Hub, RotationError, changed, public
 

@@ -14,14 +14,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from ..base.formats import duration
 from ..base.object_names import GATEWAY_SECRET, SUPERLINK
 from ..base.secret_data import entries
-from ..base.times import duration
 from ..flower.cli import FlowerCLI
 from ..hub.certificate_plan import BUILTIN
-from ..ledger.store import Ledger, LedgerError
-from ..rights import ask, fixed_rights
+from ..rights import ask
 from ..rights.need import ROTATE
+from ..state.ledger import Ledger, LedgerError
 from . import conditions, machine, site_proof, targets
 from .ca_state import IDLE, State
 from .hub_steps import Hub, RotationError
@@ -143,7 +143,7 @@ class Rotation:
             raise RotationError(f"{refused}.")
         if not todo:
             return nothing
-        ask.require(self.hub.cluster, fixed_rights.rights_of_work(SUPERLINK, ROTATE, settings.namespace, settings.ca_namespace))
+        ask.require(self.hub.cluster, ask.rights_of_work(SUPERLINK, ROTATE, settings.namespace, settings.ca_namespace))
         plan = targets.outlook(todo, inputs, site_proof.heard(site_proof.members(self.book, self.records, names), {}))
         return {"todo": todo, "plan": plan, "msg": " ".join(plan)}
 

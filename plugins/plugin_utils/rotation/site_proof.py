@@ -20,9 +20,9 @@ from typing import Any
 from ..base.addresses import split_address
 from ..base.certificate_names import next_server_name
 from ..base.labels import POOL_LABEL
-from ..base.ports import OPS_PORT
+from ..base.object_names import OPS_PORT
 from ..hub.authority import trust_bundle
-from ..ledger.ranges import Book
+from ..state.partition_numbers import Book
 from . import conditions, machine
 from .ca_state import ADDING, State
 

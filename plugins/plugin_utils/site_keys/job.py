@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the job of C(manifests/key_job.py) in a site's cluster: start, wait, report faults, remove."""
+"""Runs the job of C(manifests/site_jobs.py) in a site's cluster: start, wait, report faults, remove."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..base.labels import query
 from ..base.names import PUBLIC_KEYS
 from ..kube.api_errors import Conflict, Forbidden
 from ..kube.client import Cluster
-from ..manifests import key_job
+from ..manifests import site_jobs
 from ..spec.site_spec import SiteSpec
 from . import public, shipped
 
-_JOB = ("batch/v1", "Job", key_job.NAME)
+_JOB = ("batch/v1", "Job", site_jobs.NAME)
 # A job is suspended while its objects are created, for one or two seconds. After this time its control node has died.
 _ORPHANED = 15.0
 # The control node times out first, while the pod with the reason still exists.
@@ -82,7 +82,7 @@ def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
             _delete(site, there)
         if not clock.tick():
             raise ClusterError(
-                f"job {namespace}/{key_job.NAME} on {site.name}, which creates the site's keys, is still "
+                f"job {namespace}/{site_jobs.NAME} on {site.name}, which creates the site's keys, is still "
                 f"{'being deleted' if going else 'running'} after {seconds:g} s. Another run of the role may have "
                 "started it: wait for it, or delete the job, and run again."
             )
@@ -107,21 +107,21 @@ def run(site: Cluster, spec: SiteSpec, request: Mapping[str, Any], seconds: int)
         ClusterError: with the end of the job's log, or what its pod waits for.
     """
     namespace = spec.namespace
-    given = site.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
+    given = site.get("v1", "ServiceAccount", site_jobs.ACCESS, namespace) is not None
     suffix = "".join(secrets.choice(string.ascii_lowercase) for _letter in range(5))
-    account = key_job.ACCESS if given else key_job.own_name(suffix)
+    account = site_jobs.ACCESS if given else site_jobs.own_name(suffix)
     program = shipped.files()
-    owner = site.apply(key_job.owner(spec))
+    owner = site.apply(site_jobs.owner(spec))
     belongs = {name: owner[name] for name in ("apiVersion", "kind")}
     belongs |= {name: owner["metadata"][name] for name in ("name", "uid")}
     try:
-        job = site.create(key_job.job(spec, account, suffix, program, seconds + _HEADROOM))
+        job = site.create(site_jobs.key_job(spec, account, suffix, program, seconds + _HEADROOM))
     except Conflict as error:
         raise ClusterError(
             f"another run of the role has just started to create keys on {site.name} ({error.text}); run again when it is complete."
         ) from error
     try:
-        for item in key_job.belongings(spec, job, suffix, program, {**request, "owner": belongs}, given=given):
+        for item in site_jobs.belongings(spec, job, suffix, program, {**request, "owner": belongs}, given=given):
             _create(site, item)
         site.patch(*_JOB, namespace, {"spec": {"suspend": False}})
         _wait(site, job, seconds)
@@ -137,7 +137,7 @@ def _create(site: Cluster, item: dict[str, Any]) -> None:
             raise
         raise ClusterError(
             f"the identity used for {site.name} may not grant rights to the job that creates the keys ({error.text}). Let "
-            f"the site's administrators create service account {key_job.ACCESS}, a role and a role binding of that name "
+            f"the site's administrators create service account {site_jobs.ACCESS}, a role and a role binding of that name "
             f"in namespace {item['metadata']['namespace']}: it replaces these."
         ) from error
 
@@ -154,7 +154,7 @@ def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
     while True:
         job = site.get(*_JOB, namespace)
         if job is None or job["metadata"]["uid"] != started["metadata"]["uid"]:
-            raise ClusterError(f"job {namespace}/{key_job.NAME} on {site.name} was deleted by someone else; run again.")
+            raise ClusterError(f"job {namespace}/{site_jobs.NAME} on {site.name} was deleted by someone else; run again.")
         state = job_state(job)
         if state.ready:
             return
@@ -186,7 +186,7 @@ def _words(site: Cluster, job: Mapping[str, Any], why: str, pods: list[dict[str,
     namespace = job["metadata"]["namespace"]
     faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no reason reported'}" for pod in pods]
     return (
-        f"job {namespace}/{key_job.NAME} on {site.name} could not create the site's keys: "
+        f"job {namespace}/{site_jobs.NAME} on {site.name} could not create the site's keys: "
         + ". ".join([why, *faults, *Waiter(site, 0).events([job, *pods])])
         + ". The state is consistent: run again after resolving it."
     )

@@ -15,8 +15,7 @@ from ..base.object_names import PROXY_MARK, PROXY_SECRET
 from ..base.secret_data import entries, secret
 from ..base.values import text
 from ..marks.proof import belongs, holder, may_delete
-from ..spec.proxy_spec import PASSWORD, USERNAME
-from ..spec.site_spec import SiteSpec
+from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
 
 
 def wanted(spec: SiteSpec, given: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ..base.errors import ClusterError
 from ..base.names import PUBLIC_KEYS
 from ..base.values import natural
-from ..manifests import key_job
+from ..manifests import site_jobs
 from ..pki import certificates, keypairs, library
 from ..spec.site_spec import SiteSpec
 from . import keys, public
@@ -185,5 +185,5 @@ def _request(spec: SiteSpec, wanted: keys.Wanted, known: public.Public) -> dict[
         "namespace": spec.namespace,
         "drop": {},
         "renew": {},
-        "secrets": key_job.secret_names(pool.name for pool in [*wanted.pools, *known.pools]),
+        "secrets": site_jobs.secret_names(pool.name for pool in [*wanted.pools, *known.pools]),
     }

@@ -21,7 +21,7 @@ from ..base.secret_data import entries
 from ..base.values import text
 from ..manifests.skupper import PROXY, SITE_SERVER, groups, link_name
 from ..spec.network_spec import LinkSpec
-from . import link_credentials, state, tokens
+from . import link_credentials, state
 from .ownership import is_ours, is_redeemed
 
 Object = Mapping[str, Any]
@@ -283,7 +283,7 @@ def why_not(spec: LinkSpec, hub: Hub, found: Sequence[Object], own_site: Object 
     return "; ".join(f"{state.named(link)}: {one.why}" for link, one in states)
 
 
-def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetime.datetime) -> tokens.Verdict:
+def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetime.datetime) -> state.TokenVerdict:
     """What to do about the token of a site.
 
     Args:
@@ -293,7 +293,7 @@ def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetim
     """
     reported = "deleted" if grant is None else ": ".join(filter(None, state.grant(grant, now)))
     foreign = site.secret is not None and not is_ours(site.secret) and not is_redeemed(site.secret)
-    return tokens.judge(
+    return state.judge_token(
         site.token,
         reported,
         linked=bool(own_links(spec, site)),

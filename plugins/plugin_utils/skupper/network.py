@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..base.ports import FLEET_PORT
+from ..base.object_names import FLEET_PORT
 from ..base.values import integer, text
 from ..manifests.skupper import FLEET
 from . import link_credentials, state
-from .sites import active
+from .site_plan import active
 
 Object = Mapping[str, Any]
 
@@ -74,7 +74,7 @@ def of_hub(
 
 
 def _to_superlink(connectors: Iterable[Object]) -> list[Object]:
-    """Ours; without it those of someone else that may be used in its place, see C(listeners.decide_connector)."""
+    """Ours; without it those of someone else that may be used in its place, see C(site_plan.decide_connector)."""
     found = list(connectors)
     ours = [one for one in found if one["metadata"]["name"] == FLEET]
     return ours or [one for one in found if integer(one["spec"].get("port")) == FLEET_PORT or one["spec"].get("host")]

@@ -1,26 +1,28 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""Is an object of Skupper as it should be, and what is missing when it is not? Pure.
+"""Whether an object of Skupper is as it should be, what is missing when it is not, and why an AccessToken is not redeemed. Pure.
 
 Which conditions are set, and what they mean, is taken from Skupper's code of 2.2.1; the texts of its CustomResourceDefinitions
 differ in places (a Listener has C(Matched), not C(Operational)). A Listener can be Ready although it has no Service, and an
 AccessGrant stays Ready when it has expired, so not only conditions are checked.
+
+Source of the rules: Skupper 2.2.1. Redeemed is final. A token that was refused is retried every 30 seconds without a limit, and
+has the reason in its status. The hub counts a redemption before it creates the certificate, so one that fails there is used up, too.
 """
 
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..apply.readiness import condition
-from ..base.times import moment
+from ..base.formats import moment
 from ..base.values import text
 from ..kube import pod_health as site_pods
 from ..spec.network_spec import NO_ACCESS
-from . import security
+from . import skupper_requirements
 
 Object = Mapping[str, Any]
 
@@ -29,6 +31,13 @@ _MARGIN = datetime.timedelta(seconds=20)  # a grant that expires sooner is not u
 
 # States of a grant.
 PENDING, USABLE, EXPIRED, EXHAUSTED = "pending", "usable", "expired", "exhausted"
+
+# What to do.
+WAIT, ANEW, REFUSE, DONE = "wait", "anew", "refuse", "done"
+
+NONE_YET = "there was none"
+
+_HTTP = re.compile(r"failed response: (\d{3})")
 
 
 class State(NamedTuple):
@@ -118,7 +127,7 @@ def site(
             )
         return State(False, f"it is not Configured: {why or 'no reason reported'}")
     if not is_true(obj, "Running"):
-        refused = security.refusal(deployments, namespace)
+        refused = skupper_requirements.refusal(deployments, namespace)
         if refused is not None:
             return State(False, f"its router does not run: {refused.why}", refused.hopeless)
         return State(False, f"its router does not run: {site_pods.summary(pods)}")
@@ -281,3 +290,63 @@ def grant(obj: Object, now: datetime.datetime) -> tuple[str, str]:
             "that sites can reach (a Route or a load balancer); skupper_link_mode: direct needs no grant server"
         )
     return USABLE, ""
+
+
+class TokenVerdict(NamedTuple):
+    """What to do about a token, and why."""
+
+    do: str
+    why: str = ""
+
+
+def judge_token(
+    token: Mapping[str, Any] | None, grant: str, *, linked: bool, secret_in_the_way: str, ours: bool = True
+) -> TokenVerdict:
+    """What to do about the AccessToken of a site that is not linked.
+
+    Args:
+        token: it, live; None when there is none.
+        grant: what is known of its grant, for people: "expired: it ended on ...", "deleted".
+        linked: whether it led to a Link.
+        secret_in_the_way: name of a Secret of someone else with the token's name; else empty.
+        ours: whether this collection created the token.
+    """
+    if secret_in_the_way:
+        return TokenVerdict(
+            REFUSE,
+            f"Secret {secret_in_the_way} exists already, and was not created by this collection: Skupper would not replace it, and "
+            "every try would use up a token. Delete it, or give the link another name (skupper_link_name)",
+        )
+    if token is None:
+        return TokenVerdict(ANEW, NONE_YET)
+    if not ours:
+        return TokenVerdict(
+            REFUSE,
+            f"{named(token)} was created by someone else and has not led to a link. Delete it, or give the link another name "
+            "(skupper_link_name)",
+        )
+    found = status(token)
+    message = str(found.get("message") or "")
+    if "deleted site" in message:
+        return TokenVerdict(ANEW, "it was redeemed for a Site that was deleted later")
+    if found.get("redeemed") or is_true(token, "Redeemed"):
+        return TokenVerdict(DONE if linked else ANEW, "" if linked else "it was redeemed, and its Link was deleted later")
+    return _failed(message, grant)
+
+
+def _failed(message: str, grant: str) -> TokenVerdict:
+    """A token that is not redeemed, by its message. An empty one: it was not tried yet."""
+    if not message or message == "OK":
+        return TokenVerdict(WAIT, "the site's controller has not tried it yet")
+    if "already exists" in message:
+        return TokenVerdict(ANEW, "it conflicted with objects of an earlier token")
+    if "No such claim" in message:
+        return TokenVerdict(ANEW, f"the hub no longer has its grant ({grant or 'expired or deleted'})")
+    if "No such access granted" in message:
+        return TokenVerdict(ANEW, "its grant was used up")
+    code = _HTTP.search(message)
+    if (code and code[1] == "403") or "refused" in message and "connection refused" not in message:
+        return TokenVerdict(ANEW, "its code is not that of the grant")
+    if code and code[1].startswith("5"):
+        return TokenVerdict(ANEW, f"the hub failed to create the certificate ({code[1]}), which used it up")
+    return TokenVerdict(WAIT, message)

@@ -1,7 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hub: SuperLink, gateway and ServerApp."""
+"""The hub: SuperLink, gateway and ServerApp, its metrics, its tracking server, and what it uses of Open Cluster Management."""
 
 from __future__ import annotations
 
@@ -9,30 +8,151 @@ import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from ..base.certificate_names import certificate_names
-from ..base.ports import FLEET_PORT
-from ..base.times import duration
-from .addon_spec import OcmUse
-from .fields import (
+from ..base.formats import duration
+from ..base.object_names import FLEET_PORT
+from .part_spec import (  # fmt: skip
     Amounts,
+    Certificates,
     Flag,
+    FlowerSpec,
     Labels,
+    Limit,
+    Listed,
+    Mapped,
     MaybeNumber,
     Number,
     Parsed,
+    PartSpec,
     Text,
     Texts,
     Unordered,
     UnorderedTexts,
-)  # fmt: skip
-from .metrics_spec import Metrics, MetricsOf
-from .part_spec import FlowerSpec
+)
 from .pods_spec import PodsSpec
-from .tracking_spec import Tracking, TrackingServer
+
+PORTS = {"http": 80, "https": 443}
+
+INSTALLS = PLACEMENTS, MANUAL = "Placements", "Manual"
 
 SERVERAPP = "serverapp_"
 CERT_MANAGER_GROUP = "cert-manager.io"
+
+
+@dataclass(frozen=True)
+class Metrics(Parsed):
+    """The exporter.
+
+    Attributes:
+        image: its image, Flower's with C(prometheus_client).
+        acm: whether there is a list of metrics for the observability of Advanced Cluster Management.
+        runs: whether it reads the logs of runs, for rounds and metrics.
+        monitor: whether there are a PodMonitor and a PrometheusRule for the Prometheus operator.
+        api_server: peers by which policies know the API server; empty for any address on the usual ports.
+    """
+
+    enabled: Flag = False
+    image: Text = ""
+    monitor: Flag = False
+    acm: Flag = False
+    runs: Flag = False
+    resources: Amounts = field(default_factory=lambda: {"requests": {"cpu": "10m", "memory": "128Mi"}})
+    api_server: Listed = field(default_factory=list)
+
+    @property
+    def has_monitor(self) -> bool:
+        """Whether objects of the Prometheus operator are rendered."""
+        return self.enabled and self.monitor
+
+
+def _metrics(value: Mapping[str, Any] | None) -> Metrics:
+    return Metrics.parse(value or {})
+
+
+MetricsOf = Annotated[Metrics, _metrics]
+
+
+@dataclass(frozen=True)
+class Tracking(Parsed):
+    """The server; none if C(uri) is empty.
+
+    Attributes:
+        secret: existing Secret with the credentials, in the entries C(token_key), or C(username_key) and C(password_key).
+        ca: certificates of the CA that signed the server's, PEM; empty for public CAs.
+        egress: peers by which policies know the server; empty to derive them from C(uri).
+    """
+
+    uri: Text = ""
+    secret: Text = ""
+    token_key: Text = ""
+    username_key: Text = ""
+    password_key: Text = ""
+    ca: Certificates = ""
+    egress: Listed = field(default_factory=list)
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the connection has TLS."""
+        return urlsplit(self.uri).scheme == "https"
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """Host and port of the server.
+
+        Raises:
+            ValueError: the URI has none.
+        """
+        parts = urlsplit(self.uri)
+        return parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
+
+
+def _tracking(value: Mapping[str, Any] | None) -> Tracking:
+    return Tracking.parse(value or {})
+
+
+TrackingServer = Annotated[Tracking, _tracking]
+
+
+@dataclass(frozen=True)
+class OcmUse(Parsed):
+    """What a hub uses of Open Cluster Management.
+
+    Attributes:
+        ocm: whether it delivers to sites through it.
+        install: whether Placements choose the sites.
+    """
+
+    ocm: Flag = False
+    install: Text = PLACEMENTS
+    bind_cluster_sets: Flag = True
+    clientapps: Flag = False
+    enable_gates: Flag = False
+
+    @property
+    def has_placements(self) -> bool:
+        """Whether anything at all is brought by Placements: ClientApps of their own always are."""
+        return self.ocm and (self.install == PLACEMENTS or self.clientapps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddonSpec(PartSpec, OcmUse):
+    """The add-on, of which each managed cluster gets one."""
+
+    version: Text = field()  # in all labels
+    name: Text = ""
+    placement: Text = ""
+    cluster_sets: Texts = field(default_factory=list)
+    predicates: Listed = field(default_factory=list)
+    number_of_clusters: Limit = None
+    prioritizers: Listed = field(default_factory=list)
+    spread: Listed = field(default_factory=list)
+    decision_groups: Mapped = field(default_factory=dict)
+    tolerations: Listed = field(default_factory=list)
+    rollout: Mapped = field(default_factory=dict)
+    policy_remediation: Text = "inform"
+    ocm: Flag = True
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import datetime
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from ..base.times import duration
-from .fields import Flag, Labels, Listed, Number, Text
-from .part_spec import PartSpec
+from ..base.formats import duration
+from .part_spec import Flag, Labels, Listed, Number, PartSpec, Text
 
 NO_ACCESS = ("", "none")
 Duration = Annotated[datetime.timedelta | None, duration]

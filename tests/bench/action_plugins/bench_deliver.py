@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import objects_of
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.deploy import objects_of
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 
 
 class ActionModule(FleetAction):

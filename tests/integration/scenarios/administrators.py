@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle import files
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle_files
 from ansible_collections.federated.flower.tests.integration.scenarios.kubectl import Kubectl
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
@@ -65,4 +65,4 @@ class Administrators:
 def told_fingerprint(fed: Any) -> str:
     """What the operator of the hub reads out: of the hub's own record, not of the bundle."""
     live = fed.hub.get("v1", "ConfigMap", "superlink-clients", NAMESPACE)
-    return files.fingerprint(certificates.first(live["data"]["ca.crt"]))
+    return bundle_files.fingerprint(certificates.first(live["data"]["ca.crt"]))

@@ -35,16 +35,16 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.config import new_client_from_config
 from urllib3.exceptions import HTTPError
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import read_all, stop
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import tunnel
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe, waiting_app
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
@@ -659,7 +659,7 @@ class Federation:
                         continue
                     self._collected.add(version)
                     for key, value in (secret.get("data") or {}).items():
-                        if (secret["metadata"]["name"], key) == (tunnel.SECRET, tunnel.MARK):
+                        if (secret["metadata"]["name"], key) == (sidecar.SECRET, sidecar.MARK):
                             continue  # a random number in the pod's environment, which tells the versions of the Secret apart
                         place = f"{key} of Secret {name}/{secret['metadata']['name']} on {context}"
                         self.secrets.update(dict.fromkeys(sensitive(base64.b64decode(value)), place))

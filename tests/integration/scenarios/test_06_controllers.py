@@ -13,9 +13,9 @@ from threading import Barrier, BrokenBarrierError
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state import lease_object as record
+from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 SPACE = f"{NAMESPACE}-race"
@@ -107,7 +107,7 @@ def test_four_rivals_in_a_tight_loop(federation, ledger):
             before = hub.requests
             for count in range(TIMES):
                 barrier.wait(120)
-                own.change_book(lambda book, count=count: ranges.allocate(book, {f"{side}-{count}": {"pool": 2}}).book)
+                own.change_book(lambda book, count=count: partition_numbers.allocate(book, {f"{side}-{count}": {"pool": 2}}).book)
             return hub.requests - before
 
     with ThreadPoolExecutor(4) as pool:

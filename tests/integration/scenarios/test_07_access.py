@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import DENIED
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
@@ -153,7 +153,7 @@ def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
     config = site.get("v1", "ConfigMap", "supernode-client", fed.namespace)
     fed.settled = False
     site.replace({**config, "data": {"tls.crt": ended}})
-    refresh.touch_pods(site, fed.namespace, "app.kubernetes.io/name=supernode")
+    stuck_pods.touch_pods(site, fed.namespace, "app.kubernetes.io/name=supernode")
     fed.wait("the certificate that has ended", lambda: fed.probe("site-b")[0] != 200, 20)
     assert fed.probe("site-b")[0] in (502, 503), "a SuperNode would not try again"
     told = fed.wait(

@@ -29,7 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import run
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, TEARDOWN, WORKS, Right, rights
@@ -409,7 +409,7 @@ def test_a_missing_right_of_the_job_is_named_before_anything_changes(deployed):
 def test_keys_of_a_site_that_makes_them_are_seen_by_nobody_else(deployed):
     site, control = deployed.federation.cluster("site-b"), deployed.connect("site-b", "flower-controller")
     held = [item["metadata"]["name"] for item in site.list("v1", "Secret", SPACE)]
-    assert sorted(held) == key_job.secret_names(["edge"])
+    assert sorted(held) == site_jobs.secret_names(["edge"])
     (pod,) = deployed.federation.pods("site-b", SPACE)
     assert refused(control.list, "v1", "Secret", SPACE) and refused(control.exec, SPACE, pod, "supernode", ["true"])
     for name in held:

@@ -16,14 +16,14 @@ from threading import Barrier
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import parse, verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import FULL, NAME, Trail, log_name
-from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import FULL, NAME, Trail, log_name
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import parse, verify
 from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 

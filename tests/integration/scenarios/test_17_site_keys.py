@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import common_objects, site_jobs
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job, keys, site_keygen
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
@@ -60,9 +60,9 @@ def leftovers(site, where):
         ("rbac.authorization.k8s.io/v1", "Role"), ("rbac.authorization.k8s.io/v1", "RoleBinding"),
         ("networking.k8s.io/v1", "NetworkPolicy"),
     ):  # fmt: skip
-        items = site.list(api_version, kind, where, labels=f"app.kubernetes.io/name={key_job.APPLICATION}")
+        items = site.list(api_version, kind, where, labels=f"app.kubernetes.io/name={site_jobs.KEY_APPLICATION}")
         lasting = (
-            (key_job.ACCESS, key_job.OWNER) if kind in ("ConfigMap", "ServiceAccount", "Role", "RoleBinding") else ()
+            (site_jobs.ACCESS, site_jobs.OWNER) if kind in ("ConfigMap", "ServiceAccount", "Role", "RoleBinding") else ()
         )
         found += [f"{kind}/{item['metadata']['name']}" for item in items if item["metadata"]["name"] not in lasting]
     return found
@@ -72,7 +72,7 @@ def leftovers(site, where):
 def home(federation):
     """A connection to site-a, where an empty namespace waits for keys."""
     site = federation.cluster("site-a")
-    apply_objects(site, namespace.objects(specification(HOME)))
+    apply_objects(site, common_objects.namespace_objects(specification(HOME)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(job, "_delete", _and_keep_the_log(federation, job._delete))
         yield site
@@ -84,7 +84,7 @@ def _and_keep_the_log(federation, delete):
     client = CoreV1Api(new_client_from_config(str(federation.kubeconfig), "site-a"))
 
     def end(site, ended):
-        for pod in site.list("v1", "Pod", HOME, labels=f"job-name={key_job.NAME}", fields="status.phase!=Pending"):
+        for pod in site.list("v1", "Pod", HOME, labels=f"job-name={site_jobs.NAME}", fields="status.phase!=Pending"):
             name = pod["metadata"]["name"]
             (federation.logs / f"{name}.log").write_text(client.read_namespaced_pod_log(name, HOME))
         delete(site, ended)
@@ -114,7 +114,7 @@ def test_a_job_makes_keys_and_tells_public_halves(federation, home):
     assert certificates.request_fingerprint(first.found.client_request)
     told = home.get("v1", "ConfigMap", PUBLIC_KEYS, HOME)
     assert "PRIVATE" not in str(told)
-    (log,) = federation.logs.glob(f"{key_job.NAME}-*.log")
+    (log,) = federation.logs.glob(f"{site_jobs.NAME}-*.log")
     assert "supernode-cpu-keys: new keys for 0, 1" in log.read_text()
     federation.wait("the end of the job's belongings", lambda: not leftovers(home, HOME), 30)
 
@@ -169,7 +169,7 @@ def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation,
 
 def test_the_keys_go_with_their_owner(federation, home):
     before = make(home, POOL)
-    home.delete("v1", "ConfigMap", key_job.OWNER, HOME, propagation="Background")
+    home.delete("v1", "ConfigMap", site_jobs.OWNER, HOME, propagation="Background")
     federation.wait("the end of the keys", lambda: home.get("v1", "ConfigMap", PUBLIC_KEYS, HOME) is None, 30)
     assert home.list("v1", "Secret", HOME) == []
     after = make(home, POOL)
@@ -202,7 +202,7 @@ def test_two_controllers_at_once_make_one_set_of_keys(federation, home):
 
 def test_a_job_whose_control_node_died_is_no_hindrance(federation, home, monkeypatch):
     federation.wait("the end of earlier jobs", lambda: not leftovers(home, HOME), 30)
-    home.create(key_job.job(specification(HOME), key_job.own_name("lost"), "lost", {}, SECONDS))
+    home.create(site_jobs.key_job(specification(HOME), site_jobs.own_name("lost"), "lost", {}, SECONDS))
     monkeypatch.setattr(job, "_ORPHANED", 1.0)
     assert len(prints(make(home, POOL, keys.Pool("late", ["0"], 0)))) == 3
 
@@ -239,9 +239,9 @@ def test_what_goes_wrong_is_told_and_leaves_nothing(federation, home, monkeypatc
 
 
 def test_all_rights_are_confined_to_names_even_that_to_create(federation, home):
-    given = key_job.given_access(specification(HOME), key_job.secret_names(["cpu"]))
+    given = site_jobs.given_access(specification(HOME), site_jobs.secret_names(["cpu"]))
     apply_objects(home, given)
-    user = f"system:serviceaccount:{HOME}:{key_job.ACCESS}"
+    user = f"system:serviceaccount:{HOME}:{site_jobs.ACCESS}"
     own = keys.build("scenario", HOME, "supernode-cpu-keys", {"0": "nothing"})
     other = keys.build("scenario", HOME, "supernode-other-keys", {"0": "nothing"})
     auth = {"kubeconfig": str(federation.kubeconfig), "context": "site-a", "impersonate_user": user}
@@ -335,7 +335,7 @@ def test_and_back(federation):
     assert len(after) == 2 and {nodes[node] for node in after.values()} == {"online"}
     assert fed.keys("site-b") == neighbour
     assert made_by(site, fed.namespace) == {CONTROLLER}
-    for name in (PUBLIC_KEYS, key_job.OWNER):
+    for name in (PUBLIC_KEYS, site_jobs.OWNER):
         assert site.get("v1", "ConfigMap", name, fed.namespace) is None
     assert fed.held("site-a", "edge") == set() and leftovers(site, fed.namespace) == []
 

@@ -9,7 +9,7 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode, entries
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 DAY = datetime.timedelta(days=1)
@@ -46,7 +46,7 @@ def serve(fed, issued, trusted=None):
     """Let the gateway serve a certificate that sites cannot accept; returns when they do not."""
     data = {"tls.crt": issued.certificate, "tls.key": issued.key}
     write(fed, GATEWAY, {**data, "ca.crt": trusted} if trusted else data)
-    refresh.touch_pods(fed.hub, fed.namespace, "app.kubernetes.io/name=superlink")
+    stuck_pods.touch_pods(fed.hub, fed.namespace, "app.kubernetes.io/name=superlink")
     for site in SITES:
         fed.wait(f"{site} shut out", lambda site=site: fed.probe(site)[0] == 503, 60)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, replica_set
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, app_versions
 from ansible_collections.federated.flower.tests.integration.scenarios.test_21_ocm import APP, HOSTILE, NAME, Fleet
 
 MANAGER = (api.OPERATOR, "ClusterManager", "cluster-manager")
@@ -33,7 +33,7 @@ class Apps(Fleet):
 
     def version(self, site: str) -> str | None:
         """The version that a cluster's label says."""
-        return self.hub.get(api.CLUSTERS, "ManagedCluster", site)["metadata"]["labels"].get(replica_set.label(NAME))
+        return self.hub.get(api.CLUSTERS, "ManagedCluster", site)["metadata"]["labels"].get(app_versions.label(NAME))
 
     def images(self) -> dict[str, str]:
         """Site -> image of its running ClientApp."""

@@ -16,15 +16,15 @@ from typing import Any
 import pyrage
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     archive_reader,
     archive_writer,
     restore_mark,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 

@@ -14,8 +14,8 @@ from typing import Any
 import pyrage
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import upgrade_record
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import images_of_pod
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import upgrade_record
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, NAMESPACE
 
 OLD, NEW = "1.41.0", "1.42.0"

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 
 GATEWAY = "superlink-gateway"
@@ -34,7 +34,7 @@ def answers(fed, text):
     live = fed.hub.get("v1", "ConfigMap", GATEWAY, fed.namespace)
     before = live["data"]["haproxy.cfg"]
     fed.hub.replace({**live, "data": {**live["data"], "haproxy.cfg": text}})
-    refresh.touch_pods(fed.hub, fed.namespace, "app.kubernetes.io/name=superlink")
+    stuck_pods.touch_pods(fed.hub, fed.namespace, "app.kubernetes.io/name=superlink")
     return before
 
 

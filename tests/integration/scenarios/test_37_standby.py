@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import copying, leadership
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import read_all
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying, term_record
+from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, CPU
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
@@ -97,7 +97,7 @@ class Pair:
 
     def term(self, host: str) -> Any:
         """The record of a hub."""
-        return term_record.read(self.cluster(host), SPACE)
+        return leadership.read(self.cluster(host), SPACE)
 
     def nodes(self, host: str) -> dict[str, str]:
         """Node id -> status."""
@@ -268,7 +268,7 @@ def test_what_a_follower_must_not_do(pair: Pair) -> None:
     pair.play("standby")
     assert pair.term("hub").state == "active"
     with pytest.raises(ClusterError, match="was changed while the hub was copied, and is standby in term"):
-        term_record.swap(pair.cluster("spare"), SPACE, NAME, None, pair.term("hub"))
+        leadership.swap(pair.cluster("spare"), SPACE, NAME, None, pair.term("hub"))
 
     follows = pair.follow(600)
     print(f"first copy: {pair.copied():.0f} s")

@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.migration import operator_federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.takeover import operated
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 from ansible_collections.federated.flower.tests.integration.scenarios.test_31_convert import read
@@ -110,7 +110,7 @@ def operator(federation):
         wait=True,
     )
     apply_objects(cluster, [FEDERATION])
-    resource = cluster.get(operated.API, operated.KIND, "lab", OLD)
+    resource = cluster.get(operator_federation.API, operator_federation.KIND, "lab", OLD)
     apply_objects(cluster, operator_objects.objects(resource))
     fed.wait("the old SuperLink", lambda: running(cluster, "lab-superlink-0"))
 
@@ -133,7 +133,13 @@ def theirs(cluster: Any) -> dict[tuple[str, str], str]:
     """What the operator and its users made, by its version; of workloads and pods, which have a status, uid and generation, or restarts."""
     found = {
         (kind, one["metadata"]["name"]): one["metadata"]["resourceVersion"]
-        for api, kind in (("v1", "Secret"), ("v1", "ConfigMap"), ("v1", "Service"), ("v1", "ServiceAccount"), (operated.API, operated.KIND))
+        for api, kind in (
+            ("v1", "Secret"),
+            ("v1", "ConfigMap"),
+            ("v1", "Service"),
+            ("v1", "ServiceAccount"),
+            (operator_federation.API, operator_federation.KIND),
+        )
         for one in cluster.list(api, kind, OLD)
     }
     for one in cluster.list("apps/v1", "StatefulSet", OLD):
@@ -148,7 +154,7 @@ def theirs(cluster: Any) -> dict[tuple[str, str], str]:
 @pytest.mark.soak
 def test_a_federation_of_the_operator_moves(federation, operator, tmp_path):
     fed = federation
-    live = operator.get(operated.API, operated.KIND, "lab", OLD)
+    live = operator.get(operator_federation.API, operator_federation.KIND, "lab", OLD)
     (tmp_path / "federation.yaml").write_text(yaml.safe_dump(live))
     given = (f"flower_convert_federation={tmp_path}/federation.yaml", f"flower_convert_directory={tmp_path}/fleet")
     fed.play("convert", *(word for one in given for word in ("-e", one)))
@@ -215,7 +221,7 @@ def test_a_federation_of_the_operator_moves(federation, operator, tmp_path):
 
     # The last step, which is the user's. What the operator made goes with the Federation, by Kubernetes itself.
     lives = fed.lives("site-a", NEW)
-    operator.delete(operated.API, operated.KIND, "lab", OLD, propagation="Background")
+    operator.delete(operator_federation.API, operator_federation.KIND, "lab", OLD, propagation="Background")
     fed.wait("the end of the old pods", lambda: not operator.list("v1", "Pod", OLD), 120)
     assert fed.lives("site-a", NEW) == lives
     fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true", hosts=hosts, **COMMON)

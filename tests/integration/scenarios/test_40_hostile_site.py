@@ -25,9 +25,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
-from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 from ansible_collections.federated.flower.tests.integration import hostile_api
 from ansible_collections.federated.flower.tests.integration.hostile_api import ANSWERS, EXECS, MIB, HostileApi
 from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe, identities
@@ -218,7 +218,7 @@ def test_what_a_hostile_site_makes_a_run_record_keeps_nothing_else_out(world):
     entries = fed.trail()[before:]
     parts = [entry for entry in entries if "parts" in entry]
     assert len(parts) > 4 and {(entry["id"], entry["parts"]) for entry in parts} == {(parts[0]["id"], len(parts))}
-    assert max(len(canonical(entry)) for entry in parts) < notes.LIMIT + 4096
+    assert max(len(canonical(entry)) for entry in parts) < audit_notes.LIMIT + 4096
     whole = merged(entries)
     assert len(fed.noted(whole, MEMBER, "objects", "deleted")) == LEFT_OVER
     for site in OTHERS:

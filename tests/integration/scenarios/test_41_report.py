@@ -10,8 +10,8 @@ import json
 import struct
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.state import lease_object
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 from ansible_collections.federated.flower.tests.page import browser

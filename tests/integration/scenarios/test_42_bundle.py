@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
+from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 from ansible_collections.federated.flower.tests.integration.scenarios.administrators import (
     CONTEXT,
     Administrators,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries, secret
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import tunnel
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar
 from ansible_collections.federated.flower.tests.integration import tinyproxy
 from ansible_collections.federated.flower.tests.integration.local_proxy import LocalProxy
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
@@ -111,10 +111,10 @@ def test_a_run_through_a_proxy_without_a_login(federation, squid):
     fed = federation
     fed.settle()
     fed.site(through(fed, squid, LOGIN, PASSWORD), "--limit", SITE)
-    assert fed.cluster(SITE).get("v1", "Secret", tunnel.SECRET, NAMESPACE)
+    assert fed.cluster(SITE).get("v1", "Secret", sidecar.SECRET, NAMESPACE)
     hosts = through(fed, squid, OPEN)
     fed.site(hosts, "--limit", SITE)
-    assert fed.cluster(SITE).get("v1", "Secret", tunnel.SECRET, NAMESPACE) is None
+    assert fed.cluster(SITE).get("v1", "Secret", sidecar.SECRET, NAMESPACE) is None
     begun = len(squid.log())
     run, finish = fed.begin(**{"num-server-rounds": 1, "min-nodes": 3})
     assert not finish().rc and fed.app_runs()[run] == "finished:completed"
@@ -133,7 +133,7 @@ def test_a_run_through_a_proxy_with_a_login(federation, squid):
     fed.site(hosts, "--limit", SITE)
     assert fed.keys(SITE) == nodes
     lives = fed.lives(SITE)
-    assert entries(fed.cluster(SITE).get("v1", "Secret", tunnel.SECRET, NAMESPACE))["password"] == PASSWORD
+    assert entries(fed.cluster(SITE).get("v1", "Secret", sidecar.SECRET, NAMESPACE))["password"] == PASSWORD
     fed.unchanged(hosts, "--limit", SITE)
 
     begun = len(squid.log())
@@ -166,7 +166,7 @@ def test_what_a_proxy_refuses_is_said(federation, squid):
     fed = federation
     hosts = through(fed, squid, LOGIN, WRONG)
     fed.settled = False
-    if not fed.cluster(SITE).get("v1", "ConfigMap", tunnel.CONFIG, NAMESPACE):
+    if not fed.cluster(SITE).get("v1", "ConfigMap", sidecar.PROXY_TUNNEL_CONFIG, NAMESPACE):
         fed.site(through(fed, squid, LOGIN, PASSWORD), "--limit", SITE)
     lives = fed.lives(SITE)
     nodes = fed.keys(SITE).values()
@@ -195,9 +195,9 @@ def test_a_login_of_the_site(federation, squid):
     fed.cluster(SITE).create(secret("other", NAMESPACE, "office-proxy", data, application="theirs"))
     fed.site(hosts, "--limit", SITE)
     fed.wait_online(*fed.keys(SITE).values())
-    assert fed.cluster(SITE).get("v1", "Secret", tunnel.SECRET, NAMESPACE) is None
+    assert fed.cluster(SITE).get("v1", "Secret", sidecar.SECRET, NAMESPACE) is None
     fed.site(None, "--limit", SITE)
-    assert fed.cluster(SITE).get("v1", "ConfigMap", tunnel.CONFIG, NAMESPACE) is None
+    assert fed.cluster(SITE).get("v1", "ConfigMap", sidecar.PROXY_TUNNEL_CONFIG, NAMESPACE) is None
     assert fed.cluster(SITE).get("v1", "Secret", "office-proxy", NAMESPACE) is not None
     fed.cluster(SITE).delete("v1", "Secret", "office-proxy", NAMESPACE)
     fed.settled = True
@@ -265,7 +265,7 @@ def test_another_proxy(federation):
     with proxy:
         hosts = through(fed, proxy, tinyproxy.LOGIN, PASSWORD)
         foreseen = fed.site(hosts, "--limit", SITE, "--check")
-        assert foreseen.changed[SITE] and fed.cluster(SITE).get("v1", "ConfigMap", tunnel.CONFIG, NAMESPACE) is None
+        assert foreseen.changed[SITE] and fed.cluster(SITE).get("v1", "ConfigMap", sidecar.PROXY_TUNNEL_CONFIG, NAMESPACE) is None
         fed.settled = False
         fed.site(hosts, "--limit", SITE)
         fed.wait_online(*nodes)

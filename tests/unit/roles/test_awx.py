@@ -24,7 +24,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import variables as given_variables
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables as given_variables
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
 
 ROLE = ROOT / "roles" / "awx"

@@ -108,7 +108,7 @@ def test_readme_says_what_a_role_promises(role: str) -> None:
 
 
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
-    from ansible_collections.federated.flower.plugins.plugin_utils.validate.site_rules import POOL_KEYS
+    from ansible_collections.federated.flower.plugins.plugin_utils.checks.site_rules import POOL_KEYS
 
     assert set(options("supernode")["supernode_pools"]["options"]) == set(POOL_KEYS)
 
@@ -116,7 +116,8 @@ def test_pools_have_the_options_that_the_renderer_knows() -> None:
 def test_every_option_of_a_site_or_hub_is_read() -> None:
     from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import APART
     from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import SETTINGS
-    from ansible_collections.federated.flower.plugins.plugin_utils.spec import hub_spec, pods_spec, pool_spec, site_spec
+    from ansible_collections.federated.flower.plugins.plugin_utils.spec import hub_spec, pods_spec, site_spec
+    from ansible_collections.federated.flower.plugins.plugin_utils.spec import site_spec as pool_spec
 
     def names(*kinds: type) -> set[str]:
         return {one.name for kind in kinds for one in dataclasses.fields(kind)}

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any
 from ansible_rulebook.event_source import webhook
 
 if TYPE_CHECKING:
-    from ansible_collections.federated.flower.plugins.plugin_utils.events import (
-        known_fleet,
-        listing,
-        planner,
-        source_options,
-        wish,
-    )
+    from ansible_collections.federated.flower.plugins.plugin_utils.events import known_fleet, planner
+    from ansible_collections.federated.flower.plugins.plugin_utils.events import known_fleet as listing
+    from ansible_collections.federated.flower.plugins.plugin_utils.events import request as source_options
+    from ansible_collections.federated.flower.plugins.plugin_utils.events import request as wish
 else:
     # ansible-rulebook has no loader of collections, and Ansible's own would change how ansible-rulebook finds its files. So the
     # plugins of this collection are made a package by their place.
     if "federated_flower" not in sys.modules:
         sys.modules["federated_flower"] = ModuleType("federated_flower")
         sys.modules["federated_flower"].__path__ = [str(Path(__file__).resolve().parents[4] / "plugins")]
-    from federated_flower.plugin_utils.events import known_fleet, listing, planner, source_options, wish
+    from federated_flower.plugin_utils.events import known_fleet, planner
+    from federated_flower.plugin_utils.events import known_fleet as listing
+    from federated_flower.plugin_utils.events import request as source_options
+    from federated_flower.plugin_utils.events import request as wish
 
 DOCUMENTATION = r"""
 ---
@@ -140,11 +140,11 @@ class FleetEvents:
         options: the options.
     """
 
-    def __init__(self, queue: asyncio.Queue[Any], options: source_options.Options) -> None:
+    def __init__(self, queue: asyncio.Queue[Any], options: source_options.SourceOptions) -> None:
         self._queue = queue
         self._options = options
         self._planner = planner.Planner(options.repairs, options.pause, options.most, bool(options.outputs_directory))
-        self._waiting: set[wish.Wish] = set()
+        self._waiting: set[wish.Request] = set()
         self._refused: set[str] = set()
         self._woken = asyncio.Event()
         self._fleet = known_fleet.from_names(options.sites, options.hub_group, options.sites_group)
@@ -168,9 +168,9 @@ class FleetEvents:
     async def put(self, event: dict[str, Any]) -> None:
         """Take a message from the webhook."""
         namespaces = self._options.namespaces or self._fleet.namespaces
-        self._add(*wish.wishes(event.get("payload"), self._options.alerts, namespaces))
+        self._add(*wish.parse_requests(event.get("payload"), self._options.alerts, namespaces))
 
-    def _add(self, wishes: Iterable[wish.Wish], refused: Iterable[str] = ()) -> None:
+    def _add(self, wishes: Iterable[wish.Request], refused: Iterable[str] = ()) -> None:
         self._waiting.update(islice(wishes, _WAITING - len(self._waiting)))
         self._refused.update(islice(refused, _WAITING - len(self._refused)))
         self._woken.set()
@@ -201,8 +201,8 @@ class FleetEvents:
             seen = self._fleet.sites
             for names, what in ((found.joined, "new"), (found.changed, "changed"), (found.left, "no longer there")):
                 self._say([f"inventory: {what}: {', '.join(names)}"] if names else [])
-            wanted = [wish.Wish(wish.DEPLOY, name) for name in (*found.joined, *found.changed)]
-            self._add([*wanted, *(wish.Wish(wish.REPORT, name) for name in found.left)])
+            wanted = [wish.Request(wish.DEPLOY, name) for name in (*found.joined, *found.changed)]
+            self._add([*wanted, *(wish.Request(wish.REPORT, name) for name in found.left)])
 
     async def _read(self) -> None:
         listed = await listing.list_inventory(self._options.inventory)
@@ -227,4 +227,4 @@ class FleetEvents:
 
 async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     """Entry point of ansible-rulebook."""
-    await FleetEvents(queue, source_options.read(args)).run()
+    await FleetEvents(queue, source_options.read_options(args)).run()

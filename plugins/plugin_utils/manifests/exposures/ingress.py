@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...base.certificate_names import next_server_name
 from ...base.values import Object, compact
 from ...spec.hub_spec import HubSpec
-from ..objects import metadata
+from ..common_objects import metadata
 from .base_exposure import ROUTED_PORT, SERVICE, Exposure, Live, join
 
 

@@ -13,7 +13,7 @@ from ...base.addresses import is_ip, split_address
 from ...base.certificate_names import next_server_name
 from ...base.values import Object, compact, text
 from ...spec.hub_spec import HubSpec
-from ..objects import metadata
+from ..common_objects import metadata
 from .base_exposure import ROUTED_PORT, SERVICE, Exposure, Live, join, named
 
 API = "route.openshift.io/v1"

@@ -18,7 +18,7 @@ import ansible.template
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions import unsafe
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import filters
 
 FILTERS = Path(__file__).parents[4] / "plugins/filter"
 MODULES = sorted(path.stem for path in FILTERS.glob("[!_]*.py"))
@@ -37,8 +37,8 @@ EXPRESSIONS = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_all_filters_mark_what_they_return(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(unsafe, "_ALL_IS_TEMPLATED", True)
-    monkeypatch.setattr(unsafe, "_marked", lambda function: "marked")
+    monkeypatch.setattr(filters, "_ALL_IS_TEMPLATED", True)
+    monkeypatch.setattr(filters, "_marked", lambda function: "marked")
     module = importlib.import_module(f"ansible_collections.federated.flower.plugins.filter.{name}")
     found = module.FilterModule().filters()
     assert found and set(found.values()) == {"marked"}
@@ -76,4 +76,4 @@ def test_text_of_a_site_that_a_filter_returns_is_not_executed(tmp_path: Path) ->
 
 
 def test_what_is_marked_is_the_same_value() -> None:
-    assert unsafe.unsafe({"a": ["b", 1, None]}) == {"a": ["b", 1, None]}
+    assert filters.unsafe({"a": ["b", 1, None]}) == {"a": ["b", 1, None]}

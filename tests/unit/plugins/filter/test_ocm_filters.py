@@ -9,7 +9,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.federated.flower.plugins.filter.inventory import FilterModule
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import spec_filter
 
 FILTERS = FilterModule().filters()
 HOSTVARS = {

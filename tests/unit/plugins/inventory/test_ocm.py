@@ -15,14 +15,14 @@ import yaml
 
 from ansible_collections.federated.flower.plugins.inventory import ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import AUTH_ARGS
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import clusters, placements
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import clusters, statuses
 
 ROOT = Path(__file__).parents[4]
 EXAMPLE = ROOT / "inventories" / "example-ocm"
 DOCUMENTED = yaml.safe_load(ocm.DOCUMENTATION)
 VARIABLES = {
     *clusters.variables({"metadata": {"name": "x"}}),
-    *placements.decisions([{"metadata": {}, "status": {"decisions": [{"clusterName": "x"}]}}])["x"],
+    *statuses.decisions([{"metadata": {}, "status": {"decisions": [{"clusterName": "x"}]}}])["x"],
 }
 # Of the fragments ansible.builtin.constructed and ansible.builtin.inventory_cache.
 CONSTRUCTED = {"compose", "groups", "keyed_groups", "leading_separator", "strict", "use_extra_vars"}

@@ -18,15 +18,14 @@ import jsonschema
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.fields import Parsed
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gitops import manifest
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import AddonSpec, HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
     LinkSpec,
     ListenerSpec,
     NetworkSiteSpec,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.part_spec import Parsed
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit import goldens as goldens_on_disk
 from ansible_collections.federated.flower.tests.unit.read import role_options, schemas_of

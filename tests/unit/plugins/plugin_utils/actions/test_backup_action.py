@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.action import superlink_backup
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_writer, database, making
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import Kept
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import Kept
 
 OWNER, OTHER = pyrage.x25519.Identity.generate(), pyrage.x25519.Identity.generate()
 GIB = 2**30
@@ -28,7 +28,7 @@ def free(monkeypatch):
     """Bytes in the folder of the archives, of a hub with a database of 1 GiB."""
     seen = {"free": 4 * GIB, "total": 9 * GIB}
     monkeypatch.setattr(making, "about", lambda *_arguments: About("flower", "id", "20261124T010000Z", "1.0.0", "1.41.0"))
-    monkeypatch.setattr(superlink_backup.ca_namespace, "resolve", lambda *_arguments: "flower-ca")
+    monkeypatch.setattr(superlink_backup.namespaces, "resolve_ca_namespace", lambda *_arguments: "flower-ca")
     monkeypatch.setattr(database.Volume, "ask", lambda _volume, _action: {"size": GIB})
     monkeypatch.setattr(making.shutil, "disk_usage", lambda _folder: types.SimpleNamespace(**seen))
     return seen

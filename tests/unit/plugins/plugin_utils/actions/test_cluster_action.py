@@ -14,7 +14,7 @@ from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
 
 
 class Text(str):
@@ -28,7 +28,7 @@ def test_plain() -> None:
         "many": (1, 2.5, None, True),
         "keys": {"x": 1}.keys(),
     }
-    made = plain(given)
+    made = to_json_data(given)
     assert made == {"a": "b", "day": "2026-01-02", "many": [1, 2.5, None, True], "keys": ["x"]}
     assert not isinstance(made["a"], Text)
     assert json.loads(json.dumps(made)) == made

@@ -22,9 +22,9 @@ from ansible_collections.federated.flower.plugins.action import lease as lease_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import fleet_lease
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.lease.hub_lease import Lost
-from ansible_collections.federated.flower.plugins.plugin_utils.lease.parent import Abandoned
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.lease.lease_hub import LeaseHub
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hub_lease import Lost
+from ansible_collections.federated.flower.plugins.plugin_utils.state.parent import Abandoned
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.state.lease_hub import LeaseHub
 
 BOB = "bob@desk, job 7, site.yml, ansible-local-2def"
 SHARED = fleet_lease._TAKEN

@@ -22,12 +22,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_actio
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import trusted
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges import empty_book
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import BOOK, SITE_LABEL
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import CERTIFICATE_VOLUME
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import BOOK, SITE_LABEL
+from ansible_collections.federated.flower.plugins.plugin_utils.state.partition_numbers import empty_book
+from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
 
 DAY = datetime.timedelta(days=1)
 WRONG = "{{ gateways[region_without_value] }}"
@@ -145,11 +145,11 @@ class Denying:
     def get(self, _api: str, _kind: str, name: str, _namespace: str) -> Any:
         self.requests += 1
         assert name == BOOK
-        return self._item(BOOK, access.deny_absent(empty_book(), "site-c", "revoked", "2026-11-21T10:00:00+00:00"))
+        return self._item(BOOK, access_records.deny_absent(empty_book(), "site-c", "revoked", "2026-11-21T10:00:00+00:00"))
 
     def list(self, _api: str, _kind: str, _namespace: str, *, labels: str) -> Any:
         self.requests += 1
-        denied = access.deny(empty_record("site-b"), "a break-in", "2026-11-21T10:00:00+00:00")
+        denied = access_records.deny(empty_record("site-b"), "a break-in", "2026-11-21T10:00:00+00:00")
         records = {"site-a": empty_record("site-a"), "site-b": denied}
         return [self._item(f"flower-site-{site}", record, {SITE_LABEL: site}) for site, record in records.items()]
 

@@ -59,7 +59,7 @@ def applied(monkeypatch: pytest.MonkeyPatch, parsed_hub: Any) -> list[tuple[list
     monkeypatch.setattr(superlink, "apply_objects", apply)
     monkeypatch.setattr(superlink, "given_spec", lambda action, spec, platform="": parsed_hub())
     monkeypatch.setattr(superlink, "hub_settings", lambda action: SETTINGS)
-    monkeypatch.setattr(superlink.refresh, "are_files_changed", lambda objects: False)
+    monkeypatch.setattr(superlink.stuck_pods, "are_files_changed", lambda objects: False)
     return calls
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import ocm_addon
-from ansible_collections.federated.flower.plugins.plugin_utils.actions import ocm_cleanup
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import ocm_hub
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
 
 PLACES = {"site-a": "c2", "site-b": "c3"}
 
@@ -35,8 +35,8 @@ class Hub(Cluster):
 def clean(
     monkeypatch: pytest.MonkeyPatch, delivery: str, *, hub: Any = None, records: Any = None, note: Any = None, **given: Any
 ) -> dict[str, Any]:
-    monkeypatch.setattr(ocm_cleanup.Ledger, "read_sites", lambda _ledger: (records or {}, {}))
-    monkeypatch.setattr(ocm_cleanup.Ledger, "read_book", lambda _ledger: ranges.empty_book())
+    monkeypatch.setattr(ocm_hub.Ledger, "read_sites", lambda _ledger: (records or {}, {}))
+    monkeypatch.setattr(ocm_hub.Ledger, "read_book", lambda _ledger: partition_numbers.empty_book())
     action: Any = object.__new__(ocm_addon.ActionModule)
     action._task = SimpleNamespace(check_mode=False, diff=False)
     action.connect, action.note = lambda: contextlib.nullcontext(hub or Hub()), note
@@ -99,7 +99,7 @@ def test_what_is_left_in_a_former_cluster_goes_on_request_and_nothing_else(monke
         deleted.append([(one["kind"], one["metadata"]["namespace"], one["metadata"]["name"]) for one in objects])
         return Result()
 
-    monkeypatch.setattr(ocm_cleanup, "apply_objects", apply)
+    monkeypatch.setattr(ocm_hub, "apply_objects", apply)
     given: dict[str, Any] = {"sites": ["site-a", "site-c"], "hub": Moved()}
     clean(monkeypatch, "ocm", **given)
     assert deleted[0] == []
@@ -121,7 +121,7 @@ def test_what_was_deleted_of_a_forgotten_site_is_recorded_as_the_sites(monkeypat
         told = [{"kind": one["kind"], **one["metadata"], "change": "deleted"} for one in objects]
         return Result(changed=bool(told), objects=told)
 
-    monkeypatch.setattr(ocm_cleanup, "apply_objects", apply)
+    monkeypatch.setattr(ocm_hub, "apply_objects", apply)
     clean(monkeypatch, "ocm", hub=Moved(), sites=["site-a"], forget="site-b", note=lambda site, objects: noted.extend((site, one) for one in objects))
     assert noted == [("site-b", {"change": "deleted", "object": f"ManifestWork {cluster}/flower-site-b"}) for cluster in ("c1", "c9")]
 

@@ -17,8 +17,8 @@ from ansible.template import Templar, trust_as_template
 
 from ansible_collections.federated.flower.plugins.action import render
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import held
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, versions
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import field_conflicts
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, app_versions
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 
@@ -106,16 +106,16 @@ def test_nothing_is_written_if_one_file_is_another_federations(run: Any) -> None
 @pytest.mark.parametrize("kind", addon_objects.VERSIONED)
 def test_a_version_that_leaves_the_repository_stays_until_no_site_has_it(kind: str) -> None:
     bare = item(kind)
-    lasting = versions.lasting(bare)
+    lasting = app_versions.lasting(bare)
     notes = lasting["metadata"]["annotations"]
     assert notes["argocd.argoproj.io/sync-options"] == "Prune=false"
     assert notes["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
-    assert bare == item(kind) and versions.lasting(item("Service")) == item("Service")
+    assert bare == item(kind) and app_versions.lasting(item("Service")) == item("Service")
     for manager, operation in (("kustomize-controller", "Apply"), ("argocd-controller", "Apply"), ("argocd-application-controller", "Update")):
         fields = [{"manager": manager, "operation": operation}]
-        assert held.return_of({**bare, "metadata": {**bare["metadata"], "managedFields": fields}})
+        assert field_conflicts.recreated_by({**bare, "metadata": {**bare["metadata"], "managedFields": fields}})
         live = {**lasting, "metadata": {**lasting["metadata"], "managedFields": fields}}
-        assert held.return_of(live) == "", "then the playbooks delete it"
+        assert field_conflicts.recreated_by(live) == "", "then the playbooks delete it"
 
 
 @pytest.mark.parametrize(("tags", "skipped", "accepted"), [(["all"], [], True), (["supernode"], [], False), (["all"], ["ocm"], False)])

@@ -11,12 +11,12 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import superlink_restore
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
-from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.standby.two_hubs import Kept
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import Kept
 
 
 @pytest.mark.parametrize("has_claim", [True, False])
 def test_that_emptying_a_hub_deletes_its_outputs_is_said(superlink_spec, monkeypatch, has_claim):
-    monkeypatch.setattr(superlink_restore, "look", lambda *_arguments, **_more: None)
+    monkeypatch.setattr(superlink_restore, "inspect_namespace", lambda *_arguments, **_more: None)
     hub = Kept("hub")
     hub.put_hub()
     if not has_claim:

@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import rotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.ask import MissingRights
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.site_proof import Proof
 
 DOWN = "site-b: the API server is unreachable"
@@ -110,7 +110,7 @@ def test_what_keeps_a_site_from_restarting_is_a_report(monkeypatch: pytest.Monke
     action, ways, failures = acting(monkeypatch)
     monkeypatch.setattr(rotation, "Registry", lambda *_given: None)
     monkeypatch.setattr(
-        rotation.steps,
+        rotation.deploy,
         "Rollout",
         lambda *_given: SimpleNamespace(restart_of=lambda _name, _files, mark: SimpleNamespace(mark=mark)),
     )

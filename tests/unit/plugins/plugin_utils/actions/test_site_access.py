@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import site_access
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership import ACTIVE, FENCED, STANDBY, Term
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.admission import Admitted
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.admission import Admitted
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.leadership import ACTIVE, FENCED, STANDBY, Term
 
 GROUPS = {"flower_hub": ["hub"], "flower_standby": ["spare"]}
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SiteAccess
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 
 RUN = SimpleNamespace(failed=lambda _site, _message: None)
 

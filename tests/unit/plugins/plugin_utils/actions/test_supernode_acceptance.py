@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode_acceptance
-from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, records
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SiteAccess
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, records
 
 NODES = {"1": {"status": "online"}, "2": {"status": "registered"}, "3": {"status": "offline"}}
 
@@ -69,7 +69,7 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Any:
         ledger = Ledger(found, dict(unreadable), index or {}, fault)
         monkeypatch.setattr(supernode_acceptance, "Ledger", lambda *_place, **_more: ledger)
         monkeypatch.setattr(supernode_acceptance, "FlowerCLI", lambda *_place: SimpleNamespace(nodes=lambda: NODES))
-        monkeypatch.setattr(supernode_acceptance.numbers, "publication", lambda *_place, **_more: {})
+        monkeypatch.setattr(supernode_acceptance.partitions, "publication", lambda *_place, **_more: {})
         action: Any = object.__new__(supernode_acceptance.ActionModule)
         action._task = SimpleNamespace(check_mode=False)
         action.connect = lambda _hub: contextlib.nullcontext(None)
@@ -113,7 +113,7 @@ def test_sites_that_have_not_come_are_not_judged_while_they_join(verify: Any) ->
         "here": record("here", "1"),
         "away": record("away", "3"),
         "later": record("later", "3"),
-        "denied": access.deny(record("denied", "1"), "a break-in", "2026-11-21T10:00:00+00:00"),
+        "denied": access_records.deny(record("denied", "1"), "a break-in", "2026-11-21T10:00:00+00:00"),
         "passed": record("passed", "3"),
     }
     index = {"sites": {"passed": {"at": "x", "accepted": True, "score": 100, "reasons": []}}}

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.actions import site_healing
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import site_steps
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 
 FOUND = {"address": "flower.example.com:443", "ca_bundle": "CA", "server_name": "flower.example.com", "changed": True}
 KNOWN = {key: FOUND[key] for key in ("address", "ca_bundle", "server_name")}
@@ -89,7 +89,7 @@ def test_supernodes_are_healed_at_the_hub_of_the_inventory(monkeypatch: pytest.M
 
     asked: list[Any] = []
     monkeypatch.setattr(action, "connect", lambda host: Hub() if host == "hub" else None, raising=False)
-    monkeypatch.setattr(site_healing, "Healer", Healer)
+    monkeypatch.setattr(site_steps, "Healer", Healer)
     found = action.work(params("healed", wait_timeout=7, restart=True), {}, Outcomes(SimpleNamespace(), [], 1))
     ((host, namespace, federation, options),) = asked
     assert (host, namespace, federation) == ("hub", "fl", "demo") and (options.seconds, options.restart, options.after) == (7, True, 180)

@@ -17,9 +17,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.configmaps import config_map
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import DATASETS, SITE_LABEL
 from ansible_collections.federated.flower.plugins.plugin_utils.report.summary import fleet_summary
+from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import DATASETS, SITE_LABEL
+from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
 
 
 class Hub(Cluster):

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import takeover
-from ansible_collections.federated.flower.plugins.plugin_utils.base.choices import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import record_labels
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SiteAccess
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 OLD = "flower-operator"
@@ -56,7 +56,7 @@ def namespace(federation: str = "") -> dict[str, Any]:
 
 
 def parent(federation: str, hub: str) -> dict[str, Any]:
-    notes = record.notes(federation, "site-a", hub)
+    notes = owners.deployment_notes(federation, "site-a", hub)
     return {"kind": "ConfigMap", "metadata": {"name": "applyset-supernode", "namespace": "flower", "uid": "p", "annotations": notes}}
 
 

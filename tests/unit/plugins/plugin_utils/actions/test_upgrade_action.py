@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import upgrade
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
+from ansible_collections.federated.flower.plugins.plugin_utils.state.records import empty_record
 
 OLD, NEW = "1.40.0", "1.41.0"
 

@@ -13,11 +13,11 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER, Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import common_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners
 from ansible_collections.federated.flower.plugins.plugin_utils.marks.proof import CREATED_FOR
 
-RECORD = {"metadata": {"name": parts.HUB_RECORD, "namespace": "flower"}}
+RECORD = {"metadata": {"name": owners.HUB_RECORD, "namespace": "flower"}}
 
 
 def live(item: dict[str, Any]) -> dict[str, Any]:
@@ -59,40 +59,40 @@ class Place(Cluster):
 @pytest.fixture
 def hubs(parsed_hub: Any) -> dict[str, Any]:
     """The Namespace of a hub with Skupper's router."""
-    (made,) = namespace.objects(parsed_hub(pod_security="auto", skupper=True, version="1.42.0"))
+    (made,) = common_objects.namespace_objects(parsed_hub(pod_security="auto", skupper=True, version="1.42.0"))
     return live(made)
 
 
 @pytest.fixture
 def wanted(parsed_site: Any) -> list[dict[str, Any]]:
     """What a site beside it renders."""
-    return namespace.objects(parsed_site(pod_security="auto", connectivity="direct", version="1.41.0"))
+    return common_objects.namespace_objects(parsed_site(pod_security="auto", connectivity="direct", version="1.41.0"))
 
 
 @pytest.mark.parametrize("check", [False, True])
 def test_a_site_leaves_the_namespace_of_the_hub_as_it_is(hubs: dict[str, Any], wanted: list[dict[str, Any]], check: bool) -> None:
     cluster = Place(hubs, RECORD)
-    result = apply_objects(cluster, wanted, part=parts.SITE, check=check)
+    result = apply_objects(cluster, wanted, part=owners.PART_SITE, check=check)
     assert cluster.applied == [] and not result.changed
-    assert hubs["metadata"]["labels"][namespace.ENFORCE] == namespace.BASELINE
+    assert hubs["metadata"]["labels"][common_objects.ENFORCE] == common_objects.BASELINE
 
 
 @pytest.mark.parametrize(
     ("record", "part"),
     [
-        (None, parts.SITE),  # the site's own namespace
-        (Forbidden("cluster", "GET", 403, {}), parts.SITE),
-        (RECORD, parts.HUB),
+        (None, owners.PART_SITE),  # the site's own namespace
+        (Forbidden("cluster", "GET", 403, {}), owners.PART_SITE),
+        (RECORD, owners.PART_HUB),
         (RECORD, None),
     ],
 )
 def test_everyone_else_applies_it(hubs: dict[str, Any], wanted: list[dict[str, Any]], record: Any, part: str | None) -> None:
     cluster = Place(hubs, record)
     assert apply_objects(cluster, wanted, part=part).changed
-    assert cluster.applied[0]["metadata"]["labels"][namespace.ENFORCE] == namespace.RESTRICTED
+    assert cluster.applied[0]["metadata"]["labels"][common_objects.ENFORCE] == common_objects.RESTRICTED
 
 
 def test_nothing_more_is_read_where_nothing_differs(wanted: list[dict[str, Any]]) -> None:
     cluster = Place(live(wanted[0]), None)
-    assert not apply_objects(cluster, wanted, part=parts.SITE).changed
+    assert not apply_objects(cluster, wanted, part=owners.PART_SITE).changed
     assert cluster.asked == ["Namespace flower"]

@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.restore_mark import Mark
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners
 
 ARCHIVE = "flower-backup-heart-20261124T010000Z.tar"
 NAME = ("ConfigMap", hub_objects.RESTORE)
@@ -69,7 +69,7 @@ def test_the_mark_is_the_first_to_come_and_the_last_to_go() -> None:
 
 def test_a_restore_creates_what_is_missing_under_the_mark_and_the_database_last(parsed_hub: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     hub, spec, changes = Hub(), parsed_hub(), []
-    monkeypatch.setattr(restoring.namespace, "objects", lambda _spec: [])
+    monkeypatch.setattr(restoring.common_objects, "namespace_objects", lambda _spec: [])
     monkeypatch.setattr(volume_pod.Holder, "__enter__", lambda _self: "its volume")
     monkeypatch.setattr(volume_pod.Holder, "__exit__", lambda _self, *_error: None)
     entries = [written("superlink-ca"), written("superlink-internal")]
@@ -142,5 +142,5 @@ def test_it_is_the_hubs_and_in_no_backup_and_on_no_standby() -> None:
     hub = Hub()
     with marked(hub):
         item = hub.there[NAME]
-        assert parts.part_of(item) == parts.HUB and not hub_objects.of_hub(item, "heart")
+        assert owners.part_of(item) == owners.PART_HUB and not hub_objects.of_hub(item, "heart")
         assert hub_objects.of_hub({**item, "metadata": {**item["metadata"], "name": "flower-ledger"}}, "heart")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import platforms
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policy_rules, superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import network_policies, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
@@ -95,15 +95,15 @@ def test_no_pod_of_openshift_has_a_user_of_its_own() -> None:
 def test_policies_know_caches_on_nodes() -> None:
     """Pods of GKE and kubespray ask these and no pod of kube-dns."""
     site = SiteSpec.parse({**OPEN, "pools": [{"name": "cpu"}]}).complete()
-    peers = [rule["to"] for rule in policy_rules.egress_rules(site.dns)]
+    peers = [rule["to"] for rule in network_policies.egress_rules(site.dns)]
     assert [{"ipBlock": {"cidr": "169.254.0.0/16"}}] in peers
     assert [one["podSelector"]["matchLabels"]["k8s-app"] for (one,) in peers if "podSelector" in one] == ["kube-dns", "node-local-dns"]
-    assert {rule["ports"][0]["port"] for rule in policy_rules.egress_rules(site.dns)} == {53}
+    assert {rule["ports"][0]["port"] for rule in network_policies.egress_rules(site.dns)} == {53}
 
 
 def test_policies_know_the_dns_of_openshift() -> None:
     site = SiteSpec.parse({**OPEN, "platform": "openshift", "pools": [{"name": "cpu"}]}).complete()
-    (rule, *_more) = policy_rules.egress_rules(site.dns)
+    (rule, *_more) = network_policies.egress_rules(site.dns)
     assert rule["ports"] == [{"port": 5353, "protocol": "UDP"}, {"port": 5353, "protocol": "TCP"}]
     (peer,) = rule["to"]
     assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "openshift-dns"}}

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from ansible_collections.federated.flower.plugins.plugin_utils.events.known_fleet import from_names
 from ansible_collections.federated.flower.plugins.plugin_utils.events.planner import DAY, Planner
-from ansible_collections.federated.flower.plugins.plugin_utils.events.wish import (
+from ansible_collections.federated.flower.plugins.plugin_utils.events.request import (
     DEPLOY,
     FETCH,
     REPAIR,
     REPORT,
     ROTATE,
-    Wish,
+    Request,
 )
 
 FLEET = from_names([f"site-{number}" for number in range(30)], "flower_hub", "flower_sites")
 WHOLE = ["flower_hub", "flower_sites"]
 
 
-def repairs(*numbers: int) -> list[Wish]:
-    return [Wish(REPAIR, f"site-{number}") for number in numbers]
+def repairs(*numbers: int) -> list[Request]:
+    return [Request(REPAIR, f"site-{number}") for number in numbers]
 
 
 def test_the_same_is_done_once_and_sites_together() -> None:
-    events, refused = Planner().plan([*repairs(2, 1, 1), Wish(ROTATE), Wish(ROTATE), Wish(FETCH, "7"), Wish(FETCH, "8")], FLEET, 0)
+    events, refused = Planner().plan([*repairs(2, 1, 1), Request(ROTATE), Request(ROTATE), Request(FETCH, "7"), Request(FETCH, "8")], FLEET, 0)
     assert refused == []
     assert events == [
         {"do": REPAIR, "meta": {"hosts": ["site-1", "site-2"]}},
@@ -62,13 +62,13 @@ def test_many_sites_at_once_are_reported_and_not_repaired() -> None:
 
 
 def test_unknown_sites_are_refused_for_themselves() -> None:
-    events, refused = Planner().plan([*repairs(1, 99), Wish(DEPLOY, "all")], FLEET, 0)
+    events, refused = Planner().plan([*repairs(1, 99), Request(DEPLOY, "all")], FLEET, 0)
     assert [event["meta"]["hosts"] for event in events] == [["site-1"]]
     assert len(refused) == 2
 
 
 def test_outputs_without_a_place() -> None:
-    events, refused = Planner(fetch=False).plan([Wish(FETCH, "7")], FLEET, 0)
+    events, refused = Planner(fetch=False).plan([Request(FETCH, "7")], FLEET, 0)
     assert events == [] and refused == ["outputs of run 7 are not fetched: flower_outputs_directory is not set"]
 
 

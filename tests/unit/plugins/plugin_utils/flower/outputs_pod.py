@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import ExecResult
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.pod_python import Command, Server
 
 server = cache(Server)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.program_text import program_text
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import program_text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_send, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending

@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import out
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_fetch import Changed, Fetching
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import checked
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import ExecResult
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
     noise,
     reader_of,

@@ -9,7 +9,7 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
+from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_reader, outputs_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Room, Stored, TooFull

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import run
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Sight, sight_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import Run
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import node_index
+from ansible_collections.federated.flower.plugins.plugin_utils.state import site_indexes
 
 HOMES = {"1": "site-a", "2": "site-a", "3": "site-b", "4": "site-c"}
 PLACES = {"site-a": "eu", "site-b": "us", "site-c": ""}
@@ -227,9 +227,9 @@ def test_the_index_for_data_scientists_has_regions() -> None:
         name: {"site": name, "region": region, "keys": {f"k{name}": {"node_id": name, "pool": "default"}}, "retired": {}}
         for name, region in (("site-a", "eu"), ("site-b", None))
     }
-    index = node_index.updated({}, records)
-    assert node_index.regions(index) == {"site-a": "eu", "site-b": ""} and node_index.index_fault(index) == ""
-    assert node_index.regions(node_index.without(index, ["site-a"])) == {"site-b": ""}
-    assert node_index.index_fault({**index, "regions": {"site-a": 1}})
-    bare = node_index.updated({}, {"site-b": records["site-b"]})
-    assert "regions" not in bare and node_index.regions(bare) == {"site-b": ""}
+    index = site_indexes.updated_nodes({}, records)
+    assert site_indexes.regions(index) == {"site-a": "eu", "site-b": ""} and site_indexes.node_index_error(index) == ""
+    assert site_indexes.regions(site_indexes.without_nodes(index, ["site-a"])) == {"site-b": ""}
+    assert site_indexes.node_index_error({**index, "regions": {"site-a": 1}})
+    bare = site_indexes.updated_nodes({}, {"site-b": records["site-b"]})
+    assert "regions" not in bare and site_indexes.regions(bare) == {"site-b": ""}

@@ -13,14 +13,14 @@ from cryptography.hazmat.primitives import serialization
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, partition_numbers, records
 
 DAY = datetime.timedelta(days=1)
 TOLD = clients.Settings("demo", "flower", "flower-ca", 90)
 CA = certificates.make_ca("demo client CA", 3650 * DAY)
 NOW = certificates.made_at(CA.certificate).isoformat()
-BOOK = ranges.empty_book()
+BOOK = partition_numbers.empty_book()
 
 
 def config(book, found, live, ca=None, unreadable=(), now=None):
@@ -110,10 +110,10 @@ def test_the_certificate_of_a_lost_key_is_revoked_once_the_site_has_its_new_one(
     serial = old["client"]["serial"]
     record, reason = certify(old, request())
     assert reason == "the site has another key" and [one["serial"] for one in record["superseded"]] == [serial]
-    assert access.revoked(BOOK, {"site-a": record}) == {}
-    record = access.revoke_superseded(record, NOW)
-    assert access.revoked(BOOK, {"site-a": record}) == {serial: NOW}
-    assert access.revoke_superseded(record, "later") == record
+    assert access_records.revoked(BOOK, {"site-a": record}) == {}
+    record = access_records.revoke_superseded(record, NOW)
+    assert access_records.revoked(BOOK, {"site-a": record}) == {serial: NOW}
+    assert access_records.revoke_superseded(record, "later") == record
 
 
 def aged(key, days=50):
@@ -134,9 +134,9 @@ def test_all_certificates_of_a_lost_key_are_revoked():
     serials = {old["client"]["serial"], renewed["client"]["serial"]}
     replaced, reason = certify(renewed, request())
     assert reason == "the site has another key" and "earlier" not in replaced["client"]
-    assert set(access.revoked(BOOK, {"site-a": access.revoke_superseded(replaced, NOW)})) == serials
-    left = access.leave(BOOK, {"site-a": renewed}, NOW)
-    assert set(access.revoked(left, {})) == serials, "nor may a site that left use one"
+    assert set(access_records.revoked(BOOK, {"site-a": access_records.revoke_superseded(replaced, NOW)})) == serials
+    left = access_records.leave(BOOK, {"site-a": renewed}, NOW)
+    assert set(access_records.revoked(left, {})) == serials, "nor may a site that left use one"
 
 
 def test_certificates_of_the_same_key_that_have_expired_are_not_remembered():
@@ -167,11 +167,11 @@ def test_the_files_of_the_gateway_change_only_when_something_did():
     assert first["data"]["denied.lst"].startswith("#") and first["data"]["denied.lst"].count("\n") == 1
     assert config(BOOK, {}, first, CA) == config(BOOK, {}, first) == first
     assert clients.settings_of(first) == TOLD
-    record = access.deny(certified(), "audit", NOW)
+    record = access_records.deny(certified(), "audit", NOW)
     denied = config(BOOK, {"site-a": record}, first)
     assert denied["data"]["denied.lst"].splitlines()[1:] == ["site-a"]
     assert denied["data"]["crl.pem"] == first["data"]["crl.pem"]
-    assert config(BOOK, {"site-a": access.admit(record)}, denied) == first
+    assert config(BOOK, {"site-a": access_records.admit(record)}, denied) == first
 
 
 def test_a_supernode_key_belongs_to_one_site():
@@ -192,7 +192,7 @@ def test_a_supernode_key_belongs_to_one_site():
 def test_the_list_of_revoked_certificates_is_signed_anew_only_when_its_serials_differ():
     first = config(BOOK, {}, None, CA)
     record = certified()
-    book = access.leave(BOOK, {"site-a": record}, NOW)
+    book = access_records.leave(BOOK, {"site-a": record}, NOW)
     assert clients.needs_ca(first, clients.Known(book, {})) and not clients.needs_ca(first, clients.Known(BOOK, {}))
     second = config(book, {}, first, CA)
     assert set(certificates.crl_entries(second["data"]["crl.pem"], CA.certificate)) == {record["client"]["serial"]}
@@ -205,34 +205,34 @@ def test_the_list_of_revoked_certificates_is_signed_anew_only_when_its_serials_d
 
 
 def test_a_site_that_left_is_revoked_for_ever_and_stays_denied():
-    record = access.revoke_superseded(certify(certified(), request())[0], NOW)
+    record = access_records.revoke_superseded(certify(certified(), request())[0], NOW)
     old = record["revoked"][0]["serial"]
-    record = access.deny(record, "stolen", NOW)
-    book = access.leave(BOOK, {"site-a": record}, NOW)
-    assert set(access.revoked(book, {})) == {old, record["client"]["serial"]}
-    assert access.leave(book, {"site-a": record}, "later") == book, "an interrupted run is repeated"
-    assert access.denied(book, {})["site-a"]["reason"] == "stolen"
-    again = access.returning(records.empty_record("site-a"), book["denied"]["site-a"])
+    record = access_records.deny(record, "stolen", NOW)
+    book = access_records.leave(BOOK, {"site-a": record}, NOW)
+    assert set(access_records.revoked(book, {})) == {old, record["client"]["serial"]}
+    assert access_records.leave(book, {"site-a": record}, "later") == book, "an interrupted run is repeated"
+    assert access_records.denied(book, {})["site-a"]["reason"] == "stolen"
+    again = access_records.returning(records.empty_record("site-a"), book["denied"]["site-a"])
     assert again["access"]["since"] == NOW
-    book = access.admit_absent(book, "site-a")
-    assert access.denied(book, {"site-a": access.admit(again)}) == {} and "denied" not in book
-    assert access.known_keys(record) == [record["client"]["key"]]
+    book = access_records.admit_absent(book, "site-a")
+    assert access_records.denied(book, {"site-a": access_records.admit(again)}) == {} and "denied" not in book
+    assert access_records.known_keys(record) == [record["client"]["key"]]
 
 
 def test_a_denial_keeps_its_date_and_its_reason():
-    first = access.deny(records.empty_record("site-a"), "audit", NOW)
-    assert access.deny(first, "", "later") == first
-    assert access.deny(first, "stolen", "later")["access"] == {"state": "denied", "since": NOW, "reason": "stolen"}
+    first = access_records.deny(records.empty_record("site-a"), "audit", NOW)
+    assert access_records.deny(first, "", "later") == first
+    assert access_records.deny(first, "stolen", "later")["access"] == {"state": "denied", "since": NOW, "reason": "stolen"}
 
 
 def test_what_the_audit_trail_tells_of_a_certificate():
     record = certified()
-    (told,) = access.certificate_facts(record, "issued")
+    (told,) = access_records.certificate_facts(record, "issued")
     assert told == {
         "change": "issued",
         **{name: record["client"][name] for name in ("serial", "fingerprint", "not_after")},
     }
-    assert access.certificate_facts(records.empty_record("site-b"), "issued") == []
+    assert access_records.certificate_facts(records.empty_record("site-b"), "issued") == []
 
 
 def at(days):
@@ -241,59 +241,59 @@ def at(days):
 
 
 def test_a_certificate_that_has_ended_is_revoked_no_longer():
-    book = access.leave(BOOK, {"site-a": certified()}, NOW)
+    book = access_records.leave(BOOK, {"site-a": certified()}, NOW)
     first = config(book, {}, None, CA)
     assert len(certificates.crl_entries(first["data"]["crl.pem"], CA.certificate)) == 1
     later = clients.Known(book, {}, now=at(91))
     assert not clients.lost(first, later), "its revocation is known, and not lost"
     second = clients.config(TOLD, later, first, CA)
     assert certificates.crl_entries(second["data"]["crl.pem"], CA.certificate) == {}
-    assert access.pruned(book, later.present(CA.certificate)) == BOOK
-    assert access.pruned(book, clients.Known(book, {}).present(CA.certificate)) == book
+    assert access_records.pruned(book, later.present(CA.certificate)) == BOOK
+    assert access_records.pruned(book, clients.Known(book, {}).present(CA.certificate)) == book
 
 
 def test_certificates_of_a_ca_that_is_gone_are_revoked_no_longer():
-    record = access.revoke_superseded(certify(certified(), request())[0], NOW)
+    record = access_records.revoke_superseded(certify(certified(), request())[0], NOW)
     new = certificates.make_ca("demo client CA", 3650 * DAY)
-    later = access.Present(at(1), at(1))
-    assert access.revoked(BOOK, {"site-a": record}, later) == {}
-    assert "revoked" not in access.pruned(record, later)
+    later = access_records.Present(at(1), at(1))
+    assert access_records.revoked(BOOK, {"site-a": record}, later) == {}
+    assert "revoked" not in access_records.pruned(record, later)
     assert set(certificates.crl_entries(config(BOOK, {}, None, new)["data"]["crl.pem"], new.certificate)) == set()
 
 
 def test_a_revocation_of_an_earlier_release_has_no_end_and_stays():
     book = {**BOOK, "revoked": [{"serial": "2d", "since": NOW, "site": "site-b"}]}
-    assert access.pruned(book, access.Present(at(3000), at(0))) == book
+    assert access_records.pruned(book, access_records.Present(at(3000), at(0))) == book
     record = {**records.empty_record("site-a"), "superseded": ["4b"]}
-    assert access.revoke_superseded(record, NOW)["revoked"] == [{"serial": "4b", "since": NOW}]
+    assert access_records.revoke_superseded(record, NOW)["revoked"] == [{"serial": "4b", "since": NOW}]
 
 
 def test_what_the_ledger_lost_is_restored_from_the_gateways_files():
-    left = access.leave(BOOK, {"site-b": access.deny(certified("site-b"), "audit", NOW)}, NOW)
-    fleet = {"site-a": access.deny(access.revoke_superseded(certify(certified(), request())[0], NOW), "stolen", NOW)}
+    left = access_records.leave(BOOK, {"site-b": access_records.deny(certified("site-b"), "audit", NOW)}, NOW)
+    fleet = {"site-a": access_records.deny(access_records.revoke_superseded(certify(certified(), request())[0], NOW), "stolen", NOW)}
     live = config(left, fleet, None, CA)
     assert not clients.lost(live, clients.Known(left, fleet))
     found = clients.lost(live, clients.Known(BOOK, {}))
-    assert set(found.denied) == {"site-a", "site-b"} and set(found.revoked) == set(access.revoked(left, fleet))
-    book = access.restored(BOOK, found, NOW)
+    assert set(found.denied) == {"site-a", "site-b"} and set(found.revoked) == set(access_records.revoked(left, fleet))
+    book = access_records.restored(BOOK, found, NOW)
     assert config(book, {}, live) == {**live, "data": {**live["data"]}}
-    assert access.restored(book, found, "later") == book
-    assert access.returning(records.empty_record("site-a"), book["denied"]["site-a"])["access"]["state"] == "denied"
+    assert access_records.restored(book, found, "later") == book
+    assert access_records.returning(records.empty_record("site-a"), book["denied"]["site-a"])["access"]["state"] == "denied"
 
 
 def test_a_site_whose_record_is_there_was_admitted_and_not_lost():
-    live = config(BOOK, {"site-a": access.deny(certified(), "audit", NOW)}, None, CA)
+    live = config(BOOK, {"site-a": access_records.deny(certified(), "audit", NOW)}, None, CA)
     assert not clients.lost(live, clients.Known(BOOK, {"site-a": certified()}))
 
 
 def test_what_the_gateway_knows_of_a_site_whose_record_cannot_be_read_stays():
     line = keypairs.supernode_public_key(keypairs.make_supernode_key())
     key = {"pool": "cpu", "name": "0", "fingerprint": "f", "public_key": line}
-    record = records.merge_keys(access.revoke_superseded(certify(certified(), request())[0], NOW), [key], None)
-    live = config(BOOK, {"site-a": access.deny(record, "audit", NOW)}, None, CA)
+    record = records.merge_keys(access_records.revoke_superseded(certify(certified(), request())[0], NOW), [key], None)
+    live = config(BOOK, {"site-a": access_records.deny(record, "audit", NOW)}, None, CA)
     found = clients.lost(live, clients.Known(BOOK, {}, ["site-a"]))
     assert found.denied == () and len(found.revoked) == 1
-    assert config(access.restored(BOOK, found, NOW), {}, live, None, ["site-a"]) == live
+    assert config(access_records.restored(BOOK, found, NOW), {}, live, None, ["site-a"]) == live
 
 
 def many(count):
@@ -307,12 +307,12 @@ def test_a_denial_is_written_also_when_nothing_else_fits(monkeypatch):
     live = config(many(10), {}, None, CA)
     with pytest.raises(ValueError, match="300 revoked certificates"):
         config(full, {}, live, CA)
-    denied = config(full, {"site-a": access.deny(certified(), "audit", NOW)}, live, CA)["data"]
+    denied = config(full, {"site-a": access_records.deny(certified(), "audit", NOW)}, live, CA)["data"]
     assert denied["denied.lst"].splitlines()[1:] == ["site-a"]
     assert sum(map(len, denied.values())) <= clients.FULL
     with pytest.raises(ValueError, match="190 revoked"):
         config(many(190), {}, live, CA)
-    more = config(many(190), {"site-a": access.deny(certified(), "audit", NOW)}, live, CA)["data"]
+    more = config(many(190), {"site-a": access_records.deny(certified(), "audit", NOW)}, live, CA)["data"]
     assert len(certificates.crl_entries(more["crl.pem"], CA.certificate)) == 190 and "site-a" in more["denied.lst"]
 
 
@@ -322,7 +322,7 @@ def test_a_site_that_claims_a_registered_key_takes_it_from_nobody():
     fleet = {site: records.merge_keys(records.empty_record(site), [key], None) for site in ("site-a", "site-b")}
     fleet["site-b"]["keys"]["f"]["node_id"] = "7"
     fleet["site-a"]["keys"]["f"]["dead"] = True
-    assert access.owners(fleet) == {line: "site-b"}
+    assert access_records.owners(fleet) == {line: "site-b"}
 
 
 def identity(live):
@@ -332,6 +332,6 @@ def identity(live):
 def test_the_identity_of_the_hub_is_noted_beside_the_ledger_and_survives_its_loss():
     first = config(BOOK, {}, None, CA)
     assert identity(config(BOOK, {}, first)) == identity(first) != identity(config(BOOK, {}, None, CA))
-    book = ranges.identified(BOOK, identity(first))
-    assert book["id"] == identity(first) and ranges.identified(book, "another") == book
+    book = partition_numbers.identified(BOOK, identity(first))
+    assert book["id"] == identity(first) and partition_numbers.identified(book, "another") == book
     assert identity(config({**BOOK, "id": "of the ledger"}, {}, first)) == "of the ledger"

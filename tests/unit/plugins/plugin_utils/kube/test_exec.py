@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import websocket
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import exec as stream
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import streams as stream
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ExecBroken, Unreachable
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import Exec
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import Exec
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
 END = (3, b'{"status": "Success"}')

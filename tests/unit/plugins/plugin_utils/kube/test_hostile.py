@@ -24,10 +24,10 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import (
+    api_errors,
     client,
     cluster_platform,
     exec_plugin,
-    explain,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
@@ -264,7 +264,7 @@ def test_a_portal_that_refers_to_its_login_page_is_no_platform(status: int) -> N
     with serving(refer) as url:
         cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)})
         with pytest.raises(ClusterError) as error:
-            cluster_platform.find(cluster)
+            cluster_platform.find_platform(cluster)
     assert error.value.message.startswith("c: what answers there is not an API server") and str(status) in error.value.message
     assert "flower_kubeconfig" in error.value.message and "flower_platform" not in error.value.message
 
@@ -421,6 +421,6 @@ def test_one_that_answered_before_is_tried_as_long_as_there_is_time(
     [(113, "No route to host"), (101, "Network is unreachable"), (99, "Cannot assign requested address")],
 )
 def test_a_network_without_a_route_is_explained(number: int, words: str) -> None:
-    said = explain.explain(OSError(number, words), "the API server https://h:1", "", "h", 30)
+    said = api_errors.explain(OSError(number, words), "the API server https://h:1", "", "h", 30)
     assert said.startswith(f"the API server https://h:1 cannot be reached: {words}. Is there a route") and "flower_kubeconfig" in said
     assert "Errno" not in said

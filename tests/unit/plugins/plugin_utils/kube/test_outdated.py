@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.outdated import is_outdated, is_undecided
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import is_outdated, is_undecided
 
 CRASHED = {"name": "superlink", "ready": False, "restartCount": 5, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
 RUNS = {"name": "superlink", "ready": True, "restartCount": 0, "state": {"running": {}}}

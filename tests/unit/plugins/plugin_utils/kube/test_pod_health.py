@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stranded
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stuck_pods
 
 
 def pod(*statuses: dict[str, Any], **meta: Any) -> dict[str, Any]:
@@ -41,11 +41,11 @@ def test_images_of_a_pod() -> None:
 def test_whether_a_container_ever_ran() -> None:
     missing = waiting("b", "ImagePullBackOff")
     running = {"name": "a", "state": {"running": {}}, "restartCount": 0}
-    assert stranded.never_started(pod(running, missing), "b")
-    assert not stranded.never_started(pod(running, missing), "a")
-    assert not stranded.never_started(pod(waiting("b", "CrashLoopBackOff", restartCount=1)), "b")
-    assert not stranded.never_started(pod(), "b"), "of a pod without a status nothing is known"
-    assert not stranded.never_started(pod(missing, deletionTimestamp="now"), "b")
+    assert stuck_pods.never_started(pod(running, missing), "b")
+    assert not stuck_pods.never_started(pod(running, missing), "a")
+    assert not stuck_pods.never_started(pod(waiting("b", "CrashLoopBackOff", restartCount=1)), "b")
+    assert not stuck_pods.never_started(pod(), "b"), "of a pod without a status nothing is known"
+    assert not stuck_pods.never_started(pod(missing, deletionTimestamp="now"), "b")
 
 
 def test_whether_a_node_has_all_images() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.stranded import awaits_a_volume, nobody_binds
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import awaits_a_volume, nobody_binds
 
 WAITING = {"state": {"waiting": {"reason": "ContainerCreating"}}, "restartCount": 0}
 

@@ -10,8 +10,8 @@ import re
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_listener, sidecar
-from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, haproxy, sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.workloads import workload
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
 
@@ -138,7 +138,7 @@ def test_what_computes_is_with_the_client_app(spec):
 def test_the_door_lets_runtime_calls_through_and_nothing_else(spec):
     whole = sidecar.configuration(specs.site_of(spec()))
     door = whole[whole.index("frontend runtime") : whole.index("backend supernode")]
-    assert set(re.findall(r"path (\S+)", door)) == {f"/v1/runtime/{call}" for call in runtime_listener.RUNTIME_CALLS}
+    assert set(re.findall(r"path (\S+)", door)) == {f"/v1/runtime/{call}" for call in haproxy.RUNTIME_CALLS}
     assert "deny deny_status 503 unless METH_POST runtime_call" in door and "bind :9095 " in door
     assert "frontend runtime" not in sidecar.configuration(specs.site_of(spec(clientapp="pod")))
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base import dataset_mounts
+from ansible_collections.federated.flower.plugins.plugin_utils.base import object_names
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import datasets
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.dataset_spec import Dataset
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, delivery
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.pods_spec import Dataset
 from ansible_collections.federated.flower.tests.unit import specs
 
 OF_SITE = [
@@ -125,8 +125,8 @@ def test_a_live_workload_says_which_datasets_it_has(supernode_spec: Any) -> None
         "volume_mounts": [{"name": "dataset-x", "mountPath": "/x"}],
     }
     objects = specs.supernode_objects(supernode_spec(**CASES["datasets"], **mine))
-    assert dataset_mounts.names_of(workload(objects, "supernode-cpu")) == sorted(one["name"] for one in OF_SITE)
-    assert dataset_mounts.names_of({}) == []
+    assert object_names.mounted_datasets(workload(objects, "supernode-cpu")) == sorted(one["name"] for one in OF_SITE)
+    assert object_names.mounted_datasets({}) == []
 
 
 def test_a_claim_is_rendered_once_for_all_pools(supernode_spec: Any) -> None:
@@ -152,7 +152,7 @@ def test_variables_differ_where_names_differ() -> None:
 
 def test_behind_open_cluster_management_data_stays_when_a_site_leaves(parsed_ocm_site: Any) -> None:
     spec = parsed_ocm_site(datasets=OF_SITE, pools=POOLS)
-    common, own = template.split(specs.supernode_objects(spec))
+    common, own = delivery.split(specs.supernode_objects(spec))
     assert not [item for item in common if item["kind"].startswith("PersistentVolume")]
     body = addon_objects.work_spec([item for item in own if item["kind"] != "Namespace"])
     rules = body["deleteOption"]["selectivelyOrphans"]["orphaningRules"]

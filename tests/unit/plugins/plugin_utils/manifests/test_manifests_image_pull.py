@@ -8,8 +8,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.images import images_of
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import image_pull, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import images_of
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs, supernode
 
 GPU = {
     "name": "a100",
@@ -37,24 +37,24 @@ def with_images(item: dict[str, Any], **images: str) -> dict[str, Any]:
 def test_golden(parsed_site: Any, golden: Any) -> None:
     spec = parsed_site(pools=[GPU], image_pull_secrets=["registry"])
     wanted = workload(spec)
-    golden("supernode-image-pull", [*image_pull.network_policies(spec), image_pull.job(spec, wanted, images_of(wanted), "node-1", 960)])
+    golden("supernode-image-pull", [*site_jobs.pull_network_policies(spec), site_jobs.pull_job(spec, wanted, images_of(wanted), "node-1", 960)])
 
 
 def test_only_new_images_are_pulled_and_each_once(parsed_site: Any) -> None:
     live = workload(parsed_site(pools=[GPU]))
-    assert image_pull.new_images(live, live) == {}
+    assert site_jobs.new_images(live, live) == {}
     new = with_images(live, supernode="r/supernode:2", superexec="r/superexec:2")
-    assert image_pull.new_images(new, live) == {"supernode": "r/supernode:2", "superexec": "r/superexec:2"}
+    assert site_jobs.new_images(new, live) == {"supernode": "r/supernode:2", "superexec": "r/superexec:2"}
     same = with_images(live, supernode="r/app:2", superexec="r/app:2")
-    assert image_pull.new_images(same, live) == {"supernode": "r/app:2"}
+    assert site_jobs.new_images(same, live) == {"supernode": "r/app:2"}
     swapped = with_images(live, superexec=images_of(live)["supernode"])
-    assert image_pull.new_images(swapped, live) == {}, "its pods have it"
+    assert site_jobs.new_images(swapped, live) == {}, "its pods have it"
 
 
 def test_no_device_no_claim_and_no_scheduler(parsed_site: Any) -> None:
     spec = parsed_site(pools=[GPU], datasets=[{"name": "ct", "claim": "radiology-ct"}])
     wanted = workload(spec)
-    pod = image_pull.job(spec, wanted, images_of(wanted), "node-1", 60)["spec"]["template"]["spec"]
+    pod = site_jobs.pull_job(spec, wanted, images_of(wanted), "node-1", 60)["spec"]["template"]["spec"]
     assert pod["nodeName"] == "node-1" and not {"nodeSelector", "affinity", "volumes", "initContainers"} & set(pod)
     assert pod["tolerations"] == GPU["tolerations"] and pod["serviceAccountName"] == "supernode"
     for one in pod["containers"]:
@@ -65,7 +65,7 @@ def test_no_device_no_claim_and_no_scheduler(parsed_site: Any) -> None:
 def test_what_policies_of_the_cluster_demand(parsed_site: Any) -> None:
     spec = parsed_site(pools=[GPU], pod_labels={"cost-center": "42", "sidecar.istio.io/inject": "false"}, pod_annotations={"example.com/scan": "no"})
     wanted = workload(spec)
-    job = image_pull.job(spec, wanted, images_of(wanted), "node-1", 60)
+    job = site_jobs.pull_job(spec, wanted, images_of(wanted), "node-1", 60)
     meta = job["spec"]["template"]["metadata"]
     assert meta["labels"]["cost-center"] == "42" and meta["labels"]["sidecar.istio.io/inject"] == "false"
     assert meta["annotations"]["example.com/scan"] == "no"
@@ -78,7 +78,7 @@ def test_one_name_for_one_node_and_its_images(parsed_site: Any) -> None:
     wanted = workload(spec)
 
     def name(node: str, **images: str) -> str:
-        return str(image_pull.job(spec, wanted, images, node, 60)["metadata"]["name"])
+        return str(site_jobs.pull_job(spec, wanted, images, node, 60)["metadata"]["name"])
 
     assert name("a", supernode="r/s:1") == name("a", supernode="r/s:1")
     assert len({name("a", supernode="r/s:1"), name("b", supernode="r/s:1"), name("a", supernode="r/s:2")}) == 3
@@ -86,19 +86,19 @@ def test_one_name_for_one_node_and_its_images(parsed_site: Any) -> None:
 
 def test_its_policy_selects_its_pod_and_nothing_else(parsed_site: Any) -> None:
     spec = parsed_site(pools=[GPU])
-    (policy,) = image_pull.network_policies(spec)
+    (policy,) = site_jobs.pull_network_policies(spec)
     chosen = policy["spec"]["podSelector"]["matchLabels"].items()
     wanted = workload(spec)
-    assert chosen <= image_pull.job(spec, wanted, images_of(wanted), "a", 60)["spec"]["template"]["metadata"]["labels"].items()
+    assert chosen <= site_jobs.pull_job(spec, wanted, images_of(wanted), "a", 60)["spec"]["template"]["metadata"]["labels"].items()
     assert not chosen <= wanted["spec"]["template"]["metadata"]["labels"].items()
     assert not {"ingress", "egress"} & set(policy["spec"]) and policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
-    assert image_pull.network_policies(parsed_site(network_policies=False)) == []
+    assert site_jobs.pull_network_policies(parsed_site(network_policies=False)) == []
 
 
 def test_no_workload_and_no_policy_of_the_site_selects_its_pod(parsed_site: Any) -> None:
     spec = parsed_site(pools=[GPU])
     wanted = workload(spec)
-    labels = image_pull.job(spec, wanted, images_of(wanted), "a", 60)["spec"]["template"]["metadata"]["labels"].items()
+    labels = site_jobs.pull_job(spec, wanted, images_of(wanted), "a", 60)["spec"]["template"]["metadata"]["labels"].items()
     for item in supernode.objects(spec.complete()):
         body = item.get("spec") or {}
         chosen = (body.get("selector") or body.get("podSelector") or {}) if item["kind"] != "Service" else {"matchLabels": body["selector"]}

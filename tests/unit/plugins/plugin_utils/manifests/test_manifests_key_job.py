@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import KEY_SOURCE
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs, supernode
 
 PROGRAM = {"plugin_utils/site_keys/maker.py": "print()\n"}
 REQUEST = {"secrets": ["supernode-default-keys", "supernode-superexec"], "dead": []}
@@ -13,9 +13,9 @@ REQUEST = {"secrets": ["supernode-default-keys", "supernode-superexec"], "dead":
 
 def everything(spec, given=False):
     """In the order in which it takes effect: the job, made first, is suspended until the others are there."""
-    job = key_job.job(spec, key_job.ACCESS if given else key_job.own_name("abcde"), "abcde", PROGRAM, 60)
+    job = site_jobs.key_job(spec, site_jobs.ACCESS if given else site_jobs.own_name("abcde"), "abcde", PROGRAM, 60)
     owner = {"metadata": {"uid": "1-2-3"}}
-    return [key_job.owner(spec), *key_job.belongings(spec, owner, "abcde", PROGRAM, REQUEST, given=given), job]
+    return [site_jobs.owner(spec), *site_jobs.belongings(spec, owner, "abcde", PROGRAM, REQUEST, given=given), job]
 
 
 def test_golden(parsed_site, golden):
@@ -42,16 +42,16 @@ def test_rights_that_were_given_are_not_made_again(parsed_site):
     _owner, *belongings, job = everything(parsed_site(), given=True)
     assert {item["kind"] for item in belongings} == {"ConfigMap", "NetworkPolicy"}
     assert job["spec"]["template"]["spec"]["serviceAccountName"] == "supernode-keys"
-    given = key_job.given_access(parsed_site(), REQUEST["secrets"])
+    given = site_jobs.given_access(parsed_site(), REQUEST["secrets"])
     assert [(item["kind"], item["metadata"]["name"]) for item in given] == [
         ("ServiceAccount", "supernode-keys"), ("Role", "supernode-keys"), ("RoleBinding", "supernode-keys"),
     ]  # fmt: skip
 
 
 def test_all_rights_are_confined_to_names():
-    for rule in key_job.rules(["b", "a"]):
+    for rule in site_jobs.rules(["b", "a"]):
         assert rule["resourceNames"] and "list" not in rule["verbs"] and "*" not in rule["verbs"]
-    assert key_job.rules(["b", "a"])[0]["resourceNames"] == ["a", "b"]
+    assert site_jobs.rules(["b", "a"])[0]["resourceNames"] == ["a", "b"]
 
 
 def test_only_the_job_has_a_token_and_no_workload_selects_its_pod(parsed_site):
@@ -79,7 +79,7 @@ def test_pods_are_replaced_when_the_source_changes_and_else_stay_as_they_are(par
 
 
 def test_what_the_administrators_give_names_no_release(parsed_site):
-    one, other = (key_job.given_access(parsed_site(version=version), ["a"]) for version in ("1.41.0", "1.42.0"))
+    one, other = (site_jobs.given_access(parsed_site(version=version), ["a"]) for version in ("1.41.0", "1.42.0"))
     assert one == other
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policy_rules, skupper, skupper_policies
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import network_policies, skupper
 from ansible_collections.federated.flower.tests.unit import specs
 
 _DNS_PORTS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
@@ -179,7 +179,7 @@ def test_strangers_in_somebody_elses_namespace_are_left_alone(superlink_spec, pa
     site = found(specs.supernode_objects(supernode_spec(create_namespace=False)))
     assert set(hub) == {"superlink", "serverapp"} and set(site) == {"supernode"}
     assert all(spec["podSelector"]["matchLabels"] for spec in [*hub.values(), *site.values()])
-    assert policy_rules.default_deny(parsed_hub(create_namespace=False), "superlink") == []
+    assert network_policies.default_deny(parsed_hub(create_namespace=False), "superlink") == []
 
 
 def selections(objects):
@@ -203,7 +203,7 @@ def selections(objects):
 def test_pods_of_others_with_the_same_names_are_not_selected(superlink_spec, parsed_hub, supernode_spec, parsed_listener):
     own = {"create_namespace": False}
     hub = specs.superlink_objects(superlink_spec(**own, metrics={"enabled": True, "image": "exporter:1"}, protect_runs=True))
-    network = [*skupper.connector_objects(parsed_listener()), *skupper_policies.skupper_connector_objects(parsed_hub(**own))]
+    network = [*skupper.connector_objects(parsed_listener()), *skupper.skupper_connector_objects(parsed_hub(**own))]
     apart = supernode_spec(**own, clientapp="workload", disruption_budget=1, pools=[{"name": "cpu", "replicas": 2}])
     seen = set()
     for what, labels in selections([*hub, *network, *specs.supernode_objects(apart)]):
@@ -220,7 +220,7 @@ def test_switched_off(superlink_spec, parsed_hub, supernode_spec):
     for off in (False, "False"):
         assert found(specs.superlink_objects(superlink_spec(network_policies=off))) == {}
         assert found(specs.supernode_objects(supernode_spec(network_policies=off))) == {}
-        assert policy_rules.default_deny(parsed_hub(network_policies=off), "superlink") == []
+        assert network_policies.default_deny(parsed_hub(network_policies=off), "superlink") == []
 
 
 def test_hub_and_site_may_share_a_namespace(superlink_spec, supernode_spec):
@@ -252,10 +252,10 @@ def test_every_pod_has_a_policy_of_its_own_before_it_is_made(goldens):
     ],
 )
 def test_ports(text, port):
-    assert policy_rules.parse_port(text) == port
+    assert network_policies.parse_port(text) == port
 
 
 @pytest.mark.parametrize("text", ["", "0", "65536", "2-1", "53/udp", "53/ICMP", "https", "1-", "-1", " 1", None])
 def test_no_ports(text):
     with pytest.raises(ValueError):
-        policy_rules.parse_port(text)
+        network_policies.parse_port(text)

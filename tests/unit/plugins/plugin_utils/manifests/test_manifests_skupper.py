@@ -8,12 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
-    skupper,
-    skupper_policies,
-    supernode,
-    supernode_policies,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import network_policies, skupper, supernode
 
 HUB = [
     {"name": "edge", "host": "192.0.2.7", "port": "45671", "group": "skupper-router"},
@@ -28,17 +23,17 @@ def test_golden_of_the_hub(parsed_network_site, parsed_listener, golden):
         cluster="hub", link_access="default", ha=True, controller="skupper/one", monitoring_namespaces=["m"]
     )
     listener = parsed_listener(cluster="hub")
-    rendered = [*skupper.site_objects(spec), *skupper_policies.skupper_site_objects(spec)]
-    rendered += [*skupper.connector_objects(listener), *skupper_policies.skupper_connector_objects(listener)]
+    rendered = [*skupper.site_objects(spec), *skupper.skupper_site_objects(spec)]
+    rendered += [*skupper.connector_objects(listener), *skupper.skupper_connector_objects(listener)]
     golden("skupper-hub", rendered)
 
 
 def test_golden_of_a_site(parsed_network_site, parsed_link, parsed_listener, golden):
     spec, link, listener = parsed_network_site(), parsed_link(), parsed_listener(labels={"team": "a"})
-    rendered = [*skupper.site_objects(spec), *skupper_policies.skupper_site_objects(spec)]
+    rendered = [*skupper.site_objects(spec), *skupper.skupper_site_objects(spec)]
     rendered += [skupper.link_secret(link, DATA), *skupper.links(link, HUB, {})]
-    rendered += [*skupper_policies.skupper_link_objects(link, HUB)]
-    rendered += [*skupper.listener_objects(listener), *skupper_policies.skupper_listener_objects(listener)]
+    rendered += [*skupper.skupper_link_objects(link, HUB)]
+    rendered += [*skupper.listener_objects(listener), *skupper.skupper_listener_objects(listener)]
     golden("skupper-site", rendered)
 
 
@@ -108,35 +103,35 @@ def rules(objects, direction):
 
 def test_supernodes_may_call_their_router_and_no_address(parsed_site):
     spec = parsed_site(connectivity="skupper", superlink_address="flower-superlink:9092")
-    (policy,) = (p for p in supernode_policies.supernode_objects(spec) if p["metadata"]["name"] == "supernode")
+    (policy,) = (p for p in network_policies.supernode_policies(spec) if p["metadata"]["name"] == "supernode")
     assert {"to": [{"podSelector": {"matchLabels": skupper.ROUTER}}]} in policy["spec"]["egress"]
     assert {rule["ports"][0]["port"] for rule in policy["spec"]["egress"] for peer in rule["to"] if "ipBlock" in peer} == {53}
 
 
 def test_policies_of_skupper_only_where_a_policy_closes_the_namespace(parsed_network_site, parsed_link, parsed_listener):
     for switch in ({"network_policies": False}, {"create_namespace": False}):
-        assert skupper_policies.skupper_site_objects(parsed_network_site(**switch)) == []
-        assert skupper_policies.skupper_link_objects(parsed_link(**switch), HUB) == []
-        assert skupper_policies.skupper_listener_objects(parsed_listener(**switch)) == []
+        assert skupper.skupper_site_objects(parsed_network_site(**switch)) == []
+        assert skupper.skupper_link_objects(parsed_link(**switch), HUB) == []
+        assert skupper.skupper_listener_objects(parsed_listener(**switch)) == []
     # The SuperLink's own policy closes its pod everywhere.
-    owned = skupper_policies.skupper_connector_objects(parsed_listener(create_namespace=False))
+    owned = skupper.skupper_connector_objects(parsed_listener(create_namespace=False))
     assert [p["metadata"]["name"] for p in owned] == ["skupper-superlink"]
-    assert skupper_policies.skupper_connector_objects(parsed_listener(network_policies=False)) == []
+    assert skupper.skupper_connector_objects(parsed_listener(network_policies=False)) == []
 
 
 def test_way_of_a_router_to_the_hub(parsed_link):
-    ((_name, rule),) = rules(skupper_policies.skupper_link_objects(parsed_link(), HUB), "egress")
+    ((_name, rule),) = rules(skupper.skupper_link_objects(parsed_link(), HUB), "egress")
     assert rule["to"] == [{"ipBlock": {"cidr": "192.0.2.7/32"}}]
     assert [port["port"] for port in rule["ports"]] == [45671, 55671]
     named = [{**entry, "host": "router.example.com", "port": "443"} for entry in HUB]
-    ((_name, rule),) = rules(skupper_policies.skupper_link_objects(parsed_link(), named), "egress")
+    ((_name, rule),) = rules(skupper.skupper_link_objects(parsed_link(), named), "egress")
     assert rule == {"ports": [{"port": 443, "protocol": "TCP"}]}
 
 
 def test_doors_of_a_site_that_others_link_to(parsed_network_site):
-    closed = skupper_policies.skupper_site_objects(parsed_network_site())
+    closed = skupper.skupper_site_objects(parsed_network_site())
     assert not any(port["port"] == 55671 for _n, rule in rules(closed, "ingress") for port in rule.get("ports", []))
-    opened = skupper_policies.skupper_site_objects(
+    opened = skupper.skupper_site_objects(
         parsed_network_site(link_access="default", allowed_sources=[{"cidr": "198.51.100.0/24"}])
     )
     assert any(
@@ -148,15 +143,15 @@ def test_doors_of_a_site_that_others_link_to(parsed_network_site):
 
 def test_a_controller_of_the_namespace_has_its_ways(parsed_network_site):
     names = [
-        p["metadata"]["name"] for p in skupper_policies.skupper_site_objects(parsed_network_site(install="manifests", scope="namespace"))
+        p["metadata"]["name"] for p in skupper.skupper_site_objects(parsed_network_site(install="manifests", scope="namespace"))
     ]
     assert names == ["skupper-router", "skupper-controller"]
-    assert len(skupper_policies.skupper_site_objects(parsed_network_site(install="manifests"))) == 1
+    assert len(skupper.skupper_site_objects(parsed_network_site(install="manifests"))) == 1
 
 
 @pytest.mark.parametrize("pods", [supernode])
 def test_router_takes_calls_of_supernodes(pods, parsed_listener, parsed_site):
-    ((_name, rule),) = rules(skupper_policies.skupper_listener_objects(parsed_listener()), "ingress")
+    ((_name, rule),) = rules(skupper.skupper_listener_objects(parsed_listener()), "ingress")
     (stateful_set,) = (o for o in pods.objects(parsed_site()) if o["kind"] == "StatefulSet")
     labels = stateful_set["spec"]["template"]["metadata"]["labels"]
     assert rule["from"][0]["podSelector"]["matchLabels"].items() <= labels.items()

@@ -14,8 +14,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base import platf
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     exposure,
     gateway,
+    haproxy,
     metrics_exporter,
-    runtime_listener,
     superlink,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import exposure_of
@@ -220,7 +220,7 @@ def test_doors_know_their_calls_only(parsed_hub):
     # The probe is answered by the door itself: the SuperLink never sees it.
     assert set(re.findall(r"path (\S+)", fleet)) == {f"/v1/fleet/{c}" for c in gateway.FLEET_CALLS} | {"/probe"}
     assert "return status 200" in next(line for line in fleet.splitlines() if "lf-string" in line)
-    assert set(re.findall(r"path (\S+)", runtime)) == {f"/v1/runtime/{c}" for c in runtime_listener.RUNTIME_CALLS}
+    assert set(re.findall(r"path (\S+)", runtime)) == {f"/v1/runtime/{c}" for c in haproxy.RUNTIME_CALLS}
     assert "path_beg" not in text and "path_sub" not in text and "control" not in text
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.ports import OPS_PORT
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode, tunnel
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import OPS_PORT
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar, supernode
 
 AT = "2026/11/24 22:01:49 "
 # Recorded: socat 1.7.4.4 of Debian 12, 1.8.0.3 of Debian 13, with squid 5.7, tinyproxy 1.11, and a program in place of the proxy.
@@ -43,7 +43,7 @@ class Pod:
         self.folder = folder
         for name in ("etc", "run", "given", "bin"):
             (folder / name).mkdir()
-        (data,) = (one["data"] for one in tunnel.config_objects(spec))
+        (data,) = (one["data"] for one in sidecar.tunnel_config_objects(spec))
         for name, text in data.items():
             for place, there in (("/etc/tunnel", "etc"), ("/run/tunnel", "run"), ("given=/http-proxy", "given")):
                 text = text.replace(place, f"{'given=' if there == 'given' else ''}{folder / there}")
@@ -168,7 +168,7 @@ def test_check_waits_for_new_files(pod):
 
 
 def test_the_script_asks_the_sidecar_where_it_answers():
-    assert f"TCP:127.0.0.1:{OPS_PORT}," in tunnel.SCRIPT and f"*'{tunnel.WHY}: '*)" in tunnel.SCRIPT
+    assert f"TCP:127.0.0.1:{OPS_PORT}," in sidecar.TUNNEL_SCRIPT and f"*'{sidecar.WHY}: '*)" in sidecar.TUNNEL_SCRIPT
 
 
 def test_only_the_tunnel_has_the_credentials(parsed_site):
@@ -197,5 +197,5 @@ def test_addresses_do_not_restart_pods(parsed_site):
     ],
 )
 def test_the_address_of_the_tunnel(proxy, hub, target, parsed_site):
-    (made,) = tunnel.config_objects(parsed_site(http_proxy={"address": proxy}, superlink_address=hub))
+    (made,) = sidecar.tunnel_config_objects(parsed_site(http_proxy={"address": proxy}, superlink_address=hub))
     assert made["data"]["target"].startswith(target)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, nodes_work, template
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, delivery, nodes_work
 from ansible_collections.federated.flower.tests.unit import specs
 
 
@@ -84,7 +84,7 @@ def nodes(spec: dict[str, Any]) -> dict[str, Any]:
 
 def own(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """A site's own objects."""
-    return template.split(specs.supernode_objects(spec))[1]
+    return delivery.split(specs.supernode_objects(spec))[1]
 
 
 def numbers(work: dict[str, Any], ready: int = 1, **more: Any) -> dict[tuple[str, str], dict[str, Any]]:
@@ -147,5 +147,5 @@ def addon(references: list[dict[str, Any]], *, last: bool = True, reason: str = 
 
 def references(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """What a site's add-on names."""
-    common = template.split(specs.supernode_objects(spec))[0]
+    common = delivery.split(specs.supernode_objects(spec))[0]
     return [addon_objects.config_reference(item) for item in addon_objects.configs(spec, common)]

@@ -13,14 +13,14 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import REPLICA_SET_DIGITS
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    api,
+    app_versions,
     checks,
-    feature_gates,
+    delivery,
     health,
-    replica_set,
-    schema,
-    template,
+    hub_features,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import app_versions as unused
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.specs import ocm_addon_objects
@@ -40,7 +40,7 @@ def apps(parsed_ocm_site):
 
 
 def made(spec, workloads, rules=False):
-    placement, wanted = replica_set.objects(spec, workloads, rules=rules)
+    placement, wanted = app_versions.objects(spec, workloads, rules=rules)
     return placement, wanted
 
 
@@ -52,8 +52,8 @@ def test_golden(apps, golden):
             {"requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "eu", "operator": "Exists"}]}}},
         ],
     )
-    golden("ocm-clientapp", replica_set.objects(spec, workloads, rules=False))
-    golden("ocm-clientapp-rules", replica_set.objects(spec, workloads, rules=True))
+    golden("ocm-clientapp", app_versions.objects(spec, workloads, rules=False))
+    golden("ocm-clientapp-rules", app_versions.objects(spec, workloads, rules=True))
 
 
 def test_golden_where_the_hub_paces(apps, golden):
@@ -62,13 +62,13 @@ def test_golden_where_the_hub_paces(apps, golden):
         "progressive": {"maxConcurrency": "25%", "progressDeadline": "10m", "maxFailures": 1},
     }
     golden(
-        "ocm-clientapp-pace", replica_set.objects(*apps(clientapp_pace="ocm", clientapp_rollout=rollout), rules=True)
+        "ocm-clientapp-pace", app_versions.objects(*apps(clientapp_pace="ocm", clientapp_rollout=rollout), rules=True)
     )
 
 
 def test_a_version_is_its_content(apps):
     one, other = apps(), apps(cluster="site-b", ocm_cluster="cluster-b")
-    assert replica_set.version(*one) == replica_set.version(*other)
+    assert app_versions.version(*one) == app_versions.version(*other)
     changed = [
         apps(superexec_image="app:2"),
         apps(env=[{"name": "A", "value": "1"}]),
@@ -78,13 +78,13 @@ def test_a_version_is_its_content(apps):
         apps(clientapp_predicates=[{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"a": "b"}}}}]),
         apps(clientapp_pace="ocm"),
     ]
-    found = {replica_set.version(*each) for each in [one, *changed]}
+    found = {app_versions.version(*each) for each in [one, *changed]}
     assert len(found) == len(changed) + 1 and all(len(word) == REPLICA_SET_DIGITS for word in found)
 
 
 def test_where_the_hub_paces_a_new_image_is_no_new_version(apps):
     def version(**changes):
-        return replica_set.version(*apps(clientapp_pace="ocm", **changes))
+        return app_versions.version(*apps(clientapp_pace="ocm", **changes))
 
     assert version() == version(superexec_image="app:2") == version(version="1.41.1")
     assert version() != version(env=[{"name": "A", "value": "1"}])
@@ -114,7 +114,7 @@ def test_another_rollout_is_as_it_was_given(apps):
 
 def test_a_cluster_needs_the_label_and_the_add_on(apps):
     spec, workloads = apps()
-    own = replica_set.version(spec, workloads)
+    own = app_versions.version(spec, workloads)
     (chosen,) = made(spec, workloads)[0]["spec"]["predicates"]
     labels = chosen["requiredClusterSelector"]["labelSelector"]
     assert labels["matchLabels"] == {"clientapp.federated.flower/flower": own}
@@ -154,13 +154,13 @@ def test_whether_the_hub_knows_rules_is_in_its_schema():
         kind["x-kubernetes-group-version-kind"] = [{"kind": "ManifestWorkReplicaSet"}]
         return {"components": {"schemas": {"x": kind}}}
 
-    assert schema.supports_replica_set_rules(document(conditionRules={}))
-    assert not schema.supports_replica_set_rules(document(feedbackRules={})) and not schema.supports_replica_set_rules({})
+    assert api.supports_replica_set_rules(document(conditionRules={}))
+    assert not api.supports_replica_set_rules(document(feedbackRules={})) and not api.supports_replica_set_rules({})
 
 
 def test_services_of_single_supernodes_are_the_sites_own(apps):
     spec, _workloads = apps()
-    common, own = template.split(specs.supernode_objects(spec))
+    common, own = delivery.split(specs.supernode_objects(spec))
     names = [item["metadata"]["name"] for item in own]
     assert "supernode-default-runtime-0" in names and not any(
         "runtime" in str(item["spec"]) for item in common if item["kind"] == "Service"
@@ -177,9 +177,9 @@ def test_cluster_sets_are_bound_for_client_apps_whoever_brings_the_add_on(ocm_ad
 
 def test_versions_that_no_cluster_names_go_with_their_placement(apps):
     spec, workloads = apps()
-    label = replica_set.label("flower")
+    label = app_versions.label("flower")
     item = made(spec, workloads)[1]
-    own = {"metadata": {"name": "c", "labels": {label: replica_set.version(spec, workloads)}}}
+    own = {"metadata": {"name": "c", "labels": {label: app_versions.version(spec, workloads)}}}
     assert unused.unused_apps([item], [own], label) == []
     gone = unused.unused_apps([item], [{"metadata": {"name": "c", "labels": {label: "other"}}}], label)
     assert [(one["kind"], one["metadata"]["name"]) for one in gone] == [
@@ -225,13 +225,13 @@ def test_a_hub_without_cluster_manager_is_judged_by_what_is_worked_on():
 
 
 def test_what_the_operator_says_of_a_feature(status):
-    assert feature_gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
-    assert feature_gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
+    assert hub_features.missing_gates(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
+    assert hub_features.missing_gates(manager(ON), ["ManifestWorkReplicaSet"]) == []
     live = {**manager(ON), "status": {"observedGeneration": 2}}
-    assert feature_gates.taken_over(live, 3) == (False, "it has not processed it yet")
-    assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
+    assert hub_features.taken_over(live, 3) == (False, "it has not processed it yet")
+    assert hub_features.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
     bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
-    assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
+    assert hub_features.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
         False,
         "ValidFeatureGates: no such gate",
     )
@@ -277,7 +277,7 @@ def test_a_site_is_ready_when_its_client_apps_are(apps, status):
             version,
             apps_work,
         )
-        return health.row(seen, 1)
+        return health.health_row(seen, 1)
 
     good = row(status.taken(work, status.numbers(work)))
     assert (good["state"], good["clientapp"]["pods"], good["clientapp"]["images"]) == (
@@ -373,7 +373,7 @@ def test_a_version_whose_label_is_gone_is_waited_for_as_well(apps, monkeypatch):
 @pytest.mark.parametrize(("changed", "gates"), [("Placement", []), ("ManifestWorkReplicaSet", [1])])
 def test_only_what_changes_pods_waits_for_runs(changed, gates, apps, monkeypatch):
     spec, workloads = apps()
-    version = {f"clientapp.federated.flower/{spec.federation}": replica_set.version(spec, workloads)}
+    version = {f"clientapp.federated.flower/{spec.federation}": app_versions.version(spec, workloads)}
     live = {"metadata": {"labels": version}, "spec": {"manifestWorkTemplate": {}}}
     hub, applied, waited = SimpleNamespace(get=lambda *_which: live), [], []
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, hub_reader, schema
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, hub_reader
 
 
 def kind(name, properties):
@@ -41,7 +41,7 @@ REQUEST = {"metadata": {"name": "csr-1"}, "status": {}}
 
 def test_features_are_decided_from_the_schema():
     assert (
-        schema.supports_read_only(work_api()) and not schema.supports_read_only(work_api(strategies=["Update"])) and not schema.supports_read_only({})
+        api.supports_read_only(work_api()) and not api.supports_read_only(work_api(strategies=["Update"])) and not api.supports_read_only({})
     )
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+""""""
 
 from __future__ import annotations
 
@@ -75,6 +75,8 @@ CLUSTER: dict[str, Any] = {
         ],
     },
 }
+
+GROUPS = ("flower_sites", "flower_hub", "")
 
 
 def changed(**status: Any) -> dict[str, Any]:
@@ -189,3 +191,31 @@ def test_the_platform_of_a_managed_cluster(labels: dict[str, str], claims: dict[
     status = {"clusterClaims": [{"name": name, "value": value} for name, value in claims.items()]}
     assert clusters.platform({"metadata": {"name": "one", "labels": labels}, "status": status}) == platform
     assert clusters.platform({}) == "kubernetes"
+
+
+@pytest.mark.parametrize("name", ["a", "site-1", "a.b.c", "1", "10.0.0.1", "local-cluster", "x" * 253, "Two_hubs-a"])
+def test_names_that_are_hosts(name: str) -> None:
+    assert clusters.host_name_error(name, GROUPS) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("all", "the name of a group"),
+        ("ungrouped", "the name of a group"),
+        ("flower_hub", "the name of a group"),
+        ("localhost", "the control node"),
+        ("127.0.0.1", "the control node"),
+        ("", "not a valid host name"),
+        ("a,b", "not a valid host name"),
+        ("a[1:3]", "not a valid host name"),
+        ("~a", "not a valid host name"),
+        ("!a", "not a valid host name"),
+        ("a:22", "not a valid host name"),
+        ("a b", "not a valid host name"),
+        ("a\n", "not a valid host name"),
+        ("{{ 7*7 }}", "not a valid host name"),
+    ],
+)
+def test_names_that_are_not(name: str, words: str) -> None:
+    assert words in clusters.host_name_error(name, GROUPS)

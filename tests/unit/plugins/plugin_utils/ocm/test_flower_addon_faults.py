@@ -12,9 +12,9 @@ from pathlib import Path
 import yaml
 
 from ansible_collections.federated.flower.plugins.module_utils.node_config import expand
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import INSTALLS
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, delivery
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import INSTALLS
+from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
 from ansible_collections.federated.flower.tests.unit import specs
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -23,10 +23,10 @@ ROOT = Path(__file__).resolve().parents[5]
 def test_01_a_clusters_own_config_blanks_nothing(parsed_ocm_site, status):
     """There, a cluster's config with two variables left --superlink=: and no image. A cluster's config replaces the default."""
     spec = parsed_ocm_site()
-    common, own = template.split(specs.supernode_objects(spec))
+    common, own = delivery.split(specs.supernode_objects(spec))
     made, config = addon_objects.configs(spec, common)
     for item in made["spec"]["agentSpec"]["workload"]["manifests"]:
-        assert template.rendered(template.stored(item), {}) == template.stored(item)
+        assert delivery.rendered(delivery.stored(item), {}) == delivery.stored(item)
     assert "customizedVariables" not in config["spec"]
     work = json.dumps(status.nodes(spec))
     assert "docker.io/flwr/supernode:1.42.0" in work and "--superlink" in work
@@ -38,11 +38,11 @@ def test_01_a_clusters_own_config_blanks_nothing(parsed_ocm_site, status):
 def test_02_partitions_are_numbers_of_the_ledger_and_never_collide():
     """There, an app took hash(cluster_name), which differs in every process."""
     names = [f"site-{number}" for number in range(40)]
-    book = ranges.allocate(ranges.empty_book(), {name: {"default": 2} for name in names}, order=names).book
+    book = partition_numbers.allocate(partition_numbers.empty_book(), {name: {"default": 2} for name in names}, order=names).book
     first = [book["sites"][name]["pools"]["default"]["offset"] for name in names]
     assert sorted(first) == list(range(0, 80, 2))
     # The same whoever asks, in whatever order; and a site that comes back has its own again.
-    again = ranges.allocate(book, {name: {"default": 2} for name in reversed(names)}).book
+    again = partition_numbers.allocate(book, {name: {"default": 2} for name in reversed(names)}).book
     assert again["sites"] == book["sites"]
 
 
@@ -59,7 +59,7 @@ def test_03_every_setting_of_a_site_reaches_its_pods(parsed_ocm_site, status):
     assert json.dumps(f"--node-config={expanded.argument}")[1:-1] in text
     assert '"ordinals": {"start": 6}' in text
     # And the config that a cluster names is where it is written.
-    configs = addon_objects.configs(spec, template.split(specs.supernode_objects(spec))[0])
+    configs = addon_objects.configs(spec, delivery.split(specs.supernode_objects(spec))[0])
     named = addon_objects.managed_addon(spec, map(addon_objects.config_reference, configs))["spec"]["configs"]
     assert [(one["name"], one.get("namespace")) for one in named] == [
         (item["metadata"]["name"], item["metadata"].get("namespace")) for item in configs
@@ -130,7 +130,7 @@ def test_07_the_app_of_the_demo_is_where_it_is_said_to_be():
 
 def test_08_only_what_sites_need_is_open_and_pods_are_confined(ocm_site_spec, superlink_spec):
     """There, node ports published Control and the ServerApp's door, and there were no policies."""
-    common, own = template.split(specs.supernode_objects(ocm_site_spec()))
+    common, own = delivery.split(specs.supernode_objects(ocm_site_spec()))
     assert {"NetworkPolicy"} <= {item["kind"] for item in common}
     services = [item for item in specs.superlink_objects(superlink_spec()) if item["kind"] == "Service"]
     outside = [item for item in services if item["spec"].get("type") in ("NodePort", "LoadBalancer")]

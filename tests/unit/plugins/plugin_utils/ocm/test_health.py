@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, health, leaving, versions
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, app_versions, health, leaving
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def seen(parsed_ocm_site, status):
 
 
 def test_ready_is_pods_ready_and_nodes_online(seen):
-    row = health.row(seen(), 1)
+    row = health.health_row(seen(), 1)
     assert (row["state"], row["ready"], row["why"]) == (health.READY, True, "")
     assert (row["desired"], row["pods"], row["online"]) == (1, 1, 1)
     assert row["addon"] == {"available": "True", "progressing": "Completed", "configured": ""}
@@ -38,22 +38,22 @@ def test_ready_is_pods_ready_and_nodes_online(seen):
 
 def test_completed_and_available_are_not_ready(seen, parsed_ocm_site, status):
     work = status.nodes(parsed_ocm_site())
-    row = health.row(seen(nodes=status.taken(work, status.numbers(work, 0))), 0)
+    row = health.health_row(seen(nodes=status.taken(work, status.numbers(work, 0))), 0)
     assert (
         row["addon"]["progressing"] == "Completed"
         and row["addon"]["available"] == "True"
         and row["available"] == "True"
     )
     assert row["state"] == health.STARTING and "0 of 1 replicas are ready" in row["why"]
-    row = health.row(seen(), 0)
+    row = health.health_row(seen(), 0)
     assert (row["state"], row["why"]) == (health.OFFLINE, "0 of 1 SuperNodes are online at the SuperLink")
 
 
 def test_the_superlink_may_be_asked_later(seen):
-    row = health.row(seen())
+    row = health.health_row(seen())
     assert (row["state"], row["online"]) == (health.READY, None)
-    assert health.with_nodes(row, 1) == health.row(seen(), 1)
-    assert health.with_nodes(row, 0) == health.row(seen(), 0)
+    assert health.with_nodes(row, 1) == health.health_row(seen(), 1)
+    assert health.with_nodes(row, 0) == health.health_row(seen(), 0)
     assert health.with_nodes({}, 0) == {}
 
 
@@ -76,19 +76,19 @@ def test_the_first_thing_that_is_wrong_is_told(seen, parsed_ocm_site, status):
         ({"addon": status.addon(status.references(parsed_ocm_site()), last=False)}, health.DELIVERING, "does not have"),
         ({"nodes": status.taken(work, {})}, health.STARTING, "has not been reported"),
     ):
-        row = health.row(seen(**changes), 1)
+        row = health.health_row(seen(**changes), 1)
         assert (row["state"], row["ready"]) == (state, False), changes
         assert words in row["why"]
 
 
 def test_a_cluster_that_is_not_heard_counts_for_nothing_that_it_told(seen, status):
     """Its numbers may be hours old; whether its SuperNodes are online, the SuperLink says."""
-    row = health.row(seen(cluster=status.cluster(available="Unknown")), 1)
+    row = health.health_row(seen(cluster=status.cluster(available="Unknown")), 1)
     assert (row["state"], row["online"]) == (health.UNHEARD, 1)
 
 
 def test_where_no_placement_decides_nobody_is_unchosen(seen):
-    assert health.row(seen(chosen=None), 1)["ready"]
+    assert health.health_row(seen(chosen=None), 1)["ready"]
 
 
 def test_what_is_said_of_a_site_that_is_not_in_the_inventory():
@@ -120,7 +120,7 @@ def test_versions_that_someone_names_or_has_stay(parsed_ocm_site, parsed_addon, 
     made = [*base[:2], present[0], former[0], oldest[0]]
     live = status.addon([addon_objects.config_reference(item) for item in present])
     live["status"]["configReferences"][0]["lastAppliedConfig"] = {"name": former[0]["metadata"]["name"]}
-    gone = versions.unused(made, [management], [live])
+    gone = app_versions.unused(made, [management], [live])
     assert [item["metadata"]["name"] for item in gone] == [oldest[0]["metadata"]["name"]]
     # While a new default rolls out, the old one is what others still have.
     rolling = {
@@ -135,8 +135,8 @@ def test_versions_that_someone_names_or_has_stay(parsed_ocm_site, parsed_addon, 
             ]
         },
     }
-    assert versions.unused(made, [rolling], [live]) == []
-    assert len(versions.unused(made, [], [])) == len(made)
+    assert app_versions.unused(made, [rolling], [live]) == []
+    assert len(app_versions.unused(made, [], [])) == len(made)
     # Those of a federation may be used by its add-on of another name.
     renamed = addon_objects.addon_objects(parsed_addon(name="other"))[:2]
-    assert versions.addon_names([*made, *renamed], "flower-supernode") == ["flower-supernode", "other"]
+    assert app_versions.addon_names([*made, *renamed], "flower-supernode") == ["flower-supernode", "other"]

@@ -10,7 +10,7 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, addon_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm_policies, addon_objects
 from ansible_collections.federated.flower.tests.unit import specs
 
 VARIANTS = {
@@ -107,5 +107,5 @@ def test_what_cannot_be_a_policy_is_told(changes, words, ocm_addon_spec):
 
 def test_names_of_clusters_leave_room(ocm_addon_spec):
     spec = ocm_addon_spec(federation="f" * 30, namespace="n" * 23)
-    assert len(acm.policy_name(spec["federation"])) + len(spec["namespace"]) == acm.MAX_NAMES
+    assert len(acm_policies.baseline_policy_name(spec["federation"])) + len(spec["namespace"]) == acm_policies.MAX_NAMES
     assert specs.ocm_policy_objects(spec)

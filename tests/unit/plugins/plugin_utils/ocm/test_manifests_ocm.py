@@ -10,13 +10,13 @@ import json
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     addon_objects,
     api,
+    delivery,
     key_work,
     nodes_work,
-    template,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit import specs
@@ -50,10 +50,10 @@ ADDONS = {
 
 def everything(spec):
     """What a site gets by way of the hub, as far as it is no job."""
-    common, own = template.split(specs.supernode_objects(spec))
+    common, own = delivery.split(specs.supernode_objects(spec))
     configs = addon_objects.configs(spec, common)
     references = [addon_objects.config_reference(item) for item in configs]
-    secrets = key_job.secret_names(pool.name for pool in spec.pools)
+    secrets = site_jobs.secret_names(pool.name for pool in spec.pools)
     return [
         *configs,
         addon_objects.managed_addon(spec, references),
@@ -76,7 +76,7 @@ def test_golden_site(parsed_ocm_site, golden):
 
 
 def test_golden_job(parsed_ocm_site, golden):
-    secrets = key_job.secret_names(["default"])
+    secrets = site_jobs.secret_names(["default"])
     request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
     golden(
         "ocm-site-key-job", [key_work.keygen_work(parsed_ocm_site(), request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER)]
@@ -210,7 +210,7 @@ def test_what_is_told_of_the_job_is_never_newer_than_what_the_job_told(parsed_oc
     listed = key_work.keygen_work(parsed_ocm_site(), request, {"a.py": ""}, 60, OWNER)["spec"]["workload"]["manifests"]
     kinds = [(item["kind"], item["metadata"]["name"]) for item in listed]
     assert kinds[-1] == ("ConfigMap", "supernode-public") and kinds[-2][0] == "Job"
-    assert kinds[0] == ("ConfigMap", key_job.OWNER)
+    assert kinds[0] == ("ConfigMap", site_jobs.OWNER)
 
 
 def test_rights_and_token_are_there_only_while_keys_are_made(parsed_ocm_site):

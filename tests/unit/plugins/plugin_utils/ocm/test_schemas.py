@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     addon_objects,
+    api,
     checks,
+    delivery,
     key_work,
     nodes_work,
-    schema,
-    template,
 )
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import schemas_of
@@ -49,9 +49,9 @@ def document(name: str) -> dict[str, Any]:
 
 
 def of_a_site(spec: Any) -> list[dict[str, Any]]:
-    common, own = template.split(specs.supernode_objects(spec))
+    common, own = delivery.split(specs.supernode_objects(spec))
     configs = addon_objects.configs(spec, common)
-    secrets = key_job.secret_names(pool.name for pool in spec.pools)
+    secrets = site_jobs.secret_names(pool.name for pool in spec.pools)
     request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
     return [
         *configs,
@@ -87,10 +87,10 @@ def test_a_field_that_would_be_dropped_is_found(name, ocm_addon_spec, schema_fau
 
 def test_what_a_release_knows(ocm_addon_spec):
     old, new = document(OLD), document(NEW)
-    assert (schema.supports_read_only(old), schema.supports_read_only(new)) == (True, True)
-    assert (schema.supports_watch(old), schema.supports_watch(new)) == (False, True)
-    assert (schema.supports_replica_set_watch(old), schema.supports_replica_set_watch(new)) == (False, True)
-    assert [schema.unknown_selectors(one, [LABELS, CLAIMS, CEL]) for one in (old, new)] == [["celSelector"], []]
+    assert (api.supports_read_only(old), api.supports_read_only(new)) == (True, True)
+    assert (api.supports_watch(old), api.supports_watch(new)) == (False, True)
+    assert (api.supports_replica_set_watch(old), api.supports_replica_set_watch(new)) == (False, True)
+    assert [api.unknown_selectors(one, [LABELS, CLAIMS, CEL]) for one in (old, new)] == [["celSelector"], []]
 
 
 def test_a_selector_that_the_old_release_would_drop_is_refused(parsed_addon):

@@ -13,11 +13,18 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report.curve import HEIGHT, WIDTH, drawn
 from ansible_collections.federated.flower.plugins.plugin_utils.report.findings import Finding
 from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet import fleet_report
-from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet_page import fleet_page
-from ansible_collections.federated.flower.plugins.plugin_utils.report.picture import SHAPES, WORDS, draw, state_of
+from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet_page import (
+    HEIGHT,
+    SHAPES,
+    WIDTH,
+    WORDS,
+    draw,
+    drawn,
+    fleet_page,
+    state_of,
+)
 
 NOW = "2026-11-23T10:00:00+00:00"
 POOL = {

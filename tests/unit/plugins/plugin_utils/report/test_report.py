@@ -11,7 +11,7 @@ from ansible_collections.federated.flower.plugins.action.superlink_info import u
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
-from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import missing, trouble, workload
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.workloads import missing, trouble, workload
 
 NODE = {"status": "online", "offline-at": "N/A"}
 HUB = {

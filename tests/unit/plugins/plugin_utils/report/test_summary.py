@@ -1,14 +1,56 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""The sentence at the end of site.yml: it is also about sites that the run did not look at, because of its limit for example."""
+"""What site.yml would change, by object."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report.summary import fleet_summary
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.report.summary import (
+    drifting,
+    fleet_drift,
+    fleet_summary,
+    sites_to_report,
+)
+
+SERVICE = {"kind": "Service", "namespace": "flower", "name": "superlink", "change": "changed"}
+SAME = {"kind": "Secret", "namespace": "flower", "name": "x", "change": "unchanged"}
+NODE = {"kind": "ClusterRole", "name": "supernode", "change": "created"}
+DEPLOYED = {
+    "sites": {
+        "site-a": {"changed": True, "objects": [SAME, NODE]},
+        "site-b": {"changed": False, "objects": [SAME]},
+        "site-c": {"changed": True, "msg": "1 key to register"},
+        "site-d": {"changed": True, "failed": True, "msg": "no connection"},
+    }
+}
+
+SITES = ["a", "b", "c"]
+
+
+def test_objects_by_host() -> None:
+    hostvars: dict[str, dict[str, Any]] = {name: {"__supernode_deployed": DEPLOYED} for name in DEPLOYED["sites"]}
+    hostvars["hub"] = {"__superlink_deployed": {"changed": True, "objects": [SERVICE, SAME]}}
+    found = fleet_drift(hostvars, ["hub", *DEPLOYED["sites"]])
+    assert [one["text"] for one in found] == [
+        "hub: Service flower/superlink would be changed",
+        "site-a: ClusterRole supernode would be created",
+        "site-c: 1 key to register would be changed",
+    ]
+
+
+@pytest.mark.parametrize(("wanted", "chosen"), [("repair", ["b"]), ("report", []), ("heal", [])])
+def test_only_repair_deploys(wanted: str, chosen: list[str]) -> None:
+    hostvars = {"a": {}, "b": {"__reconcile_drift": [{"host": "b"}], "__reconcile_chosen": wanted}}
+    assert drifting(hostvars, ["a", "b"]) == chosen
+    assert drifting({}, ["a", "b"]) == []
+
+
+def test_what_an_upgrade_has_not_completed_is_left_to_it() -> None:
+    kept = {"__reconcile_drift": [{"host": "a"}, {"host": "b"}], "__reconcile_chosen": "repair", "__reconcile_held": ["a"]}
+    assert drifting({"a": {}, "b": kept}, ["a", "b"]) == ["b"]
 
 
 def hub(*sites: str, **changes: Any) -> dict[str, Any]:
@@ -45,3 +87,41 @@ def test_keys_that_leave_and_their_successors_are_those_of_one_supernode() -> No
     ]
     found["sites"]["site-a"]["keys"][1]["leaving"] = True
     assert "Not online" not in fleet_summary(found, ["site-a"])
+
+
+@pytest.mark.parametrize(
+    ("result", "reported"),
+    [
+        ({"changed": False, "msg": "ready"}, []),
+        ({"failed": True, "changed": True, "msg": "b: wrong"}, ["a", "b"]),
+        ({"changed": True}, ["b"]),
+        ({"warnings": ["b: old"]}, ["b"]),
+        ({"warnings": []}, []),
+    ],
+)
+def test_who_has_something_to_report(result: dict[str, object], reported: list[str]) -> None:
+    checked = {"sites": {"a": {"changed": False}, "b": result}}
+    assert sites_to_report({name: {"checked": checked} for name in SITES}, SITES, "checked") == reported
+
+
+def test_a_play_with_failed_sites_has_one_that_did_not_fail() -> None:
+    """Without it the run would end there, and the other sites would not be deployed."""
+
+    def reported(**results: dict[str, object]) -> list[str]:
+        return sites_to_report({name: {"checked": {"sites": results}} for name in SITES}, SITES, "checked")
+
+    failed, fine, old = {"failed": True}, {"changed": False}, {"warnings": ["old"]}
+    assert reported(a=failed, b=fine, c=fine) == ["a", "b"]
+    assert reported(a=failed, b=fine, c=old) == ["a", "c"]
+    assert reported(a=failed, c=fine) == ["a", "c"], "b is outside of the limit"
+    assert reported(a=failed, b=failed, c=failed) == SITES
+
+
+def test_hosts_outside_of_a_limit_have_no_result() -> None:
+    checked = {"sites": {"c": {"warnings": ["c: old"]}}}
+    assert sites_to_report({"a": {}, "c": {"checked": checked}}, SITES, "checked") == ["c"]
+
+
+def test_without_hosts_or_a_result_nothing_is_reported() -> None:
+    assert sites_to_report({}, SITES, "checked") == []
+    assert sites_to_report({"a": {"checked": {"skipped": True}}}, SITES, "checked") == []

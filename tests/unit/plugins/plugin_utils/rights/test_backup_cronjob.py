@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import variables
-from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_objects import rights_objects
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
 
 HOME = ROOT / "examples" / "backup-cronjob"

@@ -12,16 +12,14 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action.supernode import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, superlink, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.rbac import subjects
-from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import beside, rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site_access import access_of
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import dataset_needs, rendered
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.fixed_rights import rights_of_work
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import (
-    controller_rights,
-    grants,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import role_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_objects import beside, rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs, superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.ask import rights_of_work
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import grants as grants_grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
     CLUSTER,
     FEDERATION,
@@ -29,11 +27,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.need impor
     WORKS,
     Need,
     Right,
+    missing,
+    policy_rules,
     rights,
+    singles,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, policy_rules, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import CONTROLLER, TABLE
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.read import ROOT
@@ -119,7 +119,7 @@ def test_golden_of_a_site(name, supernode_spec, golden):
 def test_the_guide_names_what_is_needed_on_the_whole_cluster(parsed_site):
     page = "".join((ROOT / "docs/docsite/rst/guide_rights.rst").read_text(encoding="utf-8").lower().split())
     needs = [need for listed in TABLE.values() for need in listed]
-    needs += dataset_needs.needs(CONTROLLER, parsed_site(**SITE["datasets"]))
+    needs += grants.dataset_needs(CONTROLLER, parsed_site(**SITE["datasets"]))
     kinds = {need.split()[1].partition("/")[0] for need in needs if need.place == CLUSTER}
     assert {"nodes", "clusterissuers", "persistentvolumes"} < kinds
     assert {kind for kind in kinds if kind not in page} == set()
@@ -235,11 +235,11 @@ def test_a_site_that_makes_its_keys_lets_nobody_else_see_secrets(supernode_spec)
     spec = supernode_spec(key_source="site")
     made = rights_objects("supernode", spec, SETTINGS)
     assert not any("secrets" in rule["resources"] for rule in roles(made, "controller")["flower"])
-    job = {item["kind"]: item for item in made if item["metadata"]["name"] == key_job.ACCESS}
+    job = {item["kind"]: item for item in made if item["metadata"]["name"] == site_jobs.ACCESS}
     assert set(job) == {"ServiceAccount", "Role", "RoleBinding"}
-    assert job["Role"]["rules"] == key_job.rules(key_job.secret_names(pool["name"] for pool in spec["pools"]))
+    assert job["Role"]["rules"] == site_jobs.rules(site_jobs.secret_names(pool["name"] for pool in spec["pools"]))
     by_controller = rights_objects("supernode", supernode_spec(), SETTINGS)
-    assert not any(item["metadata"]["name"] == key_job.ACCESS for item in by_controller)
+    assert not any(item["metadata"]["name"] == site_jobs.ACCESS for item in by_controller)
 
 
 def test_the_controller_gets_rights_for_chosen_works_only(supernode_spec):
@@ -257,7 +257,7 @@ def test_who_gives_the_job_its_rights_has_them(parsed_site):
     own = controller_rights("supernode", spec)["flower"]
     rules = [{"verbs": [one.verb], "apiGroups": [one.group], "resources": [one.resource],
               "resourceNames": [one.name] if one.name else []} for one in own]  # fmt: skip
-    assert missing(singles(key_job.rules(["supernode-a-keys"]), "flower"), rules) == []
+    assert missing(singles(site_jobs.rules(["supernode-a-keys"]), "flower"), rules) == []
     assert {
         "create roles.rbac.authorization.k8s.io in namespace flower",
         "create jobs.batch in namespace flower",
@@ -270,16 +270,16 @@ def test_rights_follow_the_kinds_that_are_rendered(part_and_spec):
     part, _variables, spec = part_and_spec
     made = {(item["apiVersion"].rpartition("/")[0], item["kind"]) for item in
             (superlink.objects if part == "superlink" else supernode.objects)(spec)}  # fmt: skip
-    # Rights on what is created for datasets are limited to its names: see rights/dataset_needs.py.
+    # Rights on what is created for datasets are limited to its names: see rights/grants.py.
     named = {("", "PersistentVolume"), ("", "PersistentVolumeClaim")}
-    assert made - {("", "Namespace"), *named} <= set(rendered.kinds(spec))
+    assert made - {("", "Namespace"), *named} <= set(grants.rendered_kinds(spec))
 
 
 def test_rights_do_not_follow_switches(parsed_hub, parsed_site):
     few = parsed_hub(isolation="subprocess", protect_runs=False)
-    assert rendered.kinds(few) == rendered.kinds(parsed_hub())
+    assert grants.rendered_kinds(few) == grants.rendered_kinds(parsed_hub())
     pools = [{"name": "edge", "mode": "DaemonSet"}]
-    assert rendered.kinds(parsed_site(pools=pools)) == rendered.kinds(parsed_site())
+    assert grants.rendered_kinds(parsed_site(pools=pools)) == grants.rendered_kinds(parsed_site())
 
 
 def test_the_whole_cluster_is_asked_for_where_nothing_else_does(parsed_hub, parsed_site):
@@ -326,7 +326,7 @@ def test_a_deployment_is_not_refused_for_what_other_works_need(parsed_hub):
 
 def test_scientists_get_the_ways_that_were_chosen(parsed_hub):
     def resources(ways):
-        given = grants("scientist", "superlink", parsed_hub(), "flower-ca", ways=ways)
+        given = grants_grants("scientist", "superlink", parsed_hub(), "flower-ca", ways=ways)
         return {(need.resource, need.names) for needs in given.values() for need in needs}
 
     always = {("pods", "superlink-0"), ("pods", "serverapp-0"), ("configmaps", "flower-datasets"), ("configmaps", "flower-packages")}
@@ -337,7 +337,7 @@ def test_scientists_get_the_ways_that_were_chosen(parsed_hub):
 def test_only_the_controller_reads_secrets_and_changes_anything(part_and_spec):
     part, _variables, spec = part_and_spec
     for holder in ("scientist", "auditor"):
-        for needs in grants(holder, part, spec, "flower-ca").values():
+        for needs in grants_grants(holder, part, spec, "flower-ca").values():
             for need in needs:
                 assert need.resource != "secrets"
                 assert "/" in need.resource or set(need.verbs.split()) <= {"get", "list", "watch"}
@@ -345,7 +345,12 @@ def test_only_the_controller_reads_secrets_and_changes_anything(part_and_spec):
 
 
 def test_a_backup_changes_nothing_but_its_note(parsed_hub):
-    found = {str(one) for place, needs in grants("backup", "superlink", parsed_hub(), "flower-ca").items() for need in needs for one in rights(need, place)}
+    found = {
+        str(one)
+        for place, needs in grants_grants("backup", "superlink", parsed_hub(), "flower-ca").items()
+        for need in needs
+        for one in rights(need, place)
+    }
     assert {one for one in found if not one.startswith(("get ", "list "))} == {
         "create configmaps in namespace flower",
         "update configmaps in namespace flower (flower-backup)",
@@ -519,7 +524,7 @@ def test_faults_of_spec_and_settings_come_at_once(superlink_spec):
 
 def test_subjects_stand_where_they_belong():
     settings = {"controller": [{"kind": "ServiceAccount", "name": "a"}, {"kind": "ServiceAccount", "name": "a"}]}
-    assert subjects.subjects(settings, "controller", "flower-ca") == [
-        subjects.Subject("ServiceAccount", "a", "flower-ca")
+    assert role_objects.subjects(settings, "controller", "flower-ca") == [
+        role_objects.Subject("ServiceAccount", "a", "flower-ca")
     ]
-    assert subjects.subjects({"controller": {}}, "controller", "flower-ca") == []
+    assert role_objects.subjects({"controller": {}}, "controller", "flower-ca") == []

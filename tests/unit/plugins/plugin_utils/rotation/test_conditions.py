@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
+from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 
 
 def record(site: str) -> dict[str, Any]:

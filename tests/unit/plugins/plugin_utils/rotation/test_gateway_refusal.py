@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.exec import ExecResult
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.gateway_certificates import Gateway
 
 # What HAProxy 2.6 of Debian 12 prints for a certificate on one line.

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import datetime
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import difference
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.owned import as_applied
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import as_applied, difference
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, restart, site_proof
+from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
 CA = certificates.make_ca("ca", datetime.timedelta(days=1)).certificate

@@ -18,7 +18,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENT_KEY, SITE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import (
     keys,
@@ -29,7 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import 
 )
 
 CPU = keys.Pool("cpu", ["0", "1"], 0)
-OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": key_job.OWNER, "uid": "1-2-3"}
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": site_jobs.OWNER, "uid": "1-2-3"}
 
 
 def request(*pools, known=(), dead=(), drop=None):
@@ -40,7 +40,7 @@ def request(*pools, known=(), dead=(), drop=None):
         "dead": list(dead),
         "client": "site-a",
         "drop": drop or {},
-        "secrets": key_job.secret_names([*(pool.name for pool in pools), *known]),
+        "secrets": site_jobs.secret_names([*(pool.name for pool in pools), *known]),
         "renew": {},
         "listener": "",
         "owner": OWNER,

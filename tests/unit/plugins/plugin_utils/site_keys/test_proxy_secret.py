@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode, tunnel
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import proxy_secret
 
 GIVEN = {"username": "site-a", "password": "hunter2"}
@@ -26,22 +26,22 @@ def test_written_once_and_again_when_the_password_changes(parsed_site):
     values = proxy_secret.wanted(site, GIVEN)
     (made,), gone = proxy_secret.changes(site, values, None)
     mark = entries(made)["mark"]
-    assert (entries(made), gone, made["metadata"]["name"]) == ({**GIVEN, "mark": mark}, {}, tunnel.SECRET)
+    assert (entries(made), gone, made["metadata"]["name"]) == ({**GIVEN, "mark": mark}, {}, sidecar.SECRET)
     assert proxy_secret.changes(site, values, made) == ([], {})
     (again,), _gone = proxy_secret.changes(site, {**values, "password": "other"}, made)
     assert entries(again)["password"] == "other" and entries(again)["mark"] != mark
     without = parsed_site(http_proxy=PROXY)
-    assert proxy_secret.changes(without, proxy_secret.wanted(without, {}), live(made)) == ([], {tunnel.SECRET: "1"})
+    assert proxy_secret.changes(without, proxy_secret.wanted(without, {}), live(made)) == ([], {sidecar.SECRET: "1"})
     assert proxy_secret.changes(without, {}, None) == ([], {})
 
 
 def test_a_secret_that_the_user_names_is_not_deleted_though_it_was_made_here(parsed_site):
     """Someone took the credentials out of the variables, and has the pods go on with the Secret that has them."""
     (made,), _gone = proxy_secret.changes(parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN), GIVEN, None)
-    named = parsed_site(http_proxy={**PROXY, "secret": tunnel.SECRET})
+    named = parsed_site(http_proxy={**PROXY, "secret": sidecar.SECRET})
     assert proxy_secret.changes(named, {}, live(made)) == ([], {})
     other = parsed_site(http_proxy={**PROXY, "secret": "other"})
-    assert proxy_secret.changes(other, {}, live(made)) == ([], {tunnel.SECRET: "1"})
+    assert proxy_secret.changes(other, {}, live(made)) == ([], {sidecar.SECRET: "1"})
 
 
 def test_the_secret_of_another_federation_is_left_alone(parsed_site):
@@ -59,7 +59,7 @@ def test_a_copy_that_someone_else_made_is_not_deleted(parsed_site):
 
 def test_someone_elses_secret_is_left_alone(parsed_site):
     site = parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN)
-    theirs = {"metadata": {"name": tunnel.SECRET, "labels": {"app.kubernetes.io/managed-by": "Helm"}}, "data": {}}
+    theirs = {"metadata": {"name": sidecar.SECRET, "labels": {"app.kubernetes.io/managed-by": "Helm"}}, "data": {}}
     with pytest.raises(ClusterError, match="it is not changed"):
         proxy_secret.changes(site, GIVEN, theirs)
     assert proxy_secret.changes(site, {}, theirs) == ([], {})

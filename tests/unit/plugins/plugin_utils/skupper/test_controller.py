@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller, installed
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_contents
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, controller
 
 WRITTEN = [{"manager": "federated.flower", "operation": "Apply"}]
 MEMBER = {applyset.PART_OF: applyset.set_id("skupper-controller", "skupper")}
@@ -174,16 +174,16 @@ def test_what_is_looked_for_before_an_installation(parsed_network_site):
     manifests, operator = (parsed_network_site(install=way) for way in ("manifests", "operator"))
     theirs = {"kind": "CustomResourceDefinition", **definition("helm")}
     elsewhere = {"kind": "Deployment", **running("platform")}
-    assert installed.fault(Installed(theirs, elsewhere), parsed_network_site()) == "", "none is to be installed"
-    assert "platform/skupper-controller" in installed.fault(Installed(theirs, elsewhere), manifests)
-    assert installed.fault(Installed(theirs, {"kind": "Deployment", **running("skupper")}), manifests) == "", (
+    assert cluster_state.fault(Installed(theirs, elsewhere), parsed_network_site()) == "", "none is to be installed"
+    assert "platform/skupper-controller" in cluster_state.fault(Installed(theirs, elsewhere), manifests)
+    assert cluster_state.fault(Installed(theirs, {"kind": "Deployment", **running("skupper")}), manifests) == "", (
         "it is used"
     )
     one = {"kind": "Subscription", **subscription()}
-    assert installed.fault(Installed(theirs, one), operator) == ""
+    assert cluster_state.fault(Installed(theirs, one), operator) == ""
     one["metadata"]["namespace"] = "platform"
-    assert "Set skupper_site_operator_namespace to platform" in installed.fault(Installed(theirs, one), operator)
-    assert "no Operator Lifecycle Manager" in installed.fault(Installed(olm=False), operator)
+    assert "Set skupper_site_operator_namespace to platform" in cluster_state.fault(Installed(theirs, one), operator)
+    assert "no Operator Lifecycle Manager" in cluster_state.fault(Installed(olm=False), operator)
 
 
 def subscription(channel="stable-2", approval="Automatic", **status):
@@ -293,6 +293,6 @@ def test_what_of_a_namespace_does_not_go_with_the_controller():
         item("ServiceAccount", "default"),
     ]
     staying = [item("Secret", "pull"), item("RoleBinding", "admins"), item("Deployment", "paused"), token]
-    found = contents.strange([*going, *staying[:3]], lambda one: controller.is_part(one, "skupper"))
+    found = namespace_contents.strange([*going, *staying[:3]], lambda one: controller.is_part(one, "skupper"))
     assert found == staying[:3]
-    assert contents.strange([account, token], lambda one: controller.is_part(one, "skupper")) == [token]
+    assert namespace_contents.strange([account, token], lambda one: controller.is_part(one, "skupper")) == [token]

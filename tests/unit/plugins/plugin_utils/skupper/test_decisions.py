@@ -13,10 +13,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
     link_credentials,
     links,
-    listeners,
     ownership,
-    sites,
-    tokens,
+    site_plan,
+    state,
 )
 from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
@@ -46,12 +45,12 @@ def hub(ca):
 
 
 def test_an_empty_namespace_gets_a_site(parsed_network_site):
-    assert sites.decide(parsed_network_site(), []) == sites.Plan()
-    assert sites.decide(parsed_network_site(), [given.site()]) == sites.Plan()
+    assert site_plan.decide_site(parsed_network_site(), []) == site_plan.SitePlan()
+    assert site_plan.decide_site(parsed_network_site(), [given.site()]) == site_plan.SitePlan()
 
 
 def test_a_renamed_site_takes_the_place_of_the_former(parsed_network_site):
-    plan = sites.decide(parsed_network_site(name="new"), [given.site()])
+    plan = site_plan.decide_site(parsed_network_site(name="new"), [given.site()])
     assert [one["metadata"]["name"] for one in plan.former] == [
         "site-a"
     ] and "replaced by a Site named new" in plan.warnings[0]
@@ -61,30 +60,30 @@ def test_a_hub_whose_host_is_called_differently_keeps_its_site(parsed_network_si
     """The name of the host is that of an inventory. A Site of another name has another CA, and every site loses its link."""
     hub = {"hub": True, "link_access": "default", "cluster": "hub-fra"}
     found = [given.hub_site()]
-    spec = sites.of_hub(parsed_network_site(**hub), found)
-    assert spec.site_name == "hub" and sites.decide(spec, found) == sites.Plan()
+    spec = site_plan.of_hub(parsed_network_site(**hub), found)
+    assert spec.site_name == "hub" and site_plan.decide_site(spec, found) == site_plan.SitePlan()
     for changes in ({**hub, "name": "hub-fra"}, {"cluster": "site-b"}):
-        assert sites.of_hub(parsed_network_site(**changes), found) == parsed_network_site(**changes)
+        assert site_plan.of_hub(parsed_network_site(**changes), found) == parsed_network_site(**changes)
     for there in ([], [given.hub_site(going=True)], [given.hub_site(ours=False)], [given.hub_site(), given.site("other")], [given.site()]):
-        assert sites.of_hub(parsed_network_site(**hub), there).site_name == "hub-fra"
+        assert site_plan.of_hub(parsed_network_site(**hub), there).site_name == "hub-fra"
 
 
 def test_a_site_that_is_going_is_waited_for(parsed_network_site):
-    plan = sites.decide(parsed_network_site(), [given.site(going=True)])
+    plan = site_plan.decide_site(parsed_network_site(), [given.site(going=True)])
     assert len(plan.leaving) == 1 and not plan.former and not plan.fault
 
 
 def test_a_site_of_someone_else_is_used_as_it_is(parsed_network_site):
-    plan = sites.decide(parsed_network_site(), [given.site("theirs", ours=False)])
+    plan = site_plan.decide_site(parsed_network_site(), [given.site("theirs", ours=False)])
     assert plan.adopted["metadata"]["name"] == "theirs" and "never changed or deleted" in plan.warnings[0]
 
 
 def test_a_hub_of_someone_else_has_to_let_sites_in(parsed_network_site):
-    closed = sites.decide(parsed_network_site(link_access="default"), [given.site("theirs", ours=False)])
+    closed = site_plan.decide_site(parsed_network_site(link_access="default"), [given.site("theirs", ours=False)])
     assert "lets no other site link to it" in closed.fault and "kubectl -n flower patch site theirs" in closed.fault
-    assert not sites.decide(parsed_network_site(link_access="default"), [given.site("theirs", "route", ours=False)]).fault
+    assert not site_plan.decide_site(parsed_network_site(link_access="default"), [given.site("theirs", "route", ours=False)]).fault
     # A RouterAccess of their own does it, too.
-    assert not sites.decide(
+    assert not site_plan.decide_site(
         parsed_network_site(link_access="default"), [given.site("x", ours=False, endpoints=given.ENDPOINTS)]
     ).fault
 
@@ -96,19 +95,19 @@ def test_two_sites_are_one_too_many(ours, parsed_network_site):
         ours=False,
         conditions=[given.condition("Configured", False, "An active site already exists in the namespace (site-a)")],
     )
-    plan = sites.decide(parsed_network_site(), [given.site(ours=ours), refused])
+    plan = site_plan.decide_site(parsed_network_site(), [given.site(ours=ours), refused])
     assert (
         "namespace flower has 2 Sites" in plan.fault
         and "site-a" in plan.fault
         and "second (created by someone else)" in plan.fault
     )
     assert f"site-a ({'ours' if ours else 'created by someone else'}, the one that Skupper serves)" in plan.fault
-    assert sites.active([refused, given.site()])["metadata"]["name"] == "site-a"
+    assert site_plan.active([refused, given.site()])["metadata"]["name"] == "site-a"
 
 
 def test_what_skupper_made_for_a_deleted_site():
     config = given.live("ConfigMap", "skupper-router", owners=["Site"])
-    assert sites.dependents("uid-of-Site", [config, given.live("ConfigMap", "other")]) == [
+    assert site_plan.dependents("uid-of-Site", [config, given.live("ConfigMap", "other")]) == [
         "ConfigMap flower/skupper-router"
     ]
 
@@ -222,10 +221,10 @@ def test_verdict_on_a_token(parsed_link, entries):
         given.site(), [], None, {}, given.token("Controller got failed response: 404 (Not Found) No such claim")
     )
     found = links.token_verdict(parsed_link(), own, expired, NOW)
-    assert found.do == tokens.ANEW and "expired: it expired on 2020" in found.why
+    assert found.do == state.ANEW and "expired: it expired on 2020" in found.why
     assert "deleted" in links.token_verdict(parsed_link(), own, None, NOW).why
     foreign = links.Site(given.site(), [], given.secret("flower-hub", entries, ours=False), entries, given.token())
-    assert links.token_verdict(parsed_link(), foreign, None, NOW).do == tokens.REFUSE
+    assert links.token_verdict(parsed_link(), foreign, None, NOW).do == state.REFUSE
 
 
 def test_why_a_site_is_not_linked(parsed_link, hub):
@@ -284,17 +283,17 @@ def service(skupper=False):
 
 
 def test_a_listener_is_made(parsed_listener):
-    assert listeners.decide_listener(parsed_listener(), [], None) == listeners.Plan()
+    assert site_plan.decide_listener(parsed_listener(), [], None) == site_plan.ListenerPlan()
     assert (
-        listeners.decide_listener(parsed_listener(), [listener("flower-superlink", ours=True)], service(True))
-        == listeners.Plan()
+        site_plan.decide_listener(parsed_listener(), [listener("flower-superlink", ours=True)], service(True))
+        == site_plan.ListenerPlan()
     )
 
 
 def test_a_listener_of_someone_else_that_does_the_same(parsed_listener):
-    plan = listeners.decide_listener(parsed_listener(), [listener()], service(True))
+    plan = site_plan.decide_listener(parsed_listener(), [listener()], service(True))
     assert plan.adopted["metadata"]["name"] == "theirs" and not plan.fault
-    assert listeners.chosen(plan, [listener()])["metadata"]["name"] == "theirs"
+    assert site_plan.chosen(plan, [listener()])["metadata"]["name"] == "theirs"
 
 
 @pytest.mark.parametrize(
@@ -306,22 +305,22 @@ def test_a_listener_of_someone_else_that_does_the_same(parsed_listener):
     ],
 )
 def test_a_listener_of_someone_else_that_does_not_fit(found, said, parsed_listener):
-    plan = listeners.decide_listener(parsed_listener(), [found], None)
+    plan = site_plan.decide_listener(parsed_listener(), [found], None)
     assert said in plan.fault and "created by someone else" in plan.fault and plan.adopted is None
 
 
 def test_a_listener_of_someone_else_for_something_else(parsed_listener):
     assert (
-        listeners.decide_listener(parsed_listener(), [listener(host="db", port=5432, key="db")], None) == listeners.Plan()
+        site_plan.decide_listener(parsed_listener(), [listener(host="db", port=5432, key="db")], None) == site_plan.ListenerPlan()
     )
 
 
 def test_a_service_is_in_the_way(parsed_listener):
     assert (
         "Service flower/flower-superlink exists already"
-        in listeners.decide_listener(parsed_listener(), [], service()).fault
+        in site_plan.decide_listener(parsed_listener(), [], service()).fault
     )
-    assert listeners.decide_listener(parsed_listener(), [], service(True)) == listeners.Plan()
+    assert site_plan.decide_listener(parsed_listener(), [], service(True)) == site_plan.ListenerPlan()
 
 
 def connector(name="theirs", key="flower-fleet", port=9092, ours=False, **more):
@@ -329,15 +328,15 @@ def connector(name="theirs", key="flower-fleet", port=9092, ours=False, **more):
 
 
 def test_a_connector(parsed_listener):
-    assert listeners.decide_connector(parsed_listener(), [connector("flower-superlink", ours=True)]) == listeners.Plan()
-    assert listeners.decide_connector(parsed_listener(), [connector()]).adopted is not None
-    assert listeners.decide_connector(parsed_listener(), [connector(port=443, host="superlink")]).adopted is not None
-    assert "leads to port 9091" in listeners.decide_connector(parsed_listener(), [connector(port=9091)]).fault
+    assert site_plan.decide_connector(parsed_listener(), [connector("flower-superlink", ours=True)]) == site_plan.ListenerPlan()
+    assert site_plan.decide_connector(parsed_listener(), [connector()]).adopted is not None
+    assert site_plan.decide_connector(parsed_listener(), [connector(port=443, host="superlink")]).adopted is not None
+    assert "leads to port 9091" in site_plan.decide_connector(parsed_listener(), [connector(port=9091)]).fault
     assert (
         "another routing key (x)"
-        in listeners.decide_connector(parsed_listener(), [connector("flower-superlink", "x")]).fault
+        in site_plan.decide_connector(parsed_listener(), [connector("flower-superlink", "x")]).fault
     )
-    assert listeners.decide_connector(parsed_listener(), [connector(key="db", port=5432)]) == listeners.Plan()
+    assert site_plan.decide_connector(parsed_listener(), [connector(key="db", port=5432)]) == site_plan.ListenerPlan()
 
 
 def test_whose_an_object_is():

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import skupper_link
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import skupper_rotation
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotation import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, rotation_plan

@@ -8,7 +8,7 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import state, tokens
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import state
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.timezone.utc)
@@ -149,43 +149,43 @@ FAILED = "Controller got failed response: "
 @pytest.mark.parametrize(
     ("message", "do", "why"),
     [
-        ("", tokens.WAIT, "not tried it yet"),
-        (FAILED + "404 (Not Found) No such claim", tokens.ANEW, "no longer has its grant (deleted)"),
-        (FAILED + "404 (Not Found) No such access granted", tokens.ANEW, "used up"),
+        ("", state.WAIT, "not tried it yet"),
+        (FAILED + "404 (Not Found) No such claim", state.ANEW, "no longer has its grant (deleted)"),
+        (FAILED + "404 (Not Found) No such access granted", state.ANEW, "used up"),
         (
             FAILED + "403 (Forbidden) Redemption of access token refused",
-            tokens.ANEW,
+            state.ANEW,
             "its code is not that of the grant",
         ),
-        (FAILED + "500 (Internal Server Error) Failed to create token", tokens.ANEW, "used it up"),
-        ('Controller could not create received secret: secrets "flower-hub" already exists', tokens.ANEW, "conflicted with"),
-        ("Already redeemed for a deleted site", tokens.ANEW, "a Site that was deleted"),
+        (FAILED + "500 (Internal Server Error) Failed to create token", state.ANEW, "used it up"),
+        ('Controller could not create received secret: secrets "flower-hub" already exists', state.ANEW, "conflicted with"),
+        ("Already redeemed for a deleted site", state.ANEW, "a Site that was deleted"),
         (
             "Controller got error: dial tcp 192.0.2.7:9090: connect: connection refused",
-            tokens.WAIT,
+            state.WAIT,
             "connection refused",
         ),
-        ("Controller got error: x509: certificate signed by unknown authority", tokens.WAIT, "x509"),
+        ("Controller got error: x509: certificate signed by unknown authority", state.WAIT, "x509"),
     ],
 )
 def test_a_token_that_was_not_redeemed(message, do, why):
-    found = tokens.judge(given.token(message), "deleted", linked=False, secret_in_the_way="")
+    found = state.judge_token(given.token(message), "deleted", linked=False, secret_in_the_way="")
     assert found.do == do and why in found.why
 
 
 def test_a_redeemed_token_is_final():
     def judged(linked):
-        return tokens.judge(given.token("OK", redeemed=True), "", linked=linked, secret_in_the_way="")
+        return state.judge_token(given.token("OK", redeemed=True), "", linked=linked, secret_in_the_way="")
 
-    assert judged(True) == tokens.Verdict(tokens.DONE)
-    assert judged(False).do == tokens.ANEW and "its Link was deleted" in judged(False).why
+    assert judged(True) == state.TokenVerdict(state.DONE)
+    assert judged(False).do == state.ANEW and "its Link was deleted" in judged(False).why
 
 
 def test_there_is_no_token_yet():
-    assert tokens.judge(None, "", linked=False, secret_in_the_way="").do == tokens.ANEW
+    assert state.judge_token(None, "", linked=False, secret_in_the_way="").do == state.ANEW
 
 
 def test_what_others_made_is_not_overwritten():
-    assert "skupper_link_name" in tokens.judge(None, "", linked=False, secret_in_the_way="flower/x").why
-    foreign = tokens.judge(given.token(ours=False), "", linked=False, secret_in_the_way="", ours=False)
-    assert foreign.do == tokens.REFUSE and "created by someone else" in foreign.why
+    assert "skupper_link_name" in state.judge_token(None, "", linked=False, secret_in_the_way="flower/x").why
+    foreign = state.judge_token(given.token(ours=False), "", linked=False, secret_in_the_way="", ours=False)
+    assert foreign.do == state.REFUSE and "created by someone else" in foreign.why

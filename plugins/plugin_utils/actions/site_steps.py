@@ -1,0 +1,108 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps on the sites of a batch: pull images, restart or heal SuperNodes, deploy and test the CA bundle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.formats import named_hosts
+from ..base.problems import messages
+from ..base.values import boolean, integer
+from ..checks.site_rules import site_problems
+from ..fleet import upgrade_record
+from ..fleet.healing import Healer, Options
+from ..fleet.outcome import Outcomes, resting
+from ..manifests import supernode
+from ..sites.site import Pulled, Reach, Site
+from .fleet_action import FleetAction
+
+# Each site says for itself whether, and for how long.
+WISH, SECONDS = "flower_upgrade_pull", "flower_upgrade_pull_timeout"
+_SECONDS = 900
+
+_WORDS = {"healed": "healed", "due": "to restart", "waiting": "waiting", "given_up": "given up"}
+
+
+class ImagePull(FleetAction):
+    """An action that has the nodes of sites pull images."""
+
+    def pull_images(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """All sites at once; a site of which a node does not get an image fails.
+
+        Returns:
+            C(lines), a sentence for each site.
+        """
+        ways = self.reach(sites)
+        seconds: dict[str, int] = {}
+        for name, site in sites.items():
+            try:
+                wish = boolean(self.value_of(name, WISH, True))
+                limit = integer(self.value_of(name, SECONDS, _SECONDS)) or 0
+            except (ClusterError, ValueError) as error:
+                outcomes.fail(name, str(error))
+                continue
+            faults = messages(site_problems(site.given))
+            if faults:
+                outcomes.fail(name, "\n".join(faults))
+            elif limit < 1:
+                outcomes.fail(name, f"{SECONDS}: {limit} is not a number of seconds from 1")
+            elif not wish:
+                outcomes[name].msg = f"nothing is pulled beforehand: {WISH} is false"
+            else:
+                seconds[name] = limit
+
+        def one(name: str) -> None:
+            ways[name].settle()
+            done = self._pull(ways[name], sites[name], seconds[name])
+            outcomes[name].msg = done.msg or f"nothing is pulled beforehand: {done.skipped}"
+            if done.images and not self.check:  # no object is another one afterwards
+                self.note(name, words=[done.msg])
+            outcomes[name].facts = {"images": done.images, "nodes": done.nodes, "skipped": done.skipped}
+
+        outcomes.each(resting(ways, one), seconds)
+        return {"lines": [named_hosts(name, outcome.msg) for name, outcome in outcomes.sites.items()]}
+
+    @staticmethod
+    def _pull(way: Reach, site: Site, seconds: int) -> Pulled:
+        return way.pull(supernode.objects(site.spec.complete()), seconds)
+
+
+class SiteHealing(FleetAction):
+    """An action that restarts SuperNodes that are not online."""
+
+    def heal_sites(self, options: Options, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """A site whose variables are wrong, or that does not answer, is in the result, and the others are healed.
+
+        Returns:
+            The results of the module with C(state=healed).
+        """
+        host = self.hub_host()
+        namespace, federation = self.of_hub("namespace", host), self.of_hub("federation", host)
+        with self.connect(host) as hub:
+            hub.name = host
+            kept_back = self._kept_back(upgrade_record.Store(hub, namespace, federation), [host, *sites])
+            healer = Healer(self, hub, namespace, federation, options)
+            wrong = {name: outcome.msg for name, outcome in outcomes.sites.items() if outcome.failed}
+            ways = self.reach(sites)
+            try:
+                found = healer.heal(sites, ways, outcomes)
+            finally:
+                for way in ways.values():
+                    way.rest()
+        found["unreadable"] |= wrong
+        lines = [f"{one['site']} {one['pool']}/{one['name']}: {word}: {one['why']}" for kind, word in _WORDS.items() for one in found[kind]]
+        lines += [words if words.startswith(name) else f"{name}: {words}" for name, words in found["unreadable"].items()]
+        msg = ", ".join(f"{len(found[kind])} {word}" for kind, word in _WORDS.items())
+        changed = healer.restarted > 0 or (self.check and options.restart and bool(found["due"]))
+        return {"changed": changed, "msg": msg, **found, **kept_back, "lines": [words for words in (found["fault"], found["pause"]) if words] + lines}
+
+    @staticmethod
+    def _kept_back(store: upgrade_record.Store, hosts: list[str]) -> dict[str, Any]:
+        """What a repair must leave to an upgrade that is not complete; all of it, if it is not known how far that is."""
+        try:
+            record = store.read()
+        except ClusterError as error:
+            return {"held": hosts, "upgrade": error.message}
+        return {"held": upgrade_record.hosts_not_done(record, hosts[0]), "upgrade": upgrade_record.describe(record)}

@@ -1,0 +1,301 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which of two hubs serves: by the record that each has in its cluster, and by the volume claim with its database.
+
+Each failover begins a new term, a number that only grows. In a term one hub serves. The record with the higher term is right, so a hub that was
+out of reach during a failover is recognised when it comes back.
+
+The records of both hubs (C(leadership)) have its uid, so that every copy, by whatever playbook, is refused. Pure, apart from C(uid).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from ..base import foreign_data
+from ..base.errors import ClusterError
+from ..base.object_names import DATABASE_CLAIM, STANDBY_CONFIG
+from ..kube.client import Cluster
+from ..kube.configmaps import config_map, retry_on_conflict, write
+
+ACTIVE, STANDBY, FENCED = "active", "standby", "fenced"
+_STATES = (ACTIVE, STANDBY, FENCED)
+
+_COMPONENT = "standby"
+_KEY = "standby.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """The record of a hub.
+
+    Attributes:
+        state: C(ACTIVE), the hub serves; C(STANDBY), it has a copy of the one that serves; C(FENCED), another one took over from it.
+        number: the term.
+        serves: inventory name of the hub that serves in this term.
+        standby: inventory name of its standby.
+        copied: when the newest copy that is complete was started, in UTC, as C(2026-11-24T20:15:00Z); empty for none.
+        claim: uid of the volume claim that has this copy.
+        hub_claim: uid of the volume claim with the database of the hub that serves, as it was at the newest copy that is complete, or when the
+            hub began to serve; empty where it is not known, as in records of earlier releases.
+        hub_outputs: in records of earlier releases, the same of its volume claim with the outputs of runs.
+    """
+
+    state: str
+    number: int
+    serves: str
+    standby: str = ""
+    copied: str = ""
+    claim: str = ""
+    hub_claim: str = ""
+    hub_outputs: str = ""
+
+    def text(self) -> str:
+        """For the record."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True, indent=1)
+
+
+def parse(text: str, where: str) -> Term:
+    """Read a record.
+
+    Raises:
+        ClusterError: it is none.
+    """
+    try:
+        data: Any = foreign_data.read_json(text)
+        found = Term(**data)
+    except (ValueError, TypeError) as error:
+        raise ClusterError(_damaged(where)) from error
+    fields = dataclasses.asdict(found)
+    number = fields.pop("number")
+    good = isinstance(number, int) and number > 0 and all(isinstance(value, str) for value in fields.values())
+    if not good or found.state not in _STATES:
+        raise ClusterError(_damaged(where))
+    return found
+
+
+def _damaged(where: str) -> str:
+    return (
+        f"{where}, which says whether this hub serves, cannot be read. Find out which hub serves, and delete the ConfigMap where it does not "
+        "tell the truth"
+    )
+
+
+def refusal(host: str, own: Term | None) -> str:
+    """Why a hub is not to be changed, by its own record: a sentence; empty if it may be."""
+    if own is None or own.state == ACTIVE:
+        return ""
+    if own.state == FENCED and own.serves != host:
+        return (
+            f"{host} is fenced: {own.serves} took over from it in term {own.number}. Exchange the hosts of the groups flower_hub and "
+            "flower_standby in the inventory; federated.flower.failover brings it back"
+        )
+    return (
+        f"{host} is the standby of {own.serves}, and serves only after federated.flower.failover: exchange the hosts of the groups flower_hub "
+        "and flower_standby in the inventory"
+    )
+
+
+def refusal_by_peer(host: str, own: Term | None, peer: str, other: Term | None) -> str:
+    """Why a hub is not to be changed, by the record of its standby: a sentence; empty if it may be."""
+    if other is None or other.state != ACTIVE or other.number < (own.number if own else 0):
+        return ""
+    if own is not None and own.number == other.number:
+        return contradiction(host, peer, own.number)
+    return (
+        f"{host} does not serve any more: {peer} took over from it in term {other.number}. Exchange the hosts of the groups flower_hub and "
+        f"flower_standby in the inventory, and run federated.flower.standby, which fences {host}"
+    )
+
+
+def contradiction(one: str, other: str, number: int) -> str:
+    """That two hubs say that they serve in one term."""
+    return (
+        f"{one} and {other} both say that they serve in term {number}, which no playbook can have done. Find out which of them has the sites, and "
+        "delete the ConfigMap flower-standby of the other one"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class CopyPlan:
+    """What a copy does.
+
+    Attributes:
+        number: the term.
+        fence: the host to fence first; empty for none.
+        fault: why nothing is copied; fencing is done nevertheless.
+    """
+
+    number: int
+    fence: str = ""
+    fault: str = ""
+
+
+def copy_plan(hub: str, standby: str, own: Term | None, other: Term | None) -> CopyPlan:
+    """What is to be done before the hub is copied to its standby.
+
+    Args:
+        hub: inventory name of the host that is to be copied.
+        standby: that of its standby.
+        own: the record of the hub.
+        other: the record of the standby.
+    """
+    number = max(own.number if own else 1, other.number if other and other.state != ACTIVE else 1)
+    if own is not None and own.state != ACTIVE:
+        return CopyPlan(own.number, fault=refusal(hub, own))
+    if other is None or other.state != ACTIVE:
+        return CopyPlan(number)
+    if own is None or own.number < other.number:
+        return CopyPlan(other.number, hub, refusal_by_peer(hub, own, standby, other))
+    if own.number == other.number:
+        return CopyPlan(own.number, fault=contradiction(hub, standby, own.number))
+    return CopyPlan(own.number, standby)
+
+
+@dataclasses.dataclass(frozen=True)
+class Failover:
+    """What a failover does.
+
+    Attributes:
+        number: the new term, or that of a failover that is completed.
+        fence: whether the hub is stopped.
+        copy: whether the hub is copied once more when it is stopped.
+        promote: whether the standby begins to serve; otherwise it does already.
+        fault: why it is refused.
+    """
+
+    number: int
+    fence: bool = False
+    copy: bool = False
+    promote: bool = False
+    fault: str = ""
+
+
+def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, *, reached: bool, runs: bool = False) -> Failover:
+    """What a failover has to do.
+
+    Args:
+        hub: inventory name of the host that has served.
+        standby: the one that is to serve.
+        own: the record of the hub; None for none, or one that cannot be read.
+        other: the record of the standby.
+        reached: whether the hub's cluster answers.
+        runs: whether a hub whose record says that it is fenced is not stopped: the fence was interrupted, or someone started it again.
+    """
+    before, there = own.number if own else 0, other.number if other else 0
+    if other is not None and other.state == ACTIVE:
+        if own is not None and own.state == ACTIVE and before == there:
+            return Failover(there, fault=contradiction(hub, standby, there))
+        if own is not None and own.state == ACTIVE and before > there:
+            return Failover(there, fault=f"{standby} says that it serves in term {there}, and {hub} serves in a newer one, {before}. Run "
+                                         "federated.flower.standby first: it fences and copies")
+        return Failover(there, fence=reached and (own is None or own.state == ACTIVE or (own.state == FENCED and runs)))
+    if reached:
+        if own is not None and own.state == STANDBY:
+            return Failover(there, fault=f"{hub} is a standby itself, of {own.serves}: it cannot hand over. Check the groups of the inventory")
+        number = max(before, there + 1) if own is not None and own.state == FENCED else max(before, there) + 1
+        return Failover(number, fence=True, copy=True, promote=True)
+    if other is None or not other.copied:
+        return Failover(there, fault=f"{standby} has no complete copy of {hub}, whose cluster does not answer: there is nothing to continue with. "
+                                     "Restore a backup (federated.flower.restore)")
+    if other.state == FENCED:
+        return Failover(there, fault=f"{standby} was fenced in term {there}, and has no copy of what {other.serves} did since. Restore a backup "
+                                     "(federated.flower.restore)")
+    return Failover(there + 1, promote=True)
+
+
+def recorded(hub: str, *records: Term | None) -> str:
+    """The uid that records have; empty where it is not known.
+
+    Args:
+        hub: inventory name of the hub that serves.
+        records: of both hosts, that of the standby first: it is written when a copy is complete.
+    """
+    return next((one.hub_claim for one in records if one is not None and one.serves == hub and one.hub_claim), "")
+
+
+def uid(cluster: Cluster, namespace: str) -> str:
+    """The uid of the volume claim of a SuperLink; empty where there is none."""
+    live = cluster.get("v1", "PersistentVolumeClaim", DATABASE_CLAIM, namespace)
+    return str(live["metadata"]["uid"]) if live else ""
+
+
+def fault(hub: str, standby: str, known: str, live: str, there: Term | None) -> str:
+    """Why a hub is not copied over what its standby has: a sentence; empty if it may be.
+
+    Args:
+        hub: inventory name of the hub.
+        standby: that of its standby.
+        known: what C(recorded) found.
+        live: what C(uid) found.
+        there: the record of the standby.
+    """
+    if not known or known == live:
+        return ""
+    use = ""
+    if there is not None and there.state == STANDBY and there.copied:
+        use = f"If the copy of {there.copied} on {standby} is right, use it: fail over with -e flower_failover_hub_lost=true. "
+    return (
+        f"{hub} has another volume for its database than before, which may be empty or older, so it is not copied over what {standby} has. {use}If what "
+        f"{hub} has now is right, for example after its volume was moved: -e flower_standby_accept_volumes=true"
+    )
+
+
+def read(cluster: Cluster, namespace: str) -> Term | None:
+    """The record of a hub; None where there is none.
+
+    Raises:
+        ClusterError: it cannot be read.
+    """
+    item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
+    if item is None:
+        return None
+    return parse((item.get("data") or {}).get(_KEY, ""), f"{cluster.name}: ConfigMap {namespace}/{STANDBY_CONFIG}")
+
+
+def store(cluster: Cluster, namespace: str, federation: str, term: Term) -> bool:
+    """Write the record of a hub; whether it differed.
+
+    Raises:
+        ClusterError: the ConfigMap is someone else's.
+    """
+
+    def attempt() -> bool:
+        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
+        data = {_KEY: term.text()}
+        if item is None:
+            item = config_map(federation, namespace, STANDBY_CONFIG, data, application=STANDBY_CONFIG, component=_COMPONENT)
+        elif item.get("data") == data:
+            return False
+        write(cluster, {**item, "data": data})
+        return True
+
+    return retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)
+
+
+def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None, term: Term) -> None:
+    """Write the record of a hub if it is still the one that was read: a failover may have begun since.
+
+    Args:
+        former: what C(read) returned.
+        term: what is written instead.
+
+    Raises:
+        ClusterError: it is another one now, or the ConfigMap is someone else's.
+    """
+
+    def attempt() -> None:
+        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
+        where = f"{cluster.name}: ConfigMap {namespace}/{STANDBY_CONFIG}"
+        found = parse((item.get("data") or {}).get(_KEY, ""), where) if item else None
+        if found == term:
+            return  # an attempt before, whose answer was lost
+        if found != former:
+            shown = f"{found.state} in term {found.number}" if found else "gone"
+            raise ClusterError(f"{where} was changed while the hub was copied, and is {shown}: it is not replaced. Does a failover run?")
+        item = item or config_map(federation, namespace, STANDBY_CONFIG, {}, application=STANDBY_CONFIG, component=_COMPONENT)
+        write(cluster, {**item, "data": {_KEY: term.text()}})
+
+    retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)

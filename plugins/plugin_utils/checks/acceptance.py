@@ -1,0 +1,247 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether a site is accepted: what its SuperNodes measured and what the hub knows, as checks with a verdict, and a score. Pure.
+
+Source of the rules: a SuperNode of flwr 1.41 sends bodies of up to 5,243,820 bytes, waits 30 s for an answer and treats 4xx as final; so every
+hop between has to let such bodies pass, and clocks have to agree (C(clocks)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..state import records
+from . import clocks
+
+GOOD, WEAK, BAD, OPEN = "good", "weak", "bad", "not checked"
+#: Longer than a SuperNode is ever silent, and shorter than the gateway waits for the first byte.
+MOST_IDLE = 50
+#: The largest body that a SuperNode sends, and a little more.
+BODY = 5_250_000
+_REFUSED = 401  # what the SuperLink answers to a call without a signature
+_WORDS = {GOOD: 1.0, WEAK: 0.5, BAD: 0.0}
+# What the hub keeps of all sites is one ConfigMap of at most 1 MiB: so many reasons of a site, and so many characters of each.
+_REASONS, _REASON = 3, 200
+
+
+@dataclass(frozen=True)
+class Limits:
+    """From when on a measurement is a weakness.
+
+    Attributes:
+        round_trip: milliseconds of a small call to the SuperLink and back.
+        upload: megabits a second to the SuperLink.
+        idle: seconds that a silent connection should live; 0 does not try.
+    """
+
+    round_trip: float = 500
+    upload: float = 8
+    idle: float = 0
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a site.
+
+    Attributes:
+        name: what is checked; C(pool) where it is about one.
+        verdict: C(GOOD), C(WEAK), C(BAD), or C(OPEN) where it could not be checked.
+        text: what was found, and the remedy.
+        pool: name of the pool; empty for the site as a whole.
+    """
+
+    name: str
+    verdict: str
+    text: str
+    pool: str = ""
+
+
+#: Of a site whose SuperNodes have no keys.
+NAMELESS = Check("SuperNodes", OPEN, "without node authentication it is not known which are those of this site")
+
+
+def offset(answer: Mapping[str, Any], sent: float, received: float) -> float:
+    """Seconds by which the clock of an answer's pod is ahead of the controller's, as NTP (RFC 5905, section 8) computes it."""
+    return ((answer["begun"] - sent) + (answer["ended"] - received)) / 2
+
+
+def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: float | None, *, signed: bool) -> list[Check]:
+    """The checks of one pool.
+
+    Args:
+        pool: its name.
+        measured: of C(direct_connection): C(error) alone, or the answers of C(way_program), C(trust) of C(site_program), and C(clock);
+            with C(proxy) where the way leads through an HTTP proxy: C(name) and C(port) are then those of the proxy.
+        limits: from when on a measurement is a weakness.
+        hub_clock: seconds by which the hub's clock is ahead of the controller's; None if that is not known.
+        signed: whether SuperNodes sign their calls with the time.
+    """
+    if measured.get("error"):
+        return [Check("pod", BAD, str(measured["error"]), pool)]
+    way, apps = measured["way"], measured["apps"]
+    of, variable = ("of the HTTP proxy ", "supernode_http_proxy.address") if measured.get("proxy") else ("", "superlink_address")
+    found = [
+        _answered("name", way["name"], lambda one: f"{of}resolves to {', '.join(one['addresses'])}", f"the site's DNS, or {variable}"),
+        _answered(
+            "port", way["port"], lambda one: f"{of}is open after {one['milliseconds']:.1f} ms", "firewalls and NetworkPolicies between"
+        ),
+        *_proxy(measured.get("proxy")),
+        _trust(measured["trust"]),
+        _clock(measured["clock"], hub_clock, signed=signed),
+        _call(way["call"], limits.round_trip),
+        _upload(way["upload"], limits.upload),
+    ]
+    if "idle" in way:
+        found.append(_idle(way["idle"], limits.idle))
+    found += [_dataset(name, one) for name, one in sorted((apps.get("paths") or {}).items())]
+    if "devices" in apps:
+        found.append(_devices(apps["devices"], measured["resource"]))
+    return [Check(one.name, one.verdict, one.text, pool) for one in found]
+
+
+def _answered(name: str, seen: Mapping[str, Any], words: Any, remedy: str) -> Check:
+    if "error" in seen:
+        return Check(name, BAD, f"{seen['error']}; look at {remedy}")
+    return Check(name, GOOD, words(seen))
+
+
+def _proxy(said: Mapping[str, Any] | None) -> list[Check]:
+    """What the tunnel says of the way through an HTTP proxy; nothing without one."""
+    return [Check("HTTP proxy", GOOD if said["good"] else BAD, str(said["text"]))] if said else []
+
+
+def _trust(seen: Mapping[str, Any]) -> Check:
+    if "serial" in seen:
+        return Check("certificate", GOOD, f"accepts the gateway's, serial {seen['serial']}")
+    return Check("certificate", BAD, f"{seen.get('error')}; a proxy that intercepts TLS, or an outdated CA bundle: run site.yml")
+
+
+def _clock(own: float | None, hub: float | None, *, signed: bool) -> Check:
+    if own is None or hub is None:
+        return Check("clock", OPEN, "the hub's clock is not known")
+    for problem in clocks.clocks(own, hub, signed=signed):
+        return Check("clock", BAD if problem.refuses else WEAK, problem.message)
+    return Check("clock", GOOD, f"differs by {abs(own - hub):.1f} s from the hub's")
+
+
+def _call(seen: Mapping[str, Any], most: float) -> Check:
+    fault = _call_fault(seen)
+    if fault:
+        return Check("round trip", BAD, fault)
+    milliseconds = seen["seconds"] * 1000
+    text = f"{milliseconds:.0f} ms to the SuperLink and back"
+    return Check("round trip", WEAK if milliseconds > most else GOOD, text + (f", more than {most:g} ms" if milliseconds > most else ""))
+
+
+def _upload(seen: Mapping[str, Any], least: float) -> Check:
+    fault = _call_fault(seen)
+    if fault:
+        return Check("upload", BAD, f"{BODY} bytes in one call: {fault}; every proxy between has to let bodies of that size pass")
+    rate = BODY * 8 / 1e6 / max(seen["seconds"], 1e-6)
+    text = f"{rate:.0f} Mbit/s"
+    return Check("upload", WEAK if rate < least else GOOD, text + (f", less than {least:g} Mbit/s" if rate < least else ""))
+
+
+def _idle(seen: Mapping[str, Any], seconds: float) -> Check:
+    if "error" in seen:
+        text = f"a connection that was silent for {seconds:g} s is dropped by something between: {seen['error']}; raise its idle time-out above 60 s"
+        return Check("idle", WEAK, text)
+    return Check("idle", GOOD, f"a connection that was silent for {seconds:g} s is still open")
+
+
+def _call_fault(seen: Mapping[str, Any]) -> str:
+    if "error" in seen:
+        return str(seen["error"])
+    status = seen["status"]
+    # Without node authentication, the SuperLink handles the call, and does not know the node.
+    return "" if status in (200, _REFUSED, 404) else f"it was answered with {status}, by the gateway or something before it"
+
+
+def _dataset(name: str, seen: Mapping[str, Any]) -> Check:
+    if "error" in seen:
+        return Check(f"dataset {name}", BAD, f"apps cannot read it: {seen['error']}")
+    if not seen["entries"]:
+        return Check(f"dataset {name}", WEAK, "is empty")
+    return Check(f"dataset {name}", GOOD, f"apps see {seen['entries']} entries in it")
+
+
+def _devices(seen: Sequence[str], resource: str) -> Check:
+    if seen:
+        return Check("GPU", GOOD, f"apps see {', '.join(seen)}")
+    return Check("GPU", BAD, f"{resource} is granted, but the container in which apps compute has no device of a GPU: look at the device plugin of the node")
+
+
+def online(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], wanted: int | None = None) -> Check:
+    """Whether the SuperNodes of a site are online at the SuperLink. One that still serves with a key that leaves counts.
+
+    Args:
+        keys: those of the site's record in the ledger.
+        nodes: node id -> its state at Flower.
+        wanted: how many there should be; None if only the ledger knows.
+    """
+    known = list(keys)
+    used = [key for key in known if not key.get("leaving")]
+    serving = records.stand_ins(known, nodes)
+    count = sum(_status(key, nodes) == "online" or (key["pool"], key["name"]) in serving for key in used)
+    all_of = max(len(used), wanted or 0)
+    if all_of and count == all_of:
+        return Check("SuperNodes", GOOD, f"{count} of {all_of} are online")
+    return Check("SuperNodes", BAD, f"{count} of {all_of} are online; see status.yml")
+
+
+def has_come(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], *, by_hand: bool = False) -> bool:
+    """Whether a SuperNode of a site has ever been online, so that there is something to judge.
+
+    Args:
+        keys: as of C(online).
+        nodes: node id -> its state at Flower.
+        by_hand: whether people apply what is delivered, whenever they do. Then one has to be online now: it may not be back yet since the
+            site was admitted again, or its next version was written.
+    """
+    return any(_status(key, nodes) == "online" if by_hand else _status(key, nodes) not in ("", "registered") for key in keys)
+
+
+def _status(key: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> str:
+    return str((nodes.get(str(key["node_id"])) or {}).get("status", ""))
+
+
+def score(checks: Sequence[Check]) -> int | None:
+    """Points from 0 to 100: the share of the checks that are good; a weak one counts half. None if nothing could be checked."""
+    made = [_WORDS[one.verdict] for one in checks if one.verdict in _WORDS]
+    return round(100 * sum(made) / len(made)) if made else None
+
+
+def entry(checks: Sequence[Check], now: str) -> dict[str, Any]:
+    """The result of a site."""
+    faults = [f"{one.pool + ': ' if one.pool else ''}{one.name}: {one.text}" for one in checks if one.verdict in (BAD, WEAK)]
+    return {
+        "at": now,
+        "score": score(checks),
+        "accepted": all(one.verdict != BAD for one in checks) and any(one.verdict != OPEN for one in checks),
+        "reasons": faults,
+        "checks": [asdict(one) for one in checks],
+    }
+
+
+def kept(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What the hub keeps of the result of a site: without the single checks, and of many reasons the first."""
+    reasons = [one if len(one) <= _REASON else f"{one[: _REASON - 3]}..." for one in result.get("reasons") or []]
+    if len(reasons) > _REASONS + 1:
+        reasons = [*reasons[:_REASONS], f"and {len(reasons) - _REASONS} more"]
+    return {**{name: result.get(name) for name in ("at", "score", "accepted")}, "reasons": reasons}
+
+
+def table(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Lines for people: the score of each site, and below it what is not good."""
+    lines = []
+    for name, found in sites.items():
+        points = "-" if found["score"] is None else str(found["score"])
+        lines.append(f"{name:<24} {points:>3}  {'accepted' if found['accepted'] else 'not accepted'}")
+        lines += [f"    {reason}" for reason in found["reasons"]]
+        left = sorted({one["name"] for one in found["checks"] if one["verdict"] == OPEN})
+        lines += [f"    not checked: {', '.join(left)}"] if left else []
+    return lines

@@ -1,0 +1,220 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What pods connect to: peers of network policies, a site's HTTP proxy, the hub's tracking server. No message has a credential."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..base.names import CONTROLLER
+from ..base.object_names import TUNNEL
+from ..base.values import boolean, text
+from ..manifests.network_policies import parse_port
+from ..manifests.tracking import PASSWORD, TOKEN, USERNAME
+from ..spec.hub_spec import PORTS
+from ..spec.part_spec import SKUPPER
+from .value_checks import Check, Problems, Rule, Shape, Spec, each, for_each, given, networks, pattern
+
+_LOGIN = {USERNAME, PASSWORD}
+
+# Peers
+
+
+def peers(found: Problems, variable: str, value: Any) -> None:
+    """A list of peers: networks, or namespaces and pods by their labels, with ports."""
+    for number, peer in enumerate(value or [] if found.sequence(variable, value) else []):
+        at = f"{variable}[{number}]"
+        if not isinstance(peer, Mapping):
+            found.add(at, peer, "is not a mapping")
+            continue
+        one = {key: entry for key, entry in peer.items() if entry not in (None, "", [], {})}
+        for key in one.keys() - _PEER.keys():
+            found.add(f"{at}.{key}", peer[key], f"is not one of {', '.join(_PEER)}")
+        if not one.keys() & {"cidr", "namespace", "pod_selector"}:
+            found.add(at, peer, 'selects nothing: set cidr, namespace or pod_selector (cidr "0.0.0.0/0" is every IPv4 address)')
+        if "cidr" in one and one.keys() & {"namespace", "pod_selector"}:
+            found.add(at, peer, "has a cidr and selectors; make two entries of it")
+        if "except" in one and "cidr" not in one:
+            found.add(f"{at}.except", peer["except"], "has no effect without cidr")
+        found.check({key: check for key, check in _PEER.items() if key in one}, one, f"{at}.")
+        _exceptions(found, f"{at}.except", one)
+
+
+def _exceptions(found: Problems, variable: str, peer: Spec) -> None:
+    """Kubernetes requires parts that are smaller than the whole."""
+    try:
+        whole: Any = ipaddress.ip_network(text(peer.get("cidr")))
+        parts: list[Any] = [ipaddress.ip_network(text(entry)) for entry in peer.get("except") or []]
+    except ValueError:
+        return  # reported already
+    for number, part in enumerate(parts):
+        if part.version != whole.version or part == whole or not part.subnet_of(whole):
+            found.add(f"{variable}[{number}]", peer["except"][number], f"is not part of {whole}")
+
+
+def _port(found: Problems, variable: str, value: Any) -> None:
+    try:
+        parse_port(value)
+    except ValueError as exc:
+        found.add(variable, value, str(exc))
+
+
+def _namespace(found: Problems, variable: str, value: Any) -> None:
+    """A namespace by its name, or namespaces by labels."""
+    if not isinstance(value, Mapping):
+        found.label(variable, value)
+    elif value:
+        found.selector(variable, value)
+    else:
+        found.add(variable, value, "is empty; set the name of a namespace or labels")
+
+
+_PEER: Mapping[str, Check] = {
+    "cidr": Problems.network,
+    "except": networks,
+    "namespace": _namespace,
+    "pod_selector": Problems.selector,
+    "ports": each(_port),
+}
+#: Of hub, sites and the sites of a Skupper network.
+POLICIES: Mapping[str, Check] = {"dns": peers, "monitoring_namespaces": each(_namespace)}
+
+# A site's HTTP proxy
+
+_ENTRY = r"(?!\.$)(?!\.\.)[-._a-zA-Z0-9]{1,253}"  # Kubernetes: apimachinery/pkg/util/validation, IsConfigMapKey
+_entry = given(pattern(_ENTRY, "is not the name of an entry of a Secret: letters, digits, -, _ and ."))
+
+
+def _proxy_address(found: Problems, variable: str, value: Any) -> None:
+    if "@" in text(value):
+        reason = "contains credentials, and is shown in the cluster; credentials are in a Secret, or in supernode_http_proxy_credentials"
+        found.add(variable, Shape(value), reason)
+    elif "://" in text(value):
+        more = ". The connection to the proxy itself has no TLS here; what goes through it has" if text(value).lower().startswith("https:") else ""
+        found.add(variable, value, f'is a URL; set "host:port"{more}')
+    else:
+        found.address(variable, value)
+
+
+_PROXY: Mapping[str, Check] = {"address": _proxy_address, "cidrs": networks, "secret": given(Problems.subdomain)}
+_PROXY_RULES = (
+    Rule("address", lambda proxy: proxy["insecure"], "needs TLS: flower_insecure is true, and the proxy could read and change everything"),
+    Rule("address", lambda proxy: not proxy["insecure"] and not proxy["sidecar"],
+         "needs the sidecar, which goes through the proxy: set supernode_sidecar to true"),
+    Rule("address", lambda proxy: proxy["connectivity"] == SKUPPER,
+         "has no effect: SuperNodes call their site's Skupper router. skupper_link_proxy_secret is the proxy of its link"),
+    Rule("password_key", lambda proxy: proxy.get("secret") and proxy.get("username_key") and proxy.get("username_key") == proxy.get("password_key"),
+         "is the entry of the user name as well"),
+    Rule("secret", lambda proxy: proxy.get("secret") and proxy["credentials"], "is set, and supernode_http_proxy_credentials as well; remove one of the two"),
+    *for_each(("username_key", "password_key"), lambda proxy, key: proxy.get(key) and not proxy.get("secret"), "has no effect without http_proxy.secret"),
+)
+
+
+def http_proxy(found: Problems, spec: Spec) -> None:
+    """A site's C(http_proxy), and the credentials beside it."""
+    own, credentials = spec.get("http_proxy") or {}, spec.get("http_proxy_credentials") or {}
+    if not own.get("address"):
+        if own or credentials:
+            found.add("http_proxy.address", own.get("address"), "is not set; set it, or remove the rest of the HTTP proxy")
+        return
+    found.check(_PROXY, own, "http_proxy.")
+    found.check(dict.fromkeys(("username_key", "password_key") if own.get("secret") else (), _entry), own, "http_proxy.")
+    beside = {
+        "insecure": boolean(spec.get("insecure")),
+        "sidecar": boolean(spec.get("sidecar", True)),
+        "connectivity": spec.get("connectivity"),
+        "credentials": credentials,
+    }
+    found.apply(_PROXY_RULES, {**own, "address": text(own["address"]).rpartition("@")[2], **beside}, "http_proxy.")
+    if spec.get("superlink_cidrs"):
+        found.add("superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call the HTTP proxy; use http_proxy.cidrs")
+    for number, pool in enumerate([spec, *(spec.get("pools") or [])]):
+        for key in ("init_containers", "extra_containers"):
+            for index, one in enumerate(pool.get(key) or []):
+                if one.get("name") == TUNNEL:
+                    at = f"pools[{number - 1}].{key}" if number else key
+                    found.add(f"{at}[{index}].name", TUNNEL, "is the container that goes through the HTTP proxy; use another name")
+    if credentials:
+        _proxy_credentials(found, credentials, text(spec.get("key_source") or CONTROLLER))
+
+
+def _proxy_credentials(found: Problems, credentials: Spec, source: str) -> None:
+    names = sorted(map(text, credentials))
+    if set(names) != _LOGIN:
+        found.add("http_proxy_credentials", names, "are not username and password; set both")
+    for name in names if set(names) == _LOGIN else ():
+        value, reason = text(credentials[name]), ""
+        if not value or not (value.isascii() and value.isprintable()):
+            reason = "is empty or has characters other than printable ASCII; it is sent in a header of HTTP"
+        elif name == USERNAME and ":" in value:
+            reason = "has a colon, which ends the user name in basic authentication (RFC 7617)"
+        if reason:
+            found.add(f"http_proxy_credentials.{name}", Shape(credentials[name]), reason)
+    if source != CONTROLLER:
+        found.add(
+            "http_proxy_credentials",
+            names,
+            f"cannot reach the site: with flower_key_source {source} the control node writes no Secrets there. Have a Secret with username "
+            "and password made in the site's namespace, and name it in http_proxy.secret",
+        )
+
+
+# The hub's tracking server
+
+_ELSEWHERE = "credentials are in a Secret, or in superlink_tracking_credentials"
+
+
+def _uri(found: Problems, variable: str, value: Any) -> None:
+    try:
+        parts = urlsplit(text(value))
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        found.add(variable, Shape(value), f"is not a URI: {error}")
+        return
+    if parts.username is not None or parts.password is not None:
+        found.add(variable, Shape(value), f"contains credentials, and is shown in the cluster; {_ELSEWHERE}")
+    elif parts.scheme not in PORTS or not host or any(one.isspace() for one in text(value)):
+        found.add(variable, value, 'is not a URI like "https://mlflow.example.com" or "http://10.0.0.7:5000/path"')
+    elif parts.query or parts.fragment:
+        found.add(variable, value, "has a query or fragment, which no tracking server takes")
+    elif port == 0:
+        found.add(variable, value, "has the port 0")
+    else:
+        found.name_or_ip(variable, host)
+
+
+_KEYS = {f"{name}_key": name for name in (TOKEN, USERNAME, PASSWORD)}
+
+
+def _keys(tracking: Spec) -> set[str]:
+    return {name for key, name in _KEYS.items() if tracking.get(key)}
+
+
+_TRACKING: Mapping[str, Check] = {
+    "uri": _uri, "secret": given(Problems.subdomain), "ca": Problems.certificates, "egress": peers,
+}  # fmt: skip
+_TRACKING_RULES = (
+    Rule("secret", lambda own: own.get("secret") and own["credentials"], "is set, and superlink_tracking_credentials as well; remove one of the two"),
+    Rule("secret", lambda own: own.get("secret") and _keys(own) not in ({TOKEN}, _LOGIN),
+         "needs the names of its entries: either token_key, or username_key and password_key"),
+    *for_each(_KEYS, lambda own, key: own.get(key) and not own.get("secret"), "has no effect without tracking.secret"),
+)
+
+
+def tracking(found: Problems, spec: Spec) -> None:
+    """The hub's C(tracking), and the names of the credentials that are given beside it."""
+    own, credentials = spec.get("tracking") or {}, set(spec.get("tracking_credentials") or [])
+    if not own.get("uri"):
+        if own or credentials:
+            found.add("tracking.uri", own.get("uri"), "is not set; set it, or remove the rest of the tracking server")
+        return
+    if credentials and credentials not in ({TOKEN}, _LOGIN):
+        found.add("tracking_credentials", sorted(credentials), "are neither a token nor username and password; set one of the two")
+    found.check(_TRACKING, own, "tracking.")
+    found.apply(_TRACKING_RULES, {**own, "credentials": credentials}, "tracking.")
+    if own.get("ca") and not text(own["uri"]).lower().startswith("https:"):
+        found.add("tracking.ca", text(own["ca"])[:40], "has no effect on a server without TLS; use https in tracking.uri")

@@ -1,0 +1,274 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is refused of the variables of a site and its pools: the form of each, and how they fit each other (see C(spec/site_spec.py))."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils import node_config
+from ..base.addresses import SUBDOMAIN
+from ..base.names import WORKLOAD
+from ..base.object_names import BUNDLE, OCM, OCM_PACE, REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
+from ..base.platforms import settled
+from ..base.problems import Problem
+from ..base.values import boolean, text
+from ..manifests import clientapp
+from ..manifests import supernode as manifests
+from ..spec.part_spec import SKUPPER
+from ..spec.site_spec import DAEMON_SET, OWN, SHARED, SiteSpec, pool_of
+from . import connection_rules, ocm_rules, pod_rules, program_options
+from .dataset_rules import dataset_problems, names
+from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, each, given, networks, number, pattern, shown
+
+# A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
+# a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
+MAX_POOL_NAME = 63 - len("-") - 10 - len(manifests.workload_name(""))
+# The name of a site is the value of a label, part of the names of ConfigMaps and the name in its client certificate.
+MAX_LABEL = MAX_SITE_NAME = 63
+# The record of a site is one ConfigMap of at most 1 MiB: 0.4 KiB a key, and twice as many keys while they are renewed.
+MAX_SUPERNODES = node_config.MAX_REPLICAS
+POOL_KEYS = (*OWN, *SHARED)
+
+#: Of a site and of a pool.
+_WORKLOAD: Mapping[str, Check] = {
+    **pod_rules.PLACEMENT,
+    "superexec_resources": pod_rules.resources,
+    "termination_grace_period": number(10, 3600),
+    "max_unavailable": pattern(r"([1-9][0-9]{0,3}|([1-9][0-9]?|100)%)?", 'is neither a number from 1 nor a percentage like "25%"'),
+}
+_SITE: Mapping[str, Check] = {
+    **pod_rules.COMMON,
+    **connection_rules.POLICIES,
+    **_WORKLOAD,
+    "cluster_domain": given(Problems.subdomain),
+    "superlink_cidrs": networks,
+    "egress": connection_rules.peers,
+    "api_server": connection_rules.peers,
+    "sidecar_resources": pod_rules.resources,
+    "tunnel_resources": pod_rules.resources,
+    "wait_timeout": number(1, MAX_SECONDS),
+    "partitions": number(0),
+    "sidecar_max_connections": number(10, 100000),
+    "disruption_budget": number(0),
+}
+_POOL: Mapping[str, Check] = {
+    **_WORKLOAD,
+    "name": lambda found, variable, value: found.label(variable, value, MAX_POOL_NAME),
+    "image": Problems.image,
+    "superexec_image": Problems.image,
+}
+#: Delivery -> checks of the variables that it needs.
+_DELIVERY: Mapping[Any, Mapping[str, Check]] = {
+    OCM: {"ocm_addon": ocm_rules.addon_name, "ocm_cluster": Problems.subdomain},
+}
+
+
+def _flag(key: str, default: bool = False) -> Any:
+    return lambda spec: boolean(spec.get(key, default))
+
+
+_insecure, _sidecar, _mtls = _flag("insecure"), _flag("sidecar", True), _flag("mtls", True)
+
+
+def _separate(spec: Spec) -> bool:
+    """Whether ClientApps run in their own pods."""
+    return spec.get("clientapp") == WORKLOAD
+
+
+_RULES = (
+    Rule("server_name", lambda spec: _insecure(spec) and spec.get("server_name"), "is a name in a certificate, but there is none: insecure is true"),
+    Rule("superlink_cidrs", lambda spec: spec.get("connectivity") == SKUPPER and spec.get("superlink_cidrs"),
+         "has no effect: SuperNodes call their site's Skupper router"),
+    Rule("mtls", lambda spec: _mtls(spec) and _insecure(spec), "has no meaning without TLS: insecure is true; set it to false"),
+    Rule("mtls", lambda spec: _mtls(spec) and not _insecure(spec) and not _sidecar(spec),
+         "needs the sidecar, which shows the client certificate: set supernode_sidecar to true, or this to false and superlink_client_certificates to "
+         "optional"),
+    Rule("bundle_directory", lambda spec: spec.get("delivery") == BUNDLE and not text(spec.get("bundle_directory")),
+         "is not set: set flower_bundle_directory to the folder on the control node in which bundles are written"),
+    Rule("insecure", lambda spec: spec.get("delivery") == BUNDLE and _insecure(spec),
+         "does not go together with flower_delivery: bundle, whose files the CA of the hub signs"),
+    Rule("clientapp", lambda spec: _separate(spec) and _insecure(spec), "needs TLS between ClientApp and SuperNode: set flower_insecure to false"),
+    Rule("clientapp", lambda spec: _separate(spec) and not _insecure(spec) and not _sidecar(spec),
+         "needs the sidecar, to which ClientApps connect: set supernode_sidecar to true"),
+    Rule(
+        "clientapp_rollout",
+        lambda spec: _separate(spec) and spec.get("delivery") == OCM and spec.get("clientapp_pace") != OCM_PACE and spec.get("clientapp_rollout"),
+        "has no meaning while the play paces: set supernode_clientapp_pace to ocm, or use flower_serial",
+    ),
+)
+#: Of a pool with C(delivery), C(clientapp) of its site.
+_POOL_RULES = (
+    Rule("replicas", lambda pool: pool.get("mode") == DAEMON_SET and pool.get("replicas") is not None,
+         "has no meaning for a DaemonSet, which has one pod per node"),
+    Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and pool["delivery"] == OCM,
+         "needs a key for each node, and Open Cluster Management does not list the nodes of a cluster: use a StatefulSet with "
+         "topology_spread_constraints, or flower_delivery: direct"),
+    Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and pool["delivery"] == BUNDLE,
+         "needs a key for each node, and the nodes of a site that gives no access are not known: use a StatefulSet with topology_spread_constraints"),
+    Rule("mode", lambda pool: pool.get("mode") == DAEMON_SET and _separate(pool),
+         "does not go together with supernode_clientapp: workload: the node of a SuperNode is not known in advance. Use a StatefulSet, or set "
+         "supernode_clientapp to pod"),
+)
+
+
+def site_problems(spec: Spec) -> list[Problem]:
+    """All that is wrong with the variables of a site; their types are checked.
+
+    Address and CA of the hub and the ledger's allocation may still be missing: they are found after validation.
+    """
+    spec = settled(spec)
+    found = Problems(spec, "supernode_")
+    _site_name(found, text(spec.get("cluster")))
+    found.check({**_SITE, **_DELIVERY.get(spec.get("delivery"), {})}, spec)
+    found.apply(_RULES, spec)
+    if spec.get("delivery") in (OCM, BUNDLE) and spec.get("connectivity") == SKUPPER:
+        found.sentence(
+            f"{found.cluster}: flower_delivery: {spec['delivery']!r} does not go together with flower_connectivity: skupper: a site's part of a Skupper "
+            "network is created through its own API server. Set flower_connectivity to direct, so that its SuperNodes connect to the hub, or "
+            "flower_delivery to direct"
+        )
+    connection_rules.http_proxy(found, spec)
+    if _separate(spec):
+        _clientapps(found, spec)
+    _workload(found, spec, spec, "")
+
+    pools: list[Spec] = spec.get("pools") or []
+    if not pools:
+        found.add("pools", pools, "is empty; a site needs at least one SuperNode")
+    seen: dict[str, int] = {}
+    for index, pool in enumerate(pools):
+        _pool(found, spec, pool, f"pools[{index}].")
+        name = text(pool.get("name"))
+        if name in seen:
+            found.add(f"pools[{index}].name", name, f"is the name of pools[{seen[name]}], too")
+        seen.setdefault(name, index)
+    if not found.found and (total := sum(pool_of({}, pool).replicas for pool in pools)) > MAX_SUPERNODES:
+        found.sentence(
+            f"{found.prefix}pools: the pools have {total} replicas together; a site has at most {MAX_SUPERNODES} SuperNodes. Make more than one site of it"
+        )
+    dataset_problems(found, spec)
+    pod_rules.patches(found, spec, lambda: manifests.objects(SiteSpec.parse(spec).complete()))
+    return found.found
+
+
+def _site_name(found: Problems, name: str) -> None:
+    """Objects of the hub are named and labelled by the site, so its inventory name must be valid in Kubernetes."""
+    if len(name) > MAX_SITE_NAME:
+        found.sentence(
+            f"{shown(name)}: the name of this host has {len(name)} characters; it names and labels objects of the hub, which accepts at "
+            f"most {MAX_SITE_NAME}. Rename the host in the inventory"
+        )
+    elif not SUBDOMAIN.fullmatch(name):
+        found.sentence(
+            f"{shown(name)}: the name of this host cannot be part of the names of Kubernetes objects: lower case letters, digits, - "
+            "and ., with a letter or digit at both ends. Rename the host in the inventory"
+        )
+
+
+def _workload(found: Problems, keys: Spec, effective: Spec, at: str) -> None:
+    """Rules for keys that a site and a pool may have. C(effective) is the pool with the site's settings filled in."""
+    for key, program in (("extra_args", program_options.SUPERNODE), ("superexec_extra_args", program_options.CLIENTAPP)):
+        pod_rules.arguments(program, effective.get("version"))(found, f"{at}{key}", keys.get(key))
+    if keys.get("volumes") or keys.get("volume_mounts") or keys.get("shm_size"):
+        paths = pod_rules.SITE_PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
+        pod_rules.volumes(found, effective, at, pod_rules.SITE_VOLUMES, paths)
+
+
+def _pool(found: Problems, spec: Spec, pool: Spec, at: str) -> None:
+    before = len(found.found)
+    found.check(_POOL, pool, at)
+    site = {key: spec.get(key) for key in ("delivery", "clientapp")}
+    found.apply(_POOL_RULES, {**pool, **site}, at)
+    if pool.get("mode") != DAEMON_SET:
+        found.number(f"{at}replicas", pool.get("replicas"), 0, MAX_SUPERNODES)
+    good = len(found.found) == before
+    effective = {key: spec.get(key) for key in ("version", *SHARED)}
+    effective.update({key: value for key, value in pool.items() if value is not None})
+    if effective.get("isolation") == "subprocess":
+        _without_superexec(found, pool, effective, at)
+    computes = effective.get("superexec_resources" if effective.get("isolation") == "process" else "resources")
+    pod_rules.gpu(found, f"{at}gpu", pool.get("gpu"), computes)
+    _workload(found, pool, effective, at)
+    if good:
+        _node_config(found, spec, pool)
+    if _separate(spec) and pool.get("mode") != DAEMON_SET:
+        _separate_pool(found, spec, pool, at)
+
+
+def _without_superexec(found: Problems, pool: Spec, effective: Spec, at: str) -> None:
+    """What is for a SuperExec, where the SuperNode runs ClientApps itself."""
+    own, image = pool.get("superexec_image"), effective.get("image")
+    if (own and own != image) or (effective.get("superexec_image") and not image):
+        found.add(
+            f"{at if own else ''}superexec_image",
+            effective["superexec_image"],
+            f"has no effect on pool {text(pool.get('name'))}: with subprocess isolation ClientApps run in the SuperNode's container. Set image of the "
+            "pool to an image with flower-supernode and the app's packages, or isolation of the pool to process",
+        )
+    for key in ("superexec_resources", "superexec_extra_args", "superexec_lifecycle"):
+        if pool.get(key):
+            found.add(f"{at}{key}", pool[key], f"has no effect: with subprocess isolation there is no SuperExec; use {key.removeprefix('superexec_')}")
+
+
+def _node_config(found: Problems, spec: Spec, pool: Spec) -> None:
+    site = {key: spec.get(key) for key in ("cluster", "region", "namespace", "federation", "allocation")}
+    own = {key: pool.get(key) for key in ("name", "mode", "replicas", "node_config")}
+    own["datasets"] = [{"name": name} for name in names(spec, pool)]
+    # The ledger is read after validation; any numbers do to find what is wrong with the text.
+    part = SiteSpec.parse({**site, "pools": [own]}).complete()
+    try:
+        manifests.expansion(part, part.pools[0])
+    except node_config.NodeConfigError as exc:
+        for fault in exc.faults:
+            found.sentence(fault.message(pool["name"], text(spec.get("cluster"))))
+
+
+# ClientApps in their own pods
+
+
+def _clientapps(found: Problems, spec: Spec) -> None:
+    found.number("clientapp_wait", spec.get("clientapp_wait"), 0)
+    if spec.get("delivery") != OCM:
+        return
+    name = f"{spec.get('hub_namespace')}.{REPLICA_SET_PREFIX}{'0' * REPLICA_SET_DIGITS}"
+    if len(name) > MAX_LABEL:
+        reason = f"is too long: Open Cluster Management labels ManifestWorks with it and the name of the ManifestWorkReplicaSet ({name})"
+        found.add("hub_namespace", spec.get("hub_namespace"), reason)
+    found.check({"clientapp_predicates": each(ocm_rules.predicate)}, spec)
+    if spec.get("clientapp_pace") == OCM_PACE:
+        ocm_rules.rollout(found, "clientapp_rollout", spec.get("clientapp_rollout"))
+
+
+def _separate_pool(found: Problems, spec: Spec, pool: Spec, at: str) -> None:
+    isolation = pool.get("isolation") or spec.get("isolation")
+    if isolation != "process":
+        reason = "does not go together with supernode_clientapp: workload: ClientApps run in the SuperNode then. Set it to process"
+        found.add(f"{at if pool.get('isolation') else ''}isolation", isolation, reason)
+    try:
+        last = max(pool_of({}, {"replicas": pool.get("replicas")}).replicas - 1, 0)
+    except (TypeError, ValueError):
+        return  # reported already
+    name = clientapp.listener_service(text(pool.get("name")), last)
+    if len(name) > MAX_LABEL:
+        reason = f"is too long: its last SuperNode's Service would have the name {name}, and {MAX_LABEL} characters are the limit"
+        found.add(f"{at}name", pool.get("name"), reason)
+
+
+def render_problems(spec: SiteSpec) -> list[Problem]:
+    """What must be known to render a site, and is not, or cannot be used: values of the hub and its ledger."""
+    found = Problems({"cluster": spec.cluster}, "supernode_")
+    found.address("superlink_address", spec.superlink_address)
+    found.certificates("ca_bundle", spec.ca_bundle)
+    if not spec.superlink_address:
+        found.add("superlink_address", "", "is not known: the hub publishes none yet, and none is given")
+    if not spec.ca_bundle and not spec.insecure:
+        found.add("ca_bundle", "", "is not known: the hub publishes none yet, and none is given")
+    if not spec.client_certificate and spec.shows_certificate:
+        found.add("mtls", spec.mtls, "needs a client certificate, and the hub has issued none yet")
+    for index, pool in enumerate(spec.pools):
+        if pool.uses_partition and not spec.allocation.get(pool.name):
+            found.add(f"pools[{index}].name", pool.name, "uses {partition}, but the ledger allots nothing to it")
+    return found.found

@@ -1,0 +1,250 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which SuperNodes are restarted because they run, but are not online at the SuperLink. Pure.
+
+A SuperNode can lose its SuperLink and stay alive, with a liveness probe that succeeds; flwr 1.41 then does not connect again. Part of a
+site's record (see C(records)), for nodes that were restarted and are not online yet::
+
+    {"healing": {"123…": {"tries": ["2026-11-21T10:00:00+00:00", …]}}}
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..base import formats
+from ..base.values import Object
+from ..kube import pod_health
+from ..rotation import conditions, site_proof
+from ..state import records
+from ..state.partition_numbers import Book
+
+HEALING = "healing"
+# Time between one restart and the next. After the last one, people have to look.
+PAUSES = tuple(datetime.timedelta(minutes=minutes) for minutes in (5, 15, 60))
+TRIES = len(PAUSES) + 1
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A SuperNode that should be online and is not.
+
+    Attributes:
+        site: inventory name.
+        pool: its pool.
+        name: of its key.
+        node: its id at Flower.
+        why: what was seen, or why nothing is done.
+        pod: the pod to restart; empty where none is.
+    """
+
+    site: str
+    pool: str
+    name: str
+    node: str
+    why: str
+    pod: Object = field(default_factory=dict, compare=False)
+
+    def as_dict(self) -> dict[str, str]:
+        """For a result."""
+        return {
+            "site": self.site,
+            "pool": self.pool,
+            "name": self.name,
+            "node_id": self.node,
+            "pod": (self.pod.get("metadata") or {}).get("name", ""),
+            "why": self.why,
+        }
+
+
+@dataclass
+class Plan:
+    """What is done about the SuperNodes of all sites that are not online.
+
+    Attributes:
+        restart: site -> those to restart, in this order, each when the one before it is online again.
+        waiting: those that are left alone for now.
+        given_up: those that were restarted C(TRIES) times, or that no restart helps.
+        fault: what is wrong at the hub, so that nothing is restarted anywhere; empty where nothing is.
+        pause: why nothing is restarted yet; empty where that is not so.
+    """
+
+    restart: dict[str, list[Lost]] = field(default_factory=dict)
+    waiting: list[Lost] = field(default_factory=list)
+    given_up: list[Lost] = field(default_factory=list)
+    fault: str = ""
+    pause: str = ""
+
+
+@dataclass(frozen=True)
+class Hub:
+    """What the hub knows.
+
+    Attributes:
+        records: site -> its record.
+        book: the ledger's book.
+        nodes: node id -> its state at Flower.
+        since: when the SuperLink's container started; None if that is not known.
+    """
+
+    records: Mapping[str, records.Record]
+    book: Book
+    nodes: Mapping[str, Mapping[str, Any]]
+    since: datetime.datetime | None
+
+
+def plan(
+    hub: Hub, pods: Mapping[str, Sequence[Object] | None], now: datetime.datetime, after: datetime.timedelta
+) -> Plan:
+    """Decide about every SuperNode that is not online.
+
+    Args:
+        hub: what the hub knows.
+        pods: site -> live pods of its SuperNodes; None where they cannot be restarted from here. Sites that are not in it are not asked.
+        now: the time.
+        after: for how long a pod must have been ready, and its node offline.
+    """
+    found = Plan()
+    away = {site: nodes for site in hub.records if (nodes := _away(hub, site))}
+    serving = [site for site in hub.records if not conditions.exemption(site, hub.book, hub.records)]
+    down = [site for site in serving if len(away.get(site, ())) == len(conditions.expected(hub.records[site]))]
+    if len(serving) > 1 and down == serving:
+        found.fault = (
+            f"the SuperNodes of all {len(serving)} sites are offline, so the cause is at the hub or on the way to it, and no restart "
+            "helps: look at the SuperLink's pod, its gateway and its address"
+        )
+    elif away and hub.since is not None and now - hub.since < after:
+        seconds = (now - hub.since).total_seconds()
+        found.pause = (
+            f"the SuperLink started {seconds:.0f} s ago: its SuperNodes have {after.total_seconds():.0f} s to come back"
+        )
+    for site in sorted(set(away) & set(pods)):
+        lost = [_judged(one, hub, site, pods[site], now, after) for one in away[site]]
+        if found.fault or found.pause:
+            found.waiting += [_with(one, found.fault or found.pause) for one, _verdict in lost]
+            continue
+        found.waiting += [one for one, verdict in lost if verdict == _WAIT]
+        found.given_up += [one for one, verdict in lost if verdict == _GIVE_UP]
+        todo = [one for one, verdict in lost if verdict == _RESTART]
+        if todo and site in down and len(lost) > 1:
+            # The site may be cut off: one restart shows it, and the others are tried when it has helped.
+            held = _whole_site(hub.records[site], now)
+            if held:
+                found.waiting += [_with(one, held) for one in todo]
+                continue
+        if todo:
+            found.restart[site] = todo
+    return found
+
+
+_RESTART, _WAIT, _GIVE_UP = "restart", "wait", "give up"
+
+
+def _away(hub: Hub, site: str) -> list[dict[str, str]]:
+    """Keys of SuperNodes that should be online and are not. One that still serves with a key that leaves is not lost: it may compute for a run."""
+    if conditions.exemption(site, hub.book, hub.records):
+        return []
+    return conditions.not_serving(hub.records[site], hub.nodes)
+
+
+def _status(hub: Hub, node: str) -> str:
+    return str(hub.nodes.get(node, {}).get("status", "unknown to the SuperLink"))
+
+
+def _with(one: Lost, why: str) -> Lost:
+    return Lost(one.site, one.pool, one.name, one.node, why, one.pod)
+
+
+def _judged(
+    key: Mapping[str, str],
+    hub: Hub,
+    site: str,
+    pods: Sequence[Object] | None,
+    now: datetime.datetime,
+    after: datetime.timedelta,
+) -> tuple[Lost, str]:
+    node, status = key["node_id"], _status(hub, key["node_id"])
+
+    def said(why: str, verdict: str, pod: Object | None = None) -> tuple[Lost, str]:
+        return Lost(site, key["pool"], key["name"], node, why, pod or {}), verdict
+
+    if status not in ("offline", "registered"):
+        return said(f"it is {status}, so its key is useless: run site.yml", _GIVE_UP)
+    if pods is None:
+        return said(
+            f"it is {status}, and its pods cannot be reached from here: restart its pod in its cluster", _GIVE_UP
+        )
+    own = [pod for pod in pods if site_proof.place(pod) == (key["pool"], key["name"])]
+    if not own:
+        return said(f"it is {status} and has no pod: is its pool smaller, or its node gone? site.yml says", _WAIT)
+    pod = own[0]
+    ready = _ready_since(pod)
+    if pod["metadata"].get("deletionTimestamp") or ready is None:
+        return said(f"it is {status} and its pod is not ready: {pod_health.describe(pod)}", _WAIT, pod)
+    left = formats.moment(hub.nodes[node].get("offline-at"))
+    since = max(ready, left) if left else ready
+    seconds = (now - since).total_seconds()
+    if now - since < after:
+        return said(f"it is {status} for {max(seconds, 0):.0f} s, and has {after.total_seconds():.0f} s", _WAIT, pod)
+    tries = _tries(hub.records[site], node)
+    if len(tries) >= TRIES:
+        where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        return said(
+            f"it is {status}, and {TRIES} restarts since {tries[0].isoformat()} did not help: look at the log of pod {where}, at the way "
+            "from its cluster to the hub, and with status.yml at its certificate",
+            _GIVE_UP,
+            pod,
+        )
+    due = tries[-1] + PAUSES[len(tries) - 1] if tries else now
+    if now < due:
+        return said(f"restart {len(tries)} did not help; the next one is due at {due.isoformat()}", _WAIT, pod)
+    return said(f"its pod is ready, and it is {status} at the SuperLink for {seconds:.0f} s", _RESTART, pod)
+
+
+def _ready_since(pod: Object) -> datetime.datetime | None:
+    for condition in (pod.get("status") or {}).get("conditions") or []:
+        if condition["type"] == "Ready" and condition["status"] == "True":
+            return formats.moment(condition.get("lastTransitionTime"))
+    return None
+
+
+def _tries(record: Mapping[str, Any], node: str) -> list[datetime.datetime]:
+    told = (record.get(HEALING) or {}).get(node, {}).get("tries", [])
+    return [time for text in told if (time := formats.moment(text))]
+
+
+def _whole_site(record: Mapping[str, Any], now: datetime.datetime) -> str:
+    """Why none of a site without any online SuperNode is restarted now; empty where one is due."""
+    tried = sorted(tries for node in record.get(HEALING) or {} if (tries := _tries(record, node)))
+    if not tried:
+        return ""
+    last = max(tries[-1] for tries in tried)
+    due = last + PAUSES[min(max(map(len, tried)), len(PAUSES)) - 1]
+    if now >= due:
+        return ""
+    return f"no SuperNode of the site is online and a restart did not help: it may be cut off; the next one is due at {due.isoformat()}"
+
+
+def tried(record: Mapping[str, Any], nodes: Sequence[str], now: str) -> records.Record:
+    """The record with one more restart of some nodes at a time in ISO 8601."""
+    new = copy.deepcopy(dict(record))
+    for node in nodes:
+        new.setdefault(HEALING, {}).setdefault(node, {"tries": []})["tries"].append(now)
+    return new
+
+
+def settled(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> records.Record:
+    """The record without the restarts of nodes that are online, or not the site's any more."""
+    kept = {
+        node: told
+        for node, told in (record.get(HEALING) or {}).items()
+        if node in records.node_ids(record) and nodes.get(node, {}).get("status") != "online"
+    }
+    new = {name: copy.deepcopy(value) for name, value in record.items() if name != HEALING}
+    return {**new, HEALING: copy.deepcopy(kept)} if kept else new

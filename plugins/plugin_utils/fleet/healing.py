@@ -1,0 +1,272 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Restart SuperNodes that run, but are not online at the SuperLink, one after another at each site."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..base import formats
+from ..base.errors import ClusterError
+from ..base.object_names import SUPERLINK_POD
+from ..base.values import Object
+from ..flower.cli import CONTAINER, FlowerCLI, FlowerError, superlink_state
+from ..kube.client import Cluster
+from ..marks import proof
+from ..sites.site import Reach, Run, Site
+from ..state.ledger import Ledger
+from ..state.parent import Abandoned
+from . import heal_plan
+from .heal_plan import Lost
+from .outcome import Outcomes, resting
+
+Nodes = Mapping[str, Mapping[str, Any]]
+
+# Seconds after which no restart begins: the lease is held meanwhile, and a run of a schedule must end.
+_LONGEST = 1800.0
+# Seconds for which the SuperLink may list no SuperNodes while pods restart.
+_SILENCE = 60.0
+
+
+class Turn:
+    """SuperNodes of one site, of which each is restarted when the one before it is online again, or all at once.
+
+    Args:
+        lost: those to restart, in this order.
+        together: whether all are restarted at once.
+        seconds: how long a restarted one may take to be online.
+
+    Attributes:
+        batch: those that are restarted now, and are waited for.
+        healed: those that are online after their restart, for a result.
+        waiting: those that are left alone, for a result.
+    """
+
+    def __init__(self, lost: Sequence[Lost], *, together: bool, seconds: float) -> None:
+        self.seconds = seconds
+        self.batch: list[Lost] = []
+        self.healed: list[dict[str, Any]] = []
+        self.waiting: list[dict[str, Any]] = []
+        self._left = [list(lost)] if together else [[one] for one in lost]
+        self._before: dict[str, Any] = {}
+        self._begun = 0.0
+
+    def take(self, nodes: Nodes) -> bool:
+        """Whether a restart is due: then C(batch) is the next one, without those that came back before their turn.
+
+        Args:
+            nodes: node id -> its state at Flower.
+        """
+        while self._left and not self.batch:
+            self.batch = [one for one in self._left.pop(0) if nodes.get(one.node, {}).get("status") != "online"]
+            self._before = {one.node: nodes.get(one.node, {}).get("online-at") for one in self.batch}
+            if self.batch:
+                return True
+        return False
+
+    def begin(self, now: float) -> None:
+        """The restart begins at a time in seconds."""
+        self._begun = now
+
+    def hear(self, nodes: Nodes, now: float) -> bool:
+        """Take in what Flower lists at a time in seconds; returns whether what was restarted is not waited for any longer.
+
+        If one of them is not online in time, nothing more is restarted.
+        """
+        if not self.batch:
+            return False
+        seconds = now - self._begun
+        back = [one for one in self.batch if self._is_back(nodes.get(one.node, {}), one.node)]
+        self.healed += [{**one.as_dict(), "seconds": round(seconds, 1)} for one in back]
+        self.batch = [one for one in self.batch if one not in back]
+        if self.batch and seconds < self.seconds:
+            return False
+        if self.batch:
+            first = self.batch[0]
+            late = f"it was restarted and is not online after {self.seconds:g} s"
+            self.waiting += [{**one.as_dict(), "why": late} for one in self.batch]
+            self.batch = []
+            self.leave(f"restart of {first.pool}/{first.name} did not help, so this one was left alone")
+        return True
+
+    def _is_back(self, state: Mapping[str, Any], node: str) -> bool:
+        return state.get("status") == "online" and state.get("online-at") != self._before[node]
+
+    def leave(self, why: str) -> None:
+        """Leave those alone whose turn has not come."""
+        self.waiting += [{**one.as_dict(), "why": why} for batch in self._left for one in batch]
+        self._left = []
+
+    def stop(self, why: str) -> None:
+        """Restart nothing more, and do not wait for what was restarted."""
+        self.waiting += [{**one.as_dict(), "why": why} for one in self.batch]
+        self.batch = []
+        self.leave(why)
+
+    def drop(self) -> None:
+        """Forget what was not done: the site has an error, which is reported instead."""
+        self.batch, self._left = [], []
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is wanted.
+
+    Attributes:
+        restart: whether to restart anything; without it, what would be done is shown.
+        together: restart all SuperNodes of a site at once.
+        after: seconds for which a pod must have been ready, and its node offline.
+        seconds: how long a restarted one may take to be online.
+    """
+
+    restart: bool
+    together: bool
+    after: int
+    seconds: int
+
+
+class Healer:
+    """The sites of one run.
+
+    Args:
+        run: the run.
+        hub: a connection to the hub.
+        namespace: the SuperLink's.
+        federation: the federation's name.
+        options: see there.
+    """
+
+    def __init__(self, run: Run, hub: Cluster, namespace: str, federation: str, options: Options) -> None:
+        self.run, self.hub, self.namespace, self.federation, self.options = run, hub, namespace, federation, options
+        self.ledger = Ledger(hub, namespace, federation, check=run.check)
+        self.cli = FlowerCLI(hub, namespace)
+        self.restarted = 0
+        # A connection is not for several threads.
+        self._one_at_the_hub = threading.Lock()
+
+    def heal(self, sites: Mapping[str, Site], ways: Mapping[str, Reach], outcomes: Outcomes) -> dict[str, Any]:
+        """Read the fleet, restart what is due, and wait for it.
+
+        Returns:
+            C(healed), C(due), C(waiting), C(given_up) (lists of dicts, see C(Lost.as_dict); a healed one has C(seconds)), C(unreadable)
+            (site -> why), and C(fault) and C(pause) of C(heal_plan.Plan). While the SuperLink does not run, C(fault) says so, and the rest is
+            not known.
+
+        Raises:
+            ClusterError: the hub cannot be read, or has no federation.
+            Abandoned: the playbook has ended; sites whose turn had not come are left as they are.
+        """
+        found, damaged = self.ledger.read_sites()
+        unreadable = {name: words for name, words in damaged.items() if name in sites}
+        result: dict[str, Any] = {"healed": [], "due": [], "waiting": [], "given_up": [], "unreadable": unreadable, "fault": "", "pause": ""}
+        try:
+            started = self._superlink()
+            nodes = self.cli.nodes()
+        except FlowerError as error:
+            if not found and not damaged:
+                raise
+            # The hub is compared with the inventory nevertheless: what stopped it may be drift.
+            return {**result, "fault": error.message}
+        pods = outcomes.each(resting(ways, lambda name: self._pods(sites[name], ways[name])), [*sites])
+        hub = heal_plan.Hub(found, self.ledger.read_book(), nodes, started)
+        plan = heal_plan.plan(hub, pods, self._now(), datetime.timedelta(seconds=self.options.after))
+        result |= {"fault": plan.fault, "pause": plan.pause}
+        result["waiting"] = [one.as_dict() for one in plan.waiting]
+        result["given_up"] = [one.as_dict() for one in plan.given_up]
+        if not self.options.restart or self.run.check:
+            result["due"] = [one.as_dict() for listed in plan.restart.values() for one in listed]
+        else:
+            for name in found:
+                if found[name].get(heal_plan.HEALING):
+                    self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
+            if plan.restart:
+                self._restart_all(plan.restart, ways, outcomes, result)
+        result["unreadable"] |= {name: outcomes[name].msg for name in sites if outcomes[name].failed}
+        return result
+
+    def _now(self) -> datetime.datetime:
+        """The time of the hub's cluster, by which pods and SuperNodes are dated. The control node's may be another one."""
+        return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.hub.skew or 0)
+
+    def _superlink(self) -> datetime.datetime | None:
+        """When the SuperLink's container started."""
+        pod = self.hub.get("v1", "Pod", SUPERLINK_POD, self.namespace)
+        seen = superlink_state(pod)
+        if pod is None or seen is not None:
+            raise FlowerError(
+                f"the SuperLink does not run, so no SuperNode is restarted: pod {self.namespace}/{SUPERLINK_POD} on {self.hub.name}: {seen}"
+            )
+        running = [one["state"]["running"] for one in pod["status"]["containerStatuses"] if one["name"] == CONTAINER]
+        return formats.moment(running[0].get("startedAt"))
+
+    def _pods(self, site: Site, way: Reach) -> Sequence[Object] | None:
+        pods = way.pods()
+        return None if pods is None else [pod for pod in pods if proof.belongs(pod, site.federation)]
+
+    def _restart_all(
+        self, todo: Mapping[str, Sequence[heal_plan.Lost]], ways: Mapping[str, Reach], outcomes: Outcomes, result: dict[str, Any]
+    ) -> None:
+        """Restart at all sites at the same time; fills in C(healed), C(waiting) and C(fault). A site that fails is left to C(outcomes)."""
+        turns = {name: Turn(lost, together=self.options.together, seconds=self.options.seconds) for name, lost in todo.items()}
+
+        def restart(name: str) -> None:
+            turns[name].begin(time.monotonic())
+            self._restart(ways[name], turns[name].batch)
+
+        step, heard = resting(ways, restart), time.monotonic()
+        end = heard + _LONGEST
+        try:
+            while True:
+                now = time.monotonic()
+                try:
+                    nodes = self.cli.nodes()
+                except ClusterError:  # an interrupted connection does not end the healing of all sites
+                    if now - heard > _SILENCE:
+                        raise
+                    outcomes.go_on()
+                    time.sleep(1)
+                    continue
+                heard = now = time.monotonic()
+                for name in [name for name, turn in turns.items() if turn.hear(nodes, now)]:
+                    self._settle(name, nodes, outcomes)
+                if now >= end:
+                    for turn in turns.values():
+                        turn.leave(f"restarts took {_LONGEST:.0f} s, so this one is left to the next run")
+                due = [name for name, turn in turns.items() if not outcomes[name].failed and turn.take(nodes)]
+                outcomes.each(step, due)
+                for name in [name for name in turns if outcomes[name].failed]:
+                    turns[name].drop()
+                for name in [name for name in due if not outcomes[name].failed]:
+                    self.run.say(f"{name}: waiting for {', '.join(one.pod['metadata']['name'] for one in turns[name].batch)}")
+                if not any(turn.batch for turn in turns.values()):
+                    break
+                outcomes.go_on()
+                time.sleep(1)
+        except Abandoned:
+            raise
+        except ClusterError as error:  # of the hub: what was done until then is reported nevertheless
+            result["fault"] = error.message
+            for turn in turns.values():
+                turn.stop("whether it is online is not known, since the SuperLink did not answer")
+        result["healed"] += [one for turn in turns.values() for one in turn.healed]
+        result["waiting"] += [one for turn in turns.values() for one in turn.waiting]
+
+    def _restart(self, way: Reach, batch: Sequence[heal_plan.Lost]) -> None:
+        now = self._now().isoformat(timespec="seconds")
+        # Before the restart: if this run ends here, the next one knows of it.
+        with self._one_at_the_hub:
+            self.ledger.change_record(batch[0].site, lambda record: heal_plan.tried(record, [one.node for one in batch], now))
+            self.restarted += len(batch)
+        way.restart_pods([one.pod for one in batch])
+
+    def _settle(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:
+        try:
+            self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
+        except ClusterError as error:
+            outcomes.fail(name, error.message)

@@ -1,0 +1,169 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What becomes of each site of a run, and steps on many of them at once."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from ..apply.results import ApplyFailed
+from ..base.errors import ClusterError
+from ..base.foreign_data import without_controls
+from ..base.formats import named_hosts
+from ..sites.site import DATA_FAULTS, Done, Reach, Run, unexpected
+from ..state import parent
+from ..state.audit_notes import of_objects
+from . import open_files
+
+T = TypeVar("T")
+
+
+class RecordedRun(Run, Protocol):
+    """A run that records sites that failed."""
+
+    def failed(self, site: str, message: str) -> None:
+        """Record in the audit trail that a site failed."""
+
+    def say_details(self, text: str) -> None:
+        """Show a text to people who asked for details (C(-vvv))."""
+
+
+@dataclass
+class Outcome:
+    """What became of one site. Nothing in it is secret.
+
+    Attributes:
+        changed: whether something was changed, or would be.
+        failed: whether it failed.
+        msg: a sentence; of a failed site it begins with the site's name.
+        objects: the result for each object, in the format of C(apply).
+        diff: entries for C(--diff).
+        warnings: sentences.
+        requests: requests to API servers.
+        facts: additional results.
+    """
+
+    changed: bool = False
+    failed: bool = False
+    msg: str = ""
+    objects: list[dict[str, str]] = field(default_factory=list)
+    diff: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    requests: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, done: Done) -> None:
+        """Add the outcome of a step."""
+        self.changed |= done.changed
+        self.objects += done.objects
+        self.diff += done.diff
+        self.warnings += [word for word in map(without_controls, done.warnings) if word not in self.warnings]
+        self.requests += done.requests
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a result: without what is empty."""
+        told = {key: value for key, value in vars(self).items() if value and key != "facts"}
+        return {"changed": self.changed, **told, "msg": without_controls(self.msg), **self.facts}
+
+
+class Outcomes:
+    """The outcomes of some sites.
+
+    Args:
+        run: the run.
+        sites: their names.
+        workers: how many sites are worked on at the same time.
+
+    Attributes:
+        parent: process of the playbook.
+    """
+
+    def __init__(self, run: RecordedRun, sites: Iterable[str], workers: int) -> None:
+        self.run, self.workers = run, workers
+        self.parent = os.getppid()
+        self.sites = {name: Outcome() for name in sites}
+
+    def __getitem__(self, name: str) -> Outcome:
+        return self.sites[name]
+
+    def good(self) -> list[str]:
+        """Names of the sites that have not failed."""
+        return [name for name, outcome in self.sites.items() if not outcome.failed]
+
+    def add(self, name: str, done: Done) -> None:
+        """Add the outcome of a step, and record its changes for the audit trail."""
+        self.sites[name].add(done)
+        self.run.note(name, objects=of_objects(done.objects), volumes=done.volumes)
+
+    def fail(self, name: str, message: str) -> None:
+        """Mark a site as failed. Only its first error counts."""
+        outcome = self.sites[name]
+        if not outcome.failed:
+            outcome.failed = True
+            outcome.msg = named_hosts(name, message)
+            self.run.failed(name, outcome.msg)
+
+    def go_on(self) -> None:
+        """Called before each step on a site.
+
+        Raises:
+            Abandoned: the playbook has ended.
+        """
+        parent.go_on(self.parent, "the playbook")
+
+    def each(self, step: Callable[[str], Any], names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Run a step for every good site, several at the same time; returns what it returned for those that are still good.
+
+        An error ends only the site that it is about.
+
+        Raises:
+            Abandoned: the playbook has ended; sites whose step had not begun are left as they are.
+        """
+        chosen = [name for name in (self.good() if names is None else names) if not self.sites[name].failed]
+        found: dict[str, Any] = {}
+
+        def one(name: str) -> None:
+            self.go_on()
+            try:
+                found[name] = step(name)
+            except ApplyFailed as error:
+                self.add(name, Done.of(error.result, failed=error.message))  # what was changed before it
+                self.fail(name, error.message)
+            except ClusterError as error:
+                self.fail(name, error.message)
+            except DATA_FAULTS as error:
+                self.fail(name, f"unexpected error, please report it: {unexpected(error)}")
+                self.run.say_details(traceback.format_exc())
+
+        if len(chosen) < 2 or self.workers < 2:
+            for name in chosen:
+                one(name)
+        else:
+            with ThreadPoolExecutor(min(self.workers, len(chosen))) as pool:
+                list(pool.map(one, chosen))  # raises what a step raised
+        return {name: found[name] for name in chosen if name in found and not self.sites[name].failed}
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """For a result."""
+        return {name: outcome.as_dict() for name, outcome in self.sites.items()}
+
+
+def resting(ways: Mapping[str, Reach], step: Callable[[str], T]) -> Callable[[str], T]:
+    """The step, after which the connections of its site are closed if there may not be enough for all, see C(reach.site.Reach)."""
+    rests = not open_files.enough_for(len(ways))
+
+    def one(name: str) -> T:
+        try:
+            return step(name)
+        finally:
+            if rests:
+                ways[name].rest()
+
+    return one

@@ -1,0 +1,247 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Partition numbers for the sites of a rollout, and what the hub publishes."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.object_names import DIRECT, FEDERATION_CONFIG, UNKNOWN_ADDRESS
+from ..kube.client import Cluster
+from ..pki import certificates
+from ..sites.site import Run, Site
+from ..spec.site_spec import PoolSpec
+from ..state import access_records, partition_numbers, records
+from ..state.ledger import Ledger, name_fault
+
+KEYS, CLIENT = "keys", "client"
+
+
+@dataclass
+class Numbers:
+    """Outcome of C(allocate).
+
+    Attributes:
+        allocation: site -> pool -> C(offset) and C(partitions).
+        dead: site -> fingerprints of keys that the site must replace.
+        faults: site -> why it has no numbers.
+        identity: of the hub.
+        changed: sites whose numbers, or whose denial, changed.
+        warnings: sentences.
+    """
+
+    allocation: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    dead: dict[str, list[str]] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    identity: str = ""
+    changed: set[str] = field(default_factory=set)
+    warnings: list[str] = field(default_factory=list)
+
+
+def allocate(
+    run: Run,
+    ledger: Ledger,
+    pools: Mapping[str, Sequence[PoolSpec]],
+    running: Callable[[Sequence[str]], Mapping[str, Mapping[str, tuple[int, int]]]],
+    *,
+    partitions: int | None,
+    repartition: bool,
+    renew: Sequence[str] = (),
+    places: Mapping[str, str] | None = None,
+) -> Numbers:
+    """Allocate the ranges of sites.
+
+    Args:
+        run: the run.
+        ledger: of the federation.
+        pools: site -> its pools, in the order in which new ranges are allocated.
+        running: gives what runs at some sites, see C(Reach.numbers); called with those that the ledger has no record of, since
+            they have either joined now or were lost with it. A site that is not in the answer gets no numbers.
+        partitions: how many the fleet has; None to follow the pools.
+        repartition: whether sites may move.
+        renew: C(keys), C(client): what is replaced although it is good.
+        places: see C(places).
+
+    Raises:
+        ClusterError: there is no room.
+    """
+    result = Numbers()
+    result.faults = {site: fault for site in pools if (fault := name_fault(site))}
+    found, unreadable = ledger.read_sites()
+    result.faults |= {site: unreadable[site] for site in pools if site in unreadable}
+    result.faults |= left_behind(places or {}, found)
+    pools = {site: listed for site, listed in pools.items() if site not in result.faults}
+    held: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
+    unknown = [site for site in pools if site not in found]
+    seen = running(unknown)
+    held |= {site: listed for site, listed in seen.items() if listed}
+    pools = {site: listed for site, listed in pools.items() if site in found or site in seen}
+    wanted = {site: {pool.name: pool.replicas for pool in listed if _has_range(pool)} for site, listed in pools.items()}
+    outcome = partition_numbers.Allocation(partition_numbers.empty_book())
+    before = partition_numbers.empty_book()
+
+    def change(book: partition_numbers.Book) -> partition_numbers.Book:
+        nonlocal outcome, before
+        before = book
+        try:
+            outcome = partition_numbers.allocate(
+                book,
+                wanted,
+                partitions=partitions,
+                repartition=repartition,
+                order=list(pools),
+                held=held,
+            )
+        except ValueError as error:
+            raise ClusterError(f"{error}.") from error
+        # Afterwards: a book without sites that has an identity was not lost.
+        outcome.book = partition_numbers.identified(outcome.book, "" if book.get("id") else ledger.noted_identity())
+        return outcome.book
+
+    changed = ledger.change_book(change)
+    if changed:
+        was, now = before["sites"], outcome.book["sites"]
+        # A change that is not of a single site, such as the number of partitions, is reported with the first.
+        result.changed = {site for site in pools if was.get(site) != now.get(site)} or set(list(pools)[:1])
+    for site in set(pools) & set(outcome.book.get("denied", {})):
+        denial = outcome.book["denied"][site]
+        try:
+            differs = ledger.change_record(site, partial(access_records.returning, denial=denial))
+        except ClusterError as error:
+            result.faults[site] = error.message
+            continue
+        if differs:
+            result.changed.add(site)
+            run.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
+    for site in pools:
+        _note_pools(run, site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
+    result.identity = outcome.book["id"]
+    if not outcome.book["partitions"]:
+        result.faults |= uncounted(pools)
+    for site, listed in pools.items():
+        result.allocation[site] = _allocation(outcome.book, site, listed)
+        result.dead[site] = [*partition_numbers.left_keys(outcome.book, site), *_dead(found.get(site), renew)]
+    result.warnings = list(outcome.moved)
+    if outcome.stale:
+        verb = "use" if len(outcome.stale) > 1 else "uses"
+        result.warnings.append(
+            f"{', '.join(outcome.stale)} still {verb} fewer than the fleet's {outcome.book['partitions']} "
+            "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
+        )
+    return result
+
+
+def uncounted(pools: Mapping[str, Sequence[PoolSpec]]) -> dict[str, str]:
+    """Site -> which of its pools want the number of the fleet's partitions; to be reported where the fleet has none."""
+    found = {site: [pool.name for pool in listed if pool.needs_others_count] for site, listed in pools.items()}
+    return {
+        site: f"node_config of pool {', '.join(names)} has {{partitions}}, and the fleet has none yet, since no pool uses {{partition}}: set "
+        "flower_partitions to their number, number the SuperNodes of the pool with {partition}, or use {replicas} for the SuperNodes of the pool."
+        for site, names in found.items()
+        if names
+    }
+
+
+def too_few(pools: Mapping[str, Sequence[PoolSpec]], partitions: int) -> dict[str, str]:
+    """Site -> why its pools cannot have their numbers, where C(partitions) is fixed and below the number of SuperNodes that count across the fleet."""
+    sizes = {site: sum(pool.replicas for pool in listed if _has_range(pool)) for site, listed in pools.items()}
+    total = sum(sizes.values())
+    words = (
+        f"flower_partitions is {partitions}, and {total} SuperNodes of the sites of this run have a number ({{partition}}): set it to {total} or more, "
+        "or leave it out."
+    )
+    return {site: words for site, size in sizes.items() if size} if total > partitions else {}
+
+
+def without_range(pools: Sequence[PoolSpec]) -> list[str]:
+    """Names of the pools that do not count across the fleet."""
+    return [pool.name for pool in pools if not _has_range(pool)]
+
+
+def _has_range(pool: PoolSpec) -> bool:
+    return pool.uses_partition and not pool.is_daemon
+
+
+def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foreseen: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What the hub publishes for its sites: C(address), C(ca_bundle), C(server_name), C(version) and more.
+
+    Args:
+        hub: a connection.
+        host: its inventory name.
+        namespace: the SuperLink's.
+        check: a stand-in is good where there is no hub yet.
+        foreseen: what the hub would publish after this run in check mode, as far as it is known.
+
+    Raises:
+        ClusterError: there is no federation.
+    """
+    found = hub.get("v1", "ConfigMap", FEDERATION_CONFIG, namespace)
+    if found is not None:
+        return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()} | dict(foreseen or {})
+    if check:
+        stand_in = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
+        return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
+    raise ClusterError(
+        f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "
+        "deploy the hub first, or correct flower_hub_group and flower_namespace."
+    )
+
+
+def places(sites: Mapping[str, Site], chosen: Iterable[str]) -> dict[str, str]:
+    """Site -> its namespace, of those of some sites of which nothing may be left in another one: what else delivers, deletes there as well."""
+    return {name: sites[name].namespace for name in chosen if sites[name].access.delivery == DIRECT and not sites[name].claim}
+
+
+def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) -> dict[str, str]:
+    """Site -> why it is not deployed: what it has in its former namespace would stay there.
+
+    Args:
+        places: see C(places).
+        found: the records of the ledger.
+    """
+    former = {site: records.former_namespace(found.get(site, {}), DIRECT, namespace) for site, namespace in places.items()}
+    return {
+        site: f"it is deployed in namespace {was} so far. Nothing would be deleted there, and its SuperNodes, which the hub refuses then, would restart "
+        f"without end and keep their GPUs. Remove it first: federated.flower.teardown --limit {site} -e supernode_namespace={was} -e flower_teardown=true. "
+        f"If nothing is left there: --limit {site} -e flower_claim_sites=true deploys it in the new one."
+        for site, was in former.items()
+        if was
+    }
+
+
+def _note_pools(run: Run, site: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Record the ranges of a site that are new or differ, and the pools that have none any more."""
+    was, now = before.get("pools", {}), after.get("pools", {})
+    gone = [{"pool": pool, "change": "freed"} for pool in was if pool not in now]
+    run.note(site, partitions=[*({"pool": pool, **now[pool]} for pool in now if now[pool] != was.get(pool)), *gone])
+
+
+def _dead(record: records.Record | None, renew: Sequence[str]) -> list[str]:
+    """Fingerprints of keys that the site must replace."""
+    if record is None:
+        return []
+    chosen = records.dead_keys(record)
+    if KEYS in renew:
+        chosen += records.to_renew(record)
+    if CLIENT in renew and record.get("client"):
+        chosen.append(record["client"]["key"])
+    return chosen
+
+
+def _allocation(book: partition_numbers.Book, site: str, pools: Sequence[PoolSpec]) -> dict[str, dict[str, int]]:
+    entry = book["sites"].get(site, {"partitions": book["partitions"], "pools": {}})
+    return {
+        pool.name: {
+            "offset": entry["pools"].get(pool.name, {}).get("offset", 0),
+            # A fleet whose pools have no SuperNode yet has no partition; of theirs nothing is asked.
+            "partitions": entry["partitions"] or book["partitions"] or (0 if pool.replicas else 1),
+        }
+        for pool in pools
+    }

@@ -1,0 +1,139 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of several renderers, and the namespace with its Pod Security level.
+
+Renderers are pure: a specification (plugin_utils/spec) goes in, a list of Kubernetes objects comes out, the same input gives the same
+bytes. Nothing here opens a connection, reads a file or imports Ansible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.labels import MANAGER, PART_OF, own_pods, selector
+from ..base.values import Object, compact
+from ..spec.part_spec import PartSpec
+
+AUTO, BASELINE, RESTRICTED = "auto", "baseline", "restricted"
+SECURITY_MODES = ("audit", "enforce", "warn")
+SECURITY_LABEL = "pod-security.kubernetes.io/"
+ENFORCE = f"{SECURITY_LABEL}enforce"
+
+
+def labels(spec: PartSpec, name: str, component: str | None = None, *, pool: str | None = None) -> dict[str, str]:
+    """Labels of an object or pod template. The collection's own labels win over the user's.
+
+    Args:
+        name: application ("superlink", "serverapp", "supernode").
+        component: its part; the application's name if not given.
+        pool: name of the pool.
+    """
+    merged = {
+        **spec.labels,
+        **selector(spec.federation, name, component, pool=pool),
+        "app.kubernetes.io/part-of": PART_OF,
+        "app.kubernetes.io/managed-by": MANAGER,
+        "app.kubernetes.io/version": spec.version,
+    }
+    return dict(sorted(merged.items()))
+
+
+def metadata(
+    spec: PartSpec,
+    object_name: str,
+    name: str,
+    component: str | None = None,
+    *,
+    pool: str | None = None,
+    annotations: Mapping[str, str] | None = None,
+    extra_labels: Mapping[str, str] | None = None,
+    namespaced: bool = True,
+) -> Object:
+    """metadata of one object: name, namespace, labels and, if there are any, annotations."""
+    own = labels(spec, name, component, pool=pool)
+    merged = {**(extra_labels or {}), **own}
+    notes = {**spec.annotations, **(annotations or {})}
+    return compact(
+        {
+            "name": object_name,
+            "namespace": spec.namespace if namespaced else None,
+            "labels": dict(sorted(merged.items())),
+            "annotations": dict(sorted(notes.items())),
+        }
+    )
+
+
+def config_map(
+    spec: PartSpec, object_name: str, name: str, data: Mapping[str, str], component: str | None = None
+) -> Object:
+    """A ConfigMap with text data."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(spec, object_name, name, component),
+        "data": dict(data),
+    }
+
+
+def service(spec: PartSpec, object_name: str, name: str, body: Object, **more: Any) -> Object:
+    """A Service; C(more) as C(metadata) takes it."""
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(spec, object_name, name, **more), "spec": body}
+
+
+def service_account(spec: PartSpec, name: str) -> Object:
+    """A ServiceAccount that gives its pods no token. It is there for image pull rights and OpenShift's SCCs."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata(spec, name, name),
+        "automountServiceAccountToken": False,
+    }
+
+
+def disruption_budget(
+    spec: PartSpec, object_name: str, name: str, max_unavailable: int, *, pool: str | None = None
+) -> Object:
+    """A PodDisruptionBudget. A broken pod never holds up a drain."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata(spec, object_name, name, pool=pool),
+        "spec": {
+            "maxUnavailable": max_unavailable,
+            "selector": {"matchLabels": own_pods(spec.federation, name, pool=pool)},
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        },
+    }
+
+
+def security_levels(spec: PartSpec) -> dict[str, str]:
+    """Mode of Pod Security admission -> level; empty for none.
+
+    Skupper's routers set no seccompProfile (its Deployment C(skupper-router), seen with 2.2.1), so C(restricted) refuses them: where
+    they run, C(auto) enforces C(baseline). It still audits and warns at C(restricted), which the collection's own pods keep to.
+    """
+    level = spec.pod_security
+    if level != AUTO:
+        return dict.fromkeys(SECURITY_MODES, level) if level else {}
+    return {**dict.fromkeys(SECURITY_MODES, RESTRICTED), "enforce": BASELINE if spec.has_routers else RESTRICTED}
+
+
+def namespace_objects(spec: PartSpec) -> list[Object]:
+    """The Namespace with its Pod Security level; nothing where someone else owns namespaces (C(create_namespace))."""
+    if not spec.create_namespace:
+        return []
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": metadata(
+                spec,
+                spec.namespace,
+                "flower",
+                "namespace",
+                extra_labels={f"{SECURITY_LABEL}{mode}": level for mode, level in security_levels(spec).items()},
+                namespaced=False,
+            ),
+        }
+    ]

@@ -1,0 +1,247 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which private keys of flower-operator's SuperNodes can be kept. Pure: Secrets are given, nothing is written.
+
+A key is kept if exactly one SuperNode has it: a SuperLink admits one session for each. Private keys leave this module only as
+data of the Secret that is written for the pool.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..base.names import SITE, keys_secret
+from ..base.secret_data import entries
+from ..base.values import natural
+from ..pki import keypairs
+from ..site_keys import keys
+from ..spec.site_spec import PoolSpec, SiteSpec
+from . import operator_federation
+from .operator_federation import Object, OperatorFederation
+
+OPTION = "--auth-supernode-private-key"
+KEPT, HERE, NEW = "kept", "is kept already", "new"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a SuperNode of the operator reads its key: an entry of a Secret, or why that is not known.
+
+    Attributes:
+        entry: the Secret's name, and that of the entry in it.
+    """
+
+    entry: tuple[str, str] | None = None
+    why: str = ""
+
+
+@dataclass
+class KeyFound:
+    """What becomes of one SuperNode's key.
+
+    Attributes:
+        name: pod index, or node name in a DaemonSet pool.
+        result: C(KEPT), or C(NEW) for a new key.
+        why: why it is not kept.
+    """
+
+    pool: str
+    name: str
+    result: str
+    why: str = ""
+    fingerprint: str = ""
+
+    def facts(self) -> dict[str, str]:
+        """For a result. Nothing in it is secret."""
+        return {"pool": self.pool, "name": self.name, "result": self.result, "why": self.why, "fingerprint": self.fingerprint}
+
+
+@dataclass
+class KeysKept:
+    """Outcome of C(keep).
+
+    Attributes:
+        found: each SuperNode of the operator.
+        secrets: Secrets to write, complete.
+        sources: name of a Secret of the operator -> its entries with keys that are kept.
+        shared: those of these Secrets that have other entries as well.
+    """
+
+    found: list[KeyFound] = field(default_factory=list)
+    secrets: list[Object] = field(default_factory=list)
+    sources: dict[str, set[str]] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+
+    def kept_from(self, entry: tuple[str, str]) -> None:
+        """Note where a kept key comes from."""
+        self.sources.setdefault(entry[0], set()).add(entry[1])
+
+    @property
+    def fingerprints(self) -> set[str]:
+        """Those of the keys that are kept."""
+        return {one.fingerprint for one in self.found if one.result == KEPT}
+
+
+def names_of(seen: OperatorFederation, workload: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The SuperNodes of a workload: (pod index or node name, node)."""
+    pods = seen.pods_of(workload)
+    if workload["kind"] == "DaemonSet":
+        return sorted({(str(pod["spec"].get("nodeName")),) * 2 for pod in pods if pod["spec"].get("nodeName")})
+    nodes = {pod["metadata"]["name"]: str(pod["spec"].get("nodeName", "")) for pod in pods}
+    return [(str(index), nodes.get(f"{workload['metadata']['name']}-{index}", "")) for index in range(workload["spec"].get("replicas") or 0)]
+
+
+def place(workload: Mapping[str, Any], name: str, node: str) -> Place:
+    """Where a SuperNode reads its key."""
+    container = operator_federation.container_of(workload, operator_federation.SUPERNODE)
+    given = operator_federation.option(container, OPTION)
+    if given is None:
+        return Place(why="it has none: without the option, Flower makes a key with each start")
+    daemon = workload["kind"] == "DaemonSet"
+    pod = "" if daemon else f"{workload['metadata']['name']}-{name}"
+    env = operator_federation.environment(container, pod, "" if daemon else name, node)
+    file = operator_federation.filled(given, env, shell=operator_federation.has_shell(container))
+    if "$" in file or not file.startswith("/"):
+        return Place(why=f"the path {file} of its key cannot be resolved")
+    found = operator_federation.locate(workload, container, file, env)
+    if found.volume is None:
+        return Place(why=f"the path {file} of its key is on no volume")
+    for source in [found.volume, *((found.volume.get("projected") or {}).get("sources") or [])]:
+        secret = source.get("secret")
+        if not secret:
+            continue
+        name_of = secret.get("secretName") or secret.get("name")
+        items = {item["path"]: item["key"] for item in secret.get("items") or []}
+        if items and found.name not in items:
+            continue
+        return Place((str(name_of), items.get(found.name, found.name)))
+    kind = next((key for key in found.volume if key != "name"), "unknown")
+    return Place(why=f"its key is on a volume of the kind {kind}, which is not read")
+
+
+def secrets_needed(seen: OperatorFederation) -> list[str]:
+    """Names of the Secrets in the operator's namespace that have keys."""
+    found = (place(workload, *one).entry for workload in seen.pools.values() for one in names_of(seen, workload))
+    return sorted({entry[0] for entry in found if entry})
+
+
+def keep(
+    seen: OperatorFederation, held: Mapping[str, Object | None], spec: SiteSpec, live: Mapping[str, Object], refused: Mapping[str, str] | None = None
+) -> KeysKept:
+    """Decide for each SuperNode of the operator, and build the Secrets of the pools.
+
+    Args:
+        seen: the Federation.
+        held: name -> Secret of the operator's namespace, those of C(secrets_needed).
+        spec: the site that its SuperNodes move to.
+        live: name -> Secret with keys of SuperNodes that the site has already.
+        refused: fingerprint -> why the hub does not take this key from this site.
+    """
+    outcome = KeysKept()
+    pools = {pool.name: pool for pool in spec.pools}
+    private: dict[tuple[str, str], tuple[str, tuple[str, str]]] = {}  # (pool, name) -> private key, where it is
+    for name in sorted(seen.pools):
+        for number, node in names_of(seen, seen.pools[name]):
+            why = _refused(spec, seen.pools[name], pools.get(name), number)
+            at = place(seen.pools[name], number, node)
+            fingerprint = ""
+            if not why:
+                key, why = _read(at, held)
+                public, why = _public(key) if key else ("", why)
+                fingerprint = keypairs.fingerprint(public) if public else ""
+                why = why or (refused or {}).get(fingerprint, "")
+                if at.entry:
+                    private[name, number] = (key, at.entry)
+            outcome.found.append(KeyFound(name, number, NEW if why else KEPT, why, fingerprint))
+    count = Counter(one.fingerprint for one in outcome.found if one.fingerprint)
+    for one in outcome.found:
+        if count[one.fingerprint] > 1:
+            one.result, one.why = NEW, f"{count[one.fingerprint]} SuperNodes share it, and a SuperLink admits one session for each key"
+    _build(outcome, private, spec, live, pools)
+    outcome.shared = {name for name, kept in outcome.sources.items() if set((held[name] or {}).get("data") or {}) - kept}
+    return outcome
+
+
+def twice(sites: Mapping[str, KeysKept]) -> dict[str, str]:
+    """Site -> that one of its keys would be kept for another site as well; sites without such keys are not in it."""
+    found = {}
+    for name, kept in sites.items():
+        others = sorted(other for other, its in sites.items() if other != name and kept.fingerprints & its.fingerprints)
+        if others:
+            found[name] = (
+                f"its Federation has SuperNode keys of that of {', '.join(others)}, or is the same, and a SuperLink admits one session for each key: "
+                "let flower_takeover_namespace be set for one of these hosts only, or limit the run to one"
+            )
+    return found
+
+
+def _refused(spec: SiteSpec, workload: Mapping[str, Any], pool: PoolSpec | None, number: str) -> str:
+    """Why a pool's keys cannot be kept."""
+    if spec.insecure:
+        return "with flower_insecure SuperNodes have no keys"
+    if spec.key_source == SITE:
+        return "flower_key_source is site: keys are made inside the site, and must not pass through the control node"
+    if pool is None:
+        return "supernode_pools of this site has no pool of this name, so the SuperNode has no successor"
+    if pool.is_daemon != (workload["kind"] == "DaemonSet"):
+        return f"the pool is a {pool.mode} in supernode_pools"
+    if not pool.is_daemon and int(number) >= pool.replicas:
+        return f"the pool has {pool.replicas} replicas in supernode_pools, so the SuperNode has no successor"
+    return ""
+
+
+def _read(at: Place, held: Mapping[str, Object | None]) -> tuple[str, str]:
+    """The private key, or why there is none."""
+    if at.entry is None:
+        return "", at.why
+    secret, entry = at.entry
+    if held.get(secret) is None:
+        return "", f"there is no Secret {secret}"
+    found = entries(held[secret]).get(entry)
+    return (found, "") if found else ("", f"Secret {secret} has no entry {entry} with a key")
+
+
+def _public(key: str) -> tuple[str, str]:
+    """The public line of a private key, or why Flower takes none of it. The text never has any of the key."""
+    try:
+        return keypairs.supernode_public_key(key), ""
+    except ValueError:
+        return "", "it is not a key that Flower takes: OpenSSH format, a NIST curve, no passphrase"
+
+
+def _build(
+    outcome: KeysKept,
+    private: Mapping[tuple[str, str], tuple[str, tuple[str, str]]],
+    spec: SiteSpec,
+    live: Mapping[str, Object],
+    pools: Mapping[str, PoolSpec],
+) -> None:
+    """Add the Secrets of pools that lack a key which is kept. A key that is there is never replaced: the hub may know it."""
+    for pool in sorted({one.pool for one in outcome.found if one.result == KEPT}):
+        secret = keys_secret(pool)
+        there = live.get(secret)
+        offset = None if pools[pool].is_daemon else int(((there or {}).get("metadata", {}).get("annotations") or {}).get(keys.OFFSET, 0))
+        have = entries(there)
+        data = dict(have)
+        for one in outcome.found:
+            if one.pool != pool or one.result != KEPT:
+                continue
+            key, source = private[pool, one.name]
+            name = one.name if offset is None else str(offset + int(one.name))
+            if name not in have:
+                data[name] = key
+                outcome.kept_from(source)
+            elif have[name] == key:
+                one.why = HERE
+                outcome.kept_from(source)
+            else:
+                one.result, one.why = NEW, "this site has another key for it already, which is not replaced"
+        if data != have:
+            ordered: Iterable[str] = sorted(data, key=natural)
+            shape = keys.Pool(pool, list(ordered), offset)
+            outcome.secrets.append(keys.build(spec.federation, spec.namespace, secret, {name: data[name] for name in ordered}, pool=shape))

@@ -1,0 +1,217 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The files of a bundle. Pure: the same draft, version, nonce, time and changes give the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..base import foreign_data
+from ..base.plain_data import program_text
+from ..base.values import Object
+from ..manifests import site_jobs
+from ..manifests.gitops import manifest
+from ..pki import certificates
+from ..site_keys import shipped
+from . import bundle_texts
+from .bundle_draft import Draft, is_program, numbered
+
+SUMS, SIGNATURE, CA = "SHA256SUMS", "SHA256SUMS.sig", "hub-ca.crt"
+PASSPORT, CHANGES, UNINSTALL, VERSION = "PASSPORT.md", "CHANGES.md", "UNINSTALL.md", "VERSION"
+SCRIPT = "verify.sh"  # with which a site checks the bundle: a POSIX shell, sha256sum and openssl, nothing of ours
+_GROUPS = {
+    "10-namespace.yaml": {"Namespace"},
+    "20-rights.yaml": {"ServiceAccount", "Role", "RoleBinding"},
+    "30-network.yaml": {"NetworkPolicy"},
+    "50-keys.yaml": {"Job"},
+    "60-supernodes.yaml": {"StatefulSet", "DaemonSet", "PodDisruptionBudget"},
+}
+_REST = "40-settings.yaml"
+_REQUEST = f"program/{site_jobs.REQUEST}"
+#: The files that say whose a bundle is.
+ORIGIN = (VERSION, _REQUEST)
+_NOTE = "# Written by federated.flower. Do not edit it: changes are a new version of the bundle, or a kustomization of yours beside it.\n"
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a version has besides its draft.
+
+    Attributes:
+        version: its number, from 1.
+        nonce: what a reply to it must repeat.
+        written: when, ISO 8601, UTC.
+        changes: text of CHANGES.md.
+    """
+
+    version: int
+    nonce: str
+    written: str
+    changes: str
+
+
+def build(made: Draft, stamp: Stamp, ca: str) -> dict[str, bytes]:
+    """Path -> content of all files but the signature, the list of checksums last.
+
+    Args:
+        made: the draft.
+        stamp: see there.
+        ca: certificate of the CA that signs, PEM.
+    """
+    ca = certificates.first(ca).strip() + "\n"
+    found = {
+        VERSION: bundle_texts.title(made, stamp.version) + "\n",
+        CA: ca,
+        SCRIPT: program_text(SCRIPT),
+        CHANGES: stamp.changes,
+        UNINSTALL: bundle_texts.uninstall(made, stamp.version),
+        "uninstall.txt": bundle_texts.uninstall_list(made, stamp.version),
+    }
+    if not made.leaving:
+        found |= _applied(made, stamp, ca)
+    content = {path: text.encode() for path, text in sorted(found.items())}
+    listed = "".join(f"{hashlib.sha256(data).hexdigest()}  {path}\n" for path, data in content.items())
+    return {**content, SUMS: listed.encode()}
+
+
+def _applied(made: Draft, stamp: Stamp, ca: str) -> dict[str, str]:
+    objects = numbered(made, stamp.version, stamp.nonce)
+    names = bundle_texts.images(objects)
+    trust = hashlib.sha256(made.trust.encode()).hexdigest()
+    program = next(one for one in objects if is_program(one))
+    parts = _parts(one for one in objects if one is not program)
+    found = {f"objects/{name}": _NOTE + manifest(listed) for name, listed in parts.items()}
+    wanted = _kustomization([f"objects/{name}" for name in parts], **_generator(program))
+    found["kustomization.yaml"] = _NOTE + manifest([wanted])
+    # Separate files: to be read, and since a large text in YAML is slow.
+    found |= {f"program/{path}": text for path, text in shipped.files().items()}
+    found[_REQUEST] = program["data"][site_jobs.REQUEST] + "\n"
+    found[PASSPORT] = bundle_texts.passport(made, stamp.version, stamp.written, fingerprint(ca), trust)
+    found["IMAGES.md"] = bundle_texts.image_guide(names)
+    found["images.txt"] = "".join(f"{name}\n" for name in names)
+    return found | _layouts(made, names)
+
+
+def _generator(program: Object) -> dict[str, Any]:
+    """What makes the ConfigMap with the program out of its files."""
+    meta = program["metadata"]
+    paths = [*shipped.files(), site_jobs.REQUEST]
+    made = {
+        "name": meta["name"],
+        "namespace": meta["namespace"],
+        "files": [f"{site_jobs.entry(path)}=program/{path}" for path in paths],
+        "options": {"disableNameSuffixHash": True, "labels": meta["labels"], **_annotations(meta)},
+    }
+    return {"configMapGenerator": [made]}
+
+
+def _annotations(meta: Mapping[str, Any]) -> dict[str, Any]:
+    return {"annotations": meta["annotations"]} if meta.get("annotations") else {}
+
+
+def _parts(objects: Iterable[Object]) -> dict[str, list[Object]]:
+    found: dict[str, list[Object]] = {}
+    for one in objects:
+        name = next((name for name, kinds in _GROUPS.items() if one["kind"] in kinds), _REST)
+        found.setdefault(name, []).append(one)
+    return dict(sorted(found.items()))
+
+
+def _kustomization(resources: Sequence[str], **more: Any) -> Object:
+    return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(resources), **more}
+
+
+def _layouts(made: Draft, names: Sequence[str]) -> dict[str, str]:
+    """Examples for a repository of the site's: what they name is the folder of the bundle in it."""
+    site, space = made.facts["site"], made.facts["namespace"]
+    path = f"bundles/{site}"
+    argo = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": f"flower-{site}", "namespace": "argocd"},
+        "spec": {
+            "project": "default",
+            "source": {"repoURL": "https://git.example.com/site.git", "targetRevision": "main", "path": path},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": space},
+            "syncPolicy": {"automated": {"prune": True, "selfHeal": True}, "syncOptions": ["ServerSideApply=true"]},
+        },
+    }
+    source = {
+        "apiVersion": "source.toolkit.fluxcd.io/v1",
+        "kind": "GitRepository",
+        "metadata": {"name": "site", "namespace": "flux-system"},
+        "spec": {"url": "https://git.example.com/site.git", "ref": {"branch": "main"}, "interval": "10m"},
+    }
+    flux = {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": f"flower-{site}", "namespace": "flux-system"},
+        "spec": {
+            "sourceRef": {"kind": "GitRepository", "name": "site"},
+            "path": f"./{path}",
+            "interval": "12h",
+            "prune": True,
+            "wait": False,
+        },
+    }
+    mirrored = []
+    for name in dict.fromkeys(bundle_texts.split_image(one)[0] for one in names):
+        host, slash, rest = name.partition("/")
+        inside = rest if slash and ("." in host or ":" in host) else name
+        mirrored.append({"name": name, "newName": f"registry.internal/{inside}"})
+    note = f"# An example: copy it, and put your own repository and folder in the place of git.example.com and {path}.\n"
+    return {
+        "layouts/argocd/application.yaml": note + manifest([argo]),
+        "layouts/flux/flux.yaml": note + manifest([source, flux]),
+        "layouts/mirror/kustomization.yaml": (
+            f"# An example: copy this folder beside the bundle's folder {site}, and put your registry in the place of registry.internal.\n"
+            + manifest([_kustomization([f"../{site}"], images=mirrored)])
+        ),
+    }
+
+
+def fingerprint(ca: str) -> str:
+    """Fingerprint of a certificate as openssl prints it."""
+    digits = str(certificates.describe(ca)["fingerprint"]).partition(":")[2].upper()
+    return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))
+
+
+def origin(held: Mapping[str, bytes]) -> tuple[str, str]:
+    """The federation that a bundle is of, and the identity of its hub; each is empty where its files do not say.
+
+    Args:
+        held: path -> content of those of C(ORIGIN) that there are.
+    """
+    try:
+        hub = str(foreign_data.read_json(held[_REQUEST])["binding"]["hub"])
+    except (KeyError, TypeError, ValueError):
+        hub = ""
+    return bundle_texts.federation_of(held.get(VERSION, b"").decode(errors="replace")), hub
+
+
+def digest(built: Mapping[str, bytes]) -> str:
+    """What a version is recognized by: SHA-256 of its list of checksums."""
+    return hashlib.sha256(built[SUMS]).hexdigest()
+
+
+def archive(site: str, built: Mapping[str, bytes]) -> bytes:
+    """The files as a tar, the same for the same files."""
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for path in sorted(built):
+            entry = tarfile.TarInfo(f"{site}/{path}")
+            entry.size, entry.mode = len(built[path]), mode_of(path)
+            tar.addfile(entry, io.BytesIO(built[path]))
+    return sink.getvalue()
+
+
+def mode_of(path: str) -> int:
+    """Permissions of a file."""
+    return 0o755 if path == SCRIPT else 0o644

@@ -1,0 +1,250 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Certificates and keys at a site that is reached directly: deploy its CA bundle, test what SuperNodes accept, and restart pods that run with outdated files.
+
+Their pods do not restart for it and stay ready, and the SuperLink counts a SuperNode as online for a minute after it heard of it last. So it is
+asked whether a hub that has moved is reached at its new address.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..apply.wait import Clock
+from ..base.errors import ClusterError
+from ..base.names import CLIENTAPP, keys_secret
+from ..base.object_names import HAPROXY_CONFIG_DIR, SUPEREXEC, SUPERNODE, TRUST_CONFIG
+from ..flower import in_pod
+from ..hub.authority import trust_bundle
+from ..kube import stuck_pods
+from ..kube.client import Cluster
+from ..manifests import sidecar
+from ..marks import proof
+from ..rights import ask
+from ..rights.need import ROTATE
+from ..rotation import restart, site_proof
+from ..rotation.hub_steps import apply_trust
+from ..rotation.restart import delete, replace
+from ..site_keys import keys
+from ..spec.site_spec import SiteSpec
+from .site import Run, Site
+
+__all__ = ["FILES", "delete", "old", "replace"]
+
+# The kubelet brings the file within two minutes. Then the watcher sees it within two seconds, and HAProxy reloads.
+_LOADED = f"""
+tries=0
+until [ "$(sha256sum < {HAPROXY_CONFIG_DIR}/haproxy.cfg)" = "$0  -" ]; do
+  tries=$((tries + 1))
+  [ "$tries" -lt 120 ] || exit 1
+  sleep 1
+done
+sleep 5
+"""
+_SECONDS = 150
+
+# What can be replaced -> the option of the process that names its file.
+FILES = {
+    "trust": "--root-certificates",
+    "key": "--auth-supernode-private-key",
+    "superexec": "--superexec-auth-secret-file",
+    "loopback": "--root-certificates",
+}
+# Container -> what it reads.
+_READS = {site_proof.CONTAINER: tuple(FILES), SUPEREXEC: ("superexec", "loopback")}
+
+_SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute
+
+
+def is_changed(entry: Mapping[str, str]) -> bool:
+    """Whether this object of a result is the configuration of sidecars that ran with another one."""
+    return entry["kind"] == "ConfigMap" and entry["name"] == sidecar.CONFIG and entry["change"] == "changed"
+
+
+def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], seconds: float) -> tuple[str, str]:
+    """Whether a running pod reaches the hub as the site's objects say now: a fault and a warning, either may be empty.
+
+    Args:
+        seconds: how long it may take; what publishes the hub may have to start.
+    """
+    running = [pod for pod in pods if site_proof.is_running(pod) and site_proof.has_sidecar(pod)]
+    if not running:
+        return "", ""
+    pod = min(running, key=lambda one: str(one["metadata"]["name"]))
+    name = pod["metadata"]["name"]
+    if not in_pod.may_run(cluster, spec.namespace, name):
+        return "", f"whether {name} reaches the hub at {spec.superlink_address} is not known: the right to exec in it is missing"
+    try:
+        command = ["sh", "-c", _LOADED, site_proof.digest(sidecar.configuration(spec))]
+        if cluster.exec(pod["metadata"]["namespace"], name, site_proof.SIDECAR, command, timeout=_SECONDS).rc != 0:
+            return "", f"whether {name} reaches the hub at {spec.superlink_address} is not known: its sidecar does not have the new configuration yet"
+        said = _asked(cluster, spec, pod, seconds)
+    except ClusterError as error:
+        return "", f"whether {name} reaches the hub at {spec.superlink_address} is not known: its sidecar could not be asked: {error.message}"
+    if not said:
+        return "", ""
+    return (
+        f"its SuperNodes do not reach the hub at {spec.superlink_address} any more: {name}: {said}. For a minute, they still count as online. Correct "
+        "superlink_exposure, superlink_host or superlink_address of the hub, or what lies between, and run again."
+    ), ""
+
+
+def _asked(cluster: Cluster, spec: SiteSpec, pod: Mapping[str, Any], seconds: float) -> str:
+    """Why the sidecar does not reach the hub; empty where it does."""
+    request = site_proof.request(pod, spec.verified_name, {site_proof.NOW: ""}, 0)
+    clock = Clock(seconds)
+    while True:
+        seen = restart.held(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
+        if seen.get("serial"):
+            return ""
+        if not clock.tick():
+            return site_proof.said(seen)
+
+
+def old(
+    cluster: Cluster,
+    site: Site,
+    files: Sequence[str],
+    secret_digests: Callable[[str], Mapping[str, str]],
+    *,
+    check: bool = False,
+) -> dict[str, list[dict[str, Any]]]:
+    """Pool -> pods that run with older files.
+
+    Args:
+        cluster: a connection.
+        site: whose pods these are. Those of others in its namespace are not asked.
+        files: keys of C(FILES).
+        secret_digests: gives entry -> digest of a Secret.
+        check: check mode, in which files of a pod may not exist yet.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    held: dict[tuple[str, str], Mapping[str, str]] = {}
+    pods = proof.pods_query(site.federation, SUPERNODE, CLIENTAPP)
+
+    def is_old(pod: dict[str, Any], container: str) -> bool:
+        wanted = {}
+        for path, place, entry in _places(pod, container, files):
+            if place not in held:
+                held[place] = (
+                    secret_digests(place[1])
+                    if place[0] == "Secret"
+                    else _map_digests(cluster, site.namespace, place[1])
+                )
+            if entry not in held[place] and check:
+                return True  # what it will read does not exist yet
+            if entry not in held[place]:
+                raise ClusterError(f"{place[0]} {site.namespace}/{place[1]} on {cluster.name} has no entry {entry}")
+            wanted[path] = held[place][entry]
+        return restart.is_old(cluster, pod, container, wanted)
+
+    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
+        if any(is_old(pod, container) for container in _containers(pod)):
+            found.setdefault(site_proof.place(pod)[0], []).append(pod)
+    return dict(sorted(found.items()))
+
+
+def _map_digests(cluster: Cluster, namespace: str, name: str) -> Mapping[str, str]:
+    found = (cluster.get("v1", "ConfigMap", name, namespace) or {}).get("data") or {}
+    return {entry: site_proof.digest(value) for entry, value in found.items()}
+
+
+def _containers(pod: Mapping[str, Any]) -> list[str]:
+    """The containers that read such files: the SuperNode, and the SuperExec beside it or in the pod of a ClientApp. Each may restart alone."""
+    present = {container["name"] for container in pod["spec"]["containers"]}
+    return [name for name in _READS if name in present]
+
+
+def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[tuple[str, tuple[str, str], str]]:
+    """Path, the object that it comes from, and the entry, of those of C(files) that a container reads."""
+    pool, name = site_proof.place(pod)
+    places = {
+        "trust": (("ConfigMap", TRUST_CONFIG), "ca.crt"),
+        "key": (("Secret", keys_secret(pool)), name),
+        "superexec": (("Secret", keys.SUPEREXEC), "secret"),
+        "loopback": (("Secret", keys.LOCAL_TLS), "ca.crt"),
+    }
+    # Both have the same option. A SuperNode without a sidecar trusts the hub; one with it, and a ClientApp in its own pod, the sidecar.
+    trusts_hub = container == site_proof.CONTAINER and not site_proof.has_sidecar(pod)
+    other = "loopback" if trusts_hub else "trust"
+    found = []
+    for kind in files:
+        path = site_proof.argument(pod, FILES[kind], container)
+        if path and kind in _READS[container] and kind != other:
+            found.append((path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind]))
+    return found
+
+
+def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, result: dict[str, Any]) -> None:
+    """Deploy the CA bundle and ask every running SuperNode; see C(reach.site.Reach.trust) for what is filled in.
+
+    Args:
+        run: the run.
+        cluster: a connection to the site's cluster.
+        site: whose SuperNodes are asked. Pods of others in its namespace are not.
+        wanted: what to test.
+        result: filled in as it goes.
+
+    Raises:
+        ClusterError: the site does not answer, or its trust cannot be changed.
+    """
+    if wanted.first:
+        ask.require(cluster, ask.rights_of_work(SUPERNODE, ROTATE, site.namespace))
+    pods = proof.pods_query(site.federation, SUPERNODE)
+    result["changed"] = _bring(run, cluster, site, pods, wanted, result)
+    deadline = time.monotonic() + (0 if run.check else wanted.seconds)
+    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
+        if site_proof.is_running(pod):
+            result["pods"].append(_ask_pod(cluster, pod, wanted, deadline, result["trust"]))
+    accepts, trouble = site_proof.judge(wanted.expected, result["pods"], wanted.wanted)
+    result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
+
+
+def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: site_proof.Proof, result: dict[str, Any]) -> bool:
+    """Put the trust into the site's ConfigMap, which C(pods) mount; returns whether it differed."""
+    live = cluster.get("v1", "ConfigMap", TRUST_CONFIG, site.namespace)
+    if live is None:
+        raise ClusterError(
+            f"{cluster.name} has no ConfigMap {site.namespace}/{TRUST_CONFIG}: run site.yml for this site, or correct supernode_namespace"
+        )
+    result["trust"] = live["data"].get("ca.crt", "")
+    if not wanted.bundle or trust_bundle(result["trust"]) == wanted.bundle:
+        return False
+    if wanted.own_bundle:
+        require_own(result["trust"], wanted.bundle)
+        result["trust"] = wanted.bundle
+        return False
+    if not run.check:
+        run.note(site.name, objects=apply_trust(cluster, live, wanted.bundle))
+        stuck_pods.touch_pods(cluster, site.namespace, pods)
+        result["trust"] = wanted.bundle
+    return True
+
+
+def require_own(trusted: str, bundle: str) -> None:
+    """Refuse a CA bundle that is set by the variables of a site, as deployed, and lacks a CA of C(bundle): the next deployment would bring it back."""
+    held = trust_bundle(trusted)
+    if trust_bundle(held, bundle) != held:
+        raise ClusterError(
+            "its CA bundle is set by supernode_ca_bundle, which lacks a CA of the hub: add what ConfigMap flower-federation "
+            "of the hub has as ca.crt, run site.yml for this site, then run this again"
+        )
+
+
+def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof, deadline: float, trust: str) -> dict[str, Any]:
+    pool, name = site_proof.place(pod)
+    said = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
+    while True:
+        seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
+        asked = site_proof.request(pod, wanted.server_name, wanted.wanted, seconds)
+        try:
+            answer = restart.held(cluster, pod, site_proof.CONTAINER, asked, seconds + 60)
+        except ClusterError as error:
+            return said | {"error": error.message}
+        stale = site_proof.is_stale(answer, trust)
+        seen = answer["seen"]
+        wrong = [label for label, serial in wanted.wanted.items() if serial and seen[label].get("serial") != serial]
+        if stale or not wrong or time.monotonic() >= deadline:
+            return said | {"seen": seen, "stale": stale}

@@ -1,0 +1,240 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Check a site's cluster, and whether its datasets can be mounted, before anything is changed there."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..apply.wait import Waiter
+from ..base.errors import ClusterError
+from ..base.labels import query, selector
+from ..base.object_names import SUPERNODE
+from ..base.problems import Problem, require, warning
+from ..base.values import Object
+from ..checks import clocks, dataset_checks, devices, pod_needs, rehearsal, site_agreement
+from ..kube import cluster_platform
+from ..kube.api_errors import Forbidden
+from ..kube.client import Cluster, Objects
+from ..manifests import datasets, site_jobs, supernode
+from ..marks import owners
+from ..rights import ask, grants
+from ..rights.need import DEPLOY, missing, singles
+from ..spec.site_spec import SiteSpec
+from . import beside_hub, direct_connection
+from . import namespace_inspection as look_at
+from .site import Run, Site
+
+_CLAIM = "PersistentVolumeClaim"
+
+# Of how many nodes with GPUs the pods are read, one request each; what is used on others is not known then.
+_GPU_NODES = 50
+
+
+def check_datasets(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> list[Problem]:
+    """Check the datasets of a site; nothing is read where there are none. C(absent): namespaces that do not exist yet."""
+    uses = dataset_checks.uses(spec)
+    if not uses:
+        return []
+    seen = _read(cluster, spec, uses)
+    seen.is_namespace_missing = spec.namespace in absent
+    return list(dataset_checks.check(spec, seen))
+
+
+def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> dataset_checks.Seen:
+    seen = dataset_checks.Seen()
+    for one in (use.dataset for use in uses):
+        for kind, name in (("Secret", one.secret), ("ConfigMap", one.config_map)):
+            if name:
+                found: dict[str, Object | None] = {}
+                _get(cluster, found, "v1", kind, name, spec.namespace)
+                seen.files |= {(kind, key): item is not None for key, item in found.items()}
+        if one.claim_name:
+            _get(cluster, seen.claims, "v1", _CLAIM, one.claim_name, spec.namespace)
+        if one.volume is not None:
+            _get(cluster, seen.volumes, "v1", "PersistentVolume", datasets.volume_name(spec, one))
+        if one.new_claim is not None and one.new_claim.storage_class:
+            _get(cluster, seen.classes, cluster_platform.STORAGE_API, cluster_platform.STORAGE_CLASS, one.new_claim.storage_class)
+    new = [one.dataset for one in uses if one.dataset.new_claim is not None and not one.dataset.new_claim.storage_class]
+    if any(seen.claims.get(one.claim_name, one) is None for one in new):
+        known = cluster_platform.storage_classes(cluster)
+        seen.has_default = None if known is None else any(known.values())
+    several = dataset_checks.several_pods(spec)
+    for name, claim in seen.claims.items():
+        if claim is not None:
+            _read_around(cluster, name, claim, seen, placed=several)
+    if several:
+        try:
+            seen.nodes = cluster.list("v1", "Node")
+        except Forbidden:
+            seen.nodes = None
+    return seen
+
+
+def _read_around(cluster: Cluster, name: str, claim: Object, seen: dataset_checks.Seen, *, placed: bool) -> None:
+    """What decides about a claim that exists: its class; its volume, if it matters where that is; why it is not bound."""
+    body = claim["spec"]
+    if body.get("storageClassName"):
+        _get(cluster, seen.classes, cluster_platform.STORAGE_API, cluster_platform.STORAGE_CLASS, body["storageClassName"])
+    if placed and body.get("volumeName"):
+        _get(cluster, seen.volumes, "v1", "PersistentVolume", body["volumeName"])
+    if (claim.get("status") or {}).get("phase") != "Bound":
+        seen.events[name] = Waiter(cluster, 0).events([claim])
+
+
+def _get(
+    cluster: Cluster,
+    into: dict[str, Object | None],
+    api_version: str,
+    kind: str,
+    name: str,
+    namespace: str | None = None,
+) -> None:
+    """Read an object once. What may not be read stays unknown, and the checks say so."""
+    if name in into:
+        return
+    try:
+        into[name] = cluster.get(api_version, kind, name, namespace)
+    except Forbidden:
+        return
+
+
+def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict[str, Any]:
+    """Reach the cluster, check rights, look for GPUs and at the clock.
+
+    Args:
+        run: the run.
+        cluster: a connection.
+        site: the site.
+        hub: what M(federated.flower.superlink) returned for the hub; empty if it was not checked.
+
+    Returns:
+        C(msg), C(warnings), C(version), C(skew) and C(rehearsed).
+
+    Raises:
+        ClusterError: the cluster cannot be reached, a right is missing, or a clock is wrong.
+    """
+    spec = site.spec
+    warnings = []
+    if spec.insecure:
+        warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
+    warnings += require(site_agreement.config_types(spec.pools))
+    version = cluster.request("GET", "/version")["gitVersion"]
+    owner = owners.deployment_notes(site.federation, site.name, hub.get("identity") or "")
+    found = look_at.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
+    away = found.absent
+    if spec.namespace not in (*away, *found.projects):
+        _check_shared_namespace(cluster, spec, hub.get("pod_security"))
+    other = run.claim(site.name, [f"{SUPERNODE} {one}" for one in found.places])
+    if other:
+        raise ClusterError(
+            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
+            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+        )
+    wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
+    needed = grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away, projects=found.projects)
+    ask.require(cluster, needed)
+    if spec.namespace not in away:
+        _refuse_delivered(cluster, spec)
+    if wanted.keys_account:
+        _check_account(cluster, wanted)
+    warnings += require(check_datasets(cluster, wanted, away))
+    warnings += direct_connection.check(cluster, wanted, away)
+    objects = supernode.objects(wanted.complete())
+    require(rehearsal.too_old(version, objects), cluster.name)
+    rehearsed = rehearsal.rehearse(cluster, objects, away, SUPERNODE)
+    if rehearsed:
+        warnings += require(pod_needs.check(cluster, wanted, objects, away, SUPERNODE))
+    warnings += require(_devices(cluster, wanted, changes=rehearsed))
+    warnings += require(_clock(cluster, wanted, hub))
+    return {
+        "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
+        "warnings": warnings,
+        "version": version,
+        "skew": cluster.skew,
+        "rehearsed": rehearsed,
+    }
+
+
+def _check_shared_namespace(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:
+    """Whether the site's Pod Security level is that of the hub whose namespace it shares. Not known where that cannot be read."""
+    if not site_agreement.wants_level(spec):
+        return
+    try:
+        is_shared = cluster.get("v1", "ConfigMap", owners.HUB_RECORD, spec.namespace) is not None
+    except Forbidden:
+        return
+    if is_shared:
+        beside_hub.refuse_level(cluster, spec, planned)
+
+
+def _refuse_delivered(cluster: Cluster, spec: SiteSpec) -> None:
+    """Refuse a site whose objects Open Cluster Management still delivers to the same namespace: they would go with its ManifestWork.
+
+    Source: open-cluster-management-io/ocm, C(pkg/work): objects belong to the AppliedManifestWork HUB-WORK, and are deleted with it.
+    """
+    for one in cluster.list("apps/v1", "StatefulSet", spec.namespace, labels=query(selector(spec.federation, supernode.NAME))):
+        for owner in one["metadata"].get("ownerReferences") or []:
+            if owner["kind"] == "AppliedManifestWork" and f"-{spec.ocm_addon}-" in owner["name"]:
+                raise ClusterError(
+                    f"{cluster.name}: Open Cluster Management delivers StatefulSet {one['metadata']['name']} in namespace {spec.namespace}: it would "
+                    "undo what is changed here, and delete it together with what it delivers. Remove the site there first: "
+                    f"federated.flower.teardown --limit {spec.cluster} -e flower_delivery=ocm -e flower_teardown=true. Or deploy it into another "
+                    "namespace (supernode_namespace)."
+                )
+
+
+def _account_is_given(cluster: Cluster, namespace: str) -> bool:
+    """Whether the site's administrators created the account of the Job that creates keys. One that cannot be read counts as absent."""
+    try:
+        return cluster.get("v1", "ServiceAccount", site_jobs.ACCESS, namespace) is not None
+    except Forbidden:
+        return False
+
+
+def _check_account(cluster: Cluster, spec: SiteSpec) -> None:
+    """Whether that account may write the Secrets of all pools. Not known where its rights come from another Role."""
+    namespace = spec.namespace
+    role = cluster.get("rbac.authorization.k8s.io/v1", "Role", site_jobs.ACCESS, namespace)
+    if role is None:
+        return
+    wanted = site_jobs.rules(site_jobs.secret_names(pool.name for pool in spec.pools))
+    lacking = missing(singles(wanted, namespace), role.get("rules") or [])
+    if lacking:
+        raise ClusterError(
+            f"the job that makes the keys on {cluster.name} may not: {'; '.join(map(str, lacking))}. Ask the cluster's "
+            f"administrators to apply what the playbook federated.flower.rbac writes down: Role {site_jobs.ACCESS} in "
+            f"namespace {namespace} is older than supernode_pools."
+        )
+
+
+def _devices(cluster: Cluster, spec: SiteSpec, *, changes: bool) -> Iterator[Problem]:
+    """Pools that would wait for GPUs. Only a DaemonSet pool needs the right to read nodes, and none the right to read pods of others."""
+    if not any(pool.gpu.count for pool in spec.pools):
+        return
+    try:
+        nodes = cluster.list("v1", "Node")
+    except Forbidden:
+        yield warning("whether a node has the GPUs that pools request is unknown: nodes may not be listed here")
+        return
+    pods: Objects = []
+    try:
+        for name in devices.advertise(spec, nodes)[:_GPU_NODES] if changes else []:
+            pods += cluster.list("v1", "Pod", fields=f"spec.nodeName={name}")
+    except Forbidden:
+        pods = []
+    yield from devices.check(spec, nodes, pods)
+
+
+def _clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> Iterator[Problem]:
+    """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it?"""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    found = [
+        *clocks.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
+        *clocks.validity(hub.get("certificate") or {}, cluster.skew, now),
+    ]
+    for one in found:
+        yield one._replace(message=f"{one.message}. Measured at the API server {cluster.server}") if one.refuses else one

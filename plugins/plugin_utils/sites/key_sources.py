@@ -1,0 +1,304 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys of a site's pools: which are needed, and whether the control node or a job in the site's cluster creates them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from ..apply import applyset
+from ..apply.engine import apply_objects
+from ..base.certificate_names import listener_certificate_name
+from ..base.errors import ClusterError
+from ..base.names import CLIENTAPP, CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
+from ..base.object_names import PROXY_MARK, PROXY_SECRET, SUPERNODE
+from ..base.secret_data import CREDENTIALS, entries
+from ..kube import nodes
+from ..kube.api_errors import Conflict
+from ..kube.client import Cluster
+from ..manifests import site_jobs
+from ..marks import owners, proof
+from ..pki import keypairs
+from ..rotation import internal, site_proof
+from ..site_keys import job, keys, proxy_secret, site_keygen
+from ..spec.site_spec import SiteSpec
+from ..state.audit_notes import of_objects
+from . import namespace_inspection
+from .site import KeysMade, Run, Site
+
+Ready = dict[str, set[str]]
+
+
+def wanted(
+    site: str,
+    spec: SiteSpec,
+    allocation: Mapping[str, Any],
+    dead: Sequence[str],
+    list_nodes: Callable[[], list[dict[str, Any]]],
+    running_on: Callable[[str], Collection[str]] = lambda pool: (),
+) -> tuple[keys.Wanted, Ready]:
+    """What a site must have, and pool -> names of the keys that a pod is expected to run with.
+
+    Args:
+        site: inventory name, which is the name in its client certificate.
+        allocation: pool -> C(offset), from the ledger.
+        dead: fingerprints of keys that Flower takes no more.
+        list_nodes: gives the site's nodes; called for DaemonSet pools only.
+        running_on: gives names of the nodes on which a pool has a pod.
+    """
+    # Without TLS Flower has no node authentication, so a lab without it has no keys.
+    pools, ready = ([], {}) if spec.insecure else _pools(spec, allocation, list_nodes, running_on)
+    door = listener_certificate_name(spec.namespace) if spec.has_apps_apart else ""
+    return keys.Wanted(pools, dead, site if spec.shows_certificate else "", door), ready
+
+
+def away(spec: SiteSpec, found: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """DaemonSet pool -> names of its nodes that are not ready; pools without such nodes are not in it.
+
+    Args:
+        spec: of the site.
+        found: the site's nodes.
+    """
+    result = {}
+    for pool in spec.pools:
+        chosen = nodes.eligible(found, pool.node_selector, pool.tolerations, pool.affinity) if pool.is_daemon else []
+        if names := [node["metadata"]["name"] for node in chosen if not nodes.is_ready(node)]:
+            result[pool.name] = names
+    return result
+
+
+def _pools(
+    spec: SiteSpec,
+    allocation: Mapping[str, Any],
+    list_nodes: Callable[[], list[dict[str, Any]]],
+    running_on: Callable[[str], Collection[str]],
+) -> tuple[list[keys.Pool], Ready]:
+    pools: list[keys.Pool] = []
+    ready: Ready = {}
+    found: list[dict[str, Any]] | None = None
+    for pool in spec.pools:
+        name = pool.name
+        if pool.is_daemon:
+            found = list_nodes() if found is None else found
+            rules = (pool.node_selector, pool.tolerations, pool.affinity)
+            running = running_on(name) if nodes.closed(found, *rules) else ()
+            chosen = nodes.eligible(found, *rules, running)
+            pools.append(keys.Pool(name, [node["metadata"]["name"] for node in chosen]))
+            ready[name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
+        else:
+            offset = int(allocation.get(name, {}).get("offset", 0))
+            names = [str(offset + number) for number in range(pool.replicas)]
+            pools.append(keys.Pool(name, names, offset))
+            ready[name] = set(names)
+    return pools, ready
+
+
+class KeySource(Protocol):
+    """One place where keys are created."""
+
+    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
+        """Create what is missing."""
+
+    def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """Delete keys: pool -> names."""
+
+    def renew(self, mark: str) -> bool:
+        """Recreate the shared secrets without the mark; returns whether one was."""
+
+    def digests(self, name: str) -> Mapping[str, str]:
+        """Entry -> digest of a Secret."""
+
+
+def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
+    """Record the changes of Secrets (name -> change); returns whether any of them changed."""
+    listed = [
+        {"kind": "Secret", "namespace": site.namespace, "name": name, "change": change}
+        for name, change in changes.items()
+    ]
+    written = of_objects(listed)
+    run.note(site.name, objects=written)
+    return bool(written)
+
+
+def refuse_others(cluster: Cluster, site: Site) -> None:
+    """Called before keys are written: the preflight check may have been left out, and the objects come later.
+
+    Raises:
+        ClusterError: the namespace has the SuperNodes of another hub or site.
+    """
+    if site.claim:
+        return
+    parent = cluster.get("v1", "ConfigMap", applyset.parent_name(SUPERNODE), site.namespace)
+    why = owners.other_deployment_error(parent, owners.deployment_notes(site.federation, site.name, site.identity))
+    if why:
+        raise ClusterError(f"{cluster.name}: {why}")
+
+
+def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[str]:
+    """Names of the shared Secrets that a pod of the site is older than.
+
+    Args:
+        cluster: a connection to the site.
+        site: the site.
+        replaced: shared Secret that took the place of another -> when, by the site's API server. Without any, nothing is read.
+    """
+    if not replaced:
+        return []
+    pods = cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, SUPERNODE, CLIENTAPP))
+    oldest = min((str(pod["metadata"]["creationTimestamp"]) for pod in pods), default="")
+    return [name for name, at in sorted(replaced.items()) if oldest and at > oldest]
+
+
+class AtController:
+    """Keys that the control node creates and writes into the site's Secrets."""
+
+    def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
+        self.run, self.site, self.cluster = run, site, cluster
+
+    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
+        """See C(KeySource)."""
+        spec, check = self.site.spec, self.run.check
+        selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
+        listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
+        # Keys of another federation would count as keys of a pool that is gone; where a name is needed, they are refused when it is written.
+        own = [item for item in listed if not proof.is_managed(item) or proof.belongs(item, self.site.federation)]
+        live = {item["metadata"]["name"]: item for item in own}
+        replaced = {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))}
+        due = outdated(self.cluster, self.site, replaced)
+        plan = keys.plan(
+            spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
+        )
+        given = self.site.given.get("http_proxy_credentials") or {}
+        credentials, there = proxy_secret.wanted(spec, given), live.get(PROXY_SECRET)
+        if credentials and there is None:  # it may be someone else's, without the labels of the others
+            there = self.cluster.get("v1", "Secret", PROXY_SECRET, spec.namespace)
+        login, obsolete = proxy_secret.changes(spec, credentials, there)
+        plan.secrets += login
+        plan.reasons += [f"{PROXY_SECRET}: the credentials for the HTTP proxy changed" for _one in login]
+        written = (
+            [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
+        )
+        if plan.secrets:
+            refuse_others(self.cluster, self.site)
+        space = namespace_inspection.missing_namespace(self.cluster, spec) if plan.secrets else []
+        outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
+        objects = outcome.objects
+        if any(keys.source_of(there) == SITE for there in live.values()):
+            # What the site reported about its keys, and the owner of those that are no longer wanted.
+            ended = [
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec.namespace}}
+                for name in (PUBLIC_KEYS, site_jobs.OWNER)
+            ]
+            objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects
+        renewed = [name for name in keys.SHARED if name in written]
+        return plan, KeysMade(
+            changed=outcome.changed,
+            diff=outcome.diff,
+            objects=objects,
+            renewed=renewed,
+            due=due,
+            login=entries(login[0])[PROXY_MARK] if login else "",
+            obsolete=obsolete,
+        )
+
+    def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """See C(KeySource)."""
+        for pool, names in extra.items():
+            name = keys_secret(pool)
+            secret = self.cluster.get("v1", "Secret", name, self.site.namespace)
+            if secret is None:
+                continue
+            what = f"Secret {self.site.namespace}/{name} on {self.cluster.name}"
+            data = keys.without_extra(secret, names)
+            if not (proof.belongs if data else proof.may_delete)(secret, self.site.federation):
+                raise ClusterError(
+                    f"{what} was not created by this collection for the federation {self.site.federation}: its keys that are not needed any "
+                    f"more ({', '.join(names)}) are not deleted. Delete or rename it by hand."
+                )
+            try:
+                self._write(secret, data)
+            except Conflict as error:
+                raise ClusterError(
+                    f"{what} was changed by another run meanwhile. Run again when that is complete."
+                ) from error
+            note_secrets(self.run, self.site, {name: "changed" if data else "deleted"})
+
+    def _write(self, secret: Mapping[str, Any], data: Mapping[str, str] | None) -> None:
+        """Write the data of a Secret, or delete it if there are none. Raises C(Conflict) when it is not as it was read."""
+        meta = secret["metadata"]
+        if data:
+            self.cluster.replace({**secret, "data": data})
+        else:
+            found = {"uid": meta["uid"], "version": meta["resourceVersion"]}
+            self.cluster.delete("v1", "Secret", meta["name"], self.site.namespace, **found)
+
+    def renew(self, mark: str) -> bool:
+        """See C(KeySource)."""
+        made = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
+        written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, made)
+        self.run.note(self.site.name, objects=written)
+        return bool(written)
+
+    def digests(self, name: str) -> Mapping[str, str]:
+        """See C(KeySource)."""
+        held = entries(self.cluster.get("v1", "Secret", name, self.site.namespace))
+        return {entry: site_proof.digest(value) for entry, value in held.items()}
+
+
+class AtSite:
+    """Keys that a job in the site's cluster creates, and that never leave it."""
+
+    def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
+        self.run, self.site, self.cluster = run, site, cluster
+        self.place = job.AtSite(cluster, site.spec)
+
+    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
+        """See C(KeySource)."""
+        spec = self.site.spec
+        prepared: list[dict[str, str]] = []
+
+        def prepare() -> None:
+            refuse_others(self.cluster, self.site)
+            needed = [*namespace_inspection.missing_namespace(self.cluster, spec), site_jobs.owner(spec)]
+            prepared.extend(apply_objects(self.cluster, needed).objects)
+
+        if self.run.check:
+            outcome = site_keygen.foresee(self.place, spec, wanted)
+        else:
+            outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare)
+        before = outcome.before
+        written = site_keygen.changes(before, outcome.after or before) if before.pools else {}
+        return outcome.found, KeysMade(
+            due=outdated(self.cluster, self.site, before.replaced),
+            renewed=[name for name in keys.SHARED if written.get(name) in ("created", "changed")],
+            changed=bool(outcome.found.reasons),
+            diff=outcome.diff(self.site.namespace) if self.run.show_diff else [],
+            objects=prepared + outcome.objects(self.site.namespace),
+        )
+
+    def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """See C(KeySource)."""
+        for name, change in site_keygen.drop(self.place, self.site.spec, extra, self.site.seconds).items():
+            note_secrets(self.run, self.site, {name: change})
+
+    def renew(self, mark: str) -> bool:
+        """See C(KeySource)."""
+        became = site_keygen.renew(self.place, self.site.spec, [keys.SUPEREXEC], mark, self.site.seconds)
+        return note_secrets(self.run, self.site, became)
+
+    def digests(self, name: str) -> Mapping[str, str]:
+        """See C(KeySource). Of the Secrets that a site creates itself only digests are visible."""
+        return job.read(self.cluster, self.site.namespace).digests.get(name, {})
+
+
+SOURCES: dict[str, type[AtController] | type[AtSite]] = {CONTROLLER: AtController, SITE: AtSite}
+
+
+def made(found: keys.SiteKeys, outcome: KeysMade, ready: Mapping[str, set[str]]) -> KeysMade:
+    """The outcome with what was found: keys, extra ones and the certificate request."""
+    outcome.keys = [{**key, "expected": key["name"] in ready[key["pool"]]} for key in found.keys]
+    outcome.extra = found.extra
+    outcome.client_request = found.client_request
+    outcome.msg = "; ".join(found.reasons) or f"{len(found.keys)} keys, all there"
+    return outcome

@@ -1,0 +1,211 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Find out, before anything is changed, whether what a deployment will write belongs to someone else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..apply import applyset
+from ..apply.order import id_of
+from ..base.errors import ClusterError
+from ..base.labels import record_labels
+from ..base.names import CLIENT_KEY, METRICS, PUBLIC_KEYS, keys_secret
+from ..base.object_names import (
+    AUDIT_CONFIG,
+    CLIENTS_CONFIG,
+    GATEWAY_NEXT_SECRET,
+    GATEWAY_SECRET,
+    INTERNAL_SECRET,
+    KEY_JOB_OWNER,
+    LEDGER_ACCEPTANCE_CONFIG,
+    LEDGER_BACKUP_CONFIG,
+    LEDGER_CONFIG,
+    LEDGER_DATASETS_CONFIG,
+    LEDGER_DEPLOYED_CONFIG,
+    LEDGER_NODES_CONFIG,
+    PROXY_SECRET,
+    RESTORE_CONFIG,
+    RUNTIME_SECRET,
+    STANDBY_CONFIG,
+    SUPERLINK,
+    SUPERLINK_SUPEREXEC_SECRET,
+    TRACKING_SECRET,
+    UPGRADE_CONFIG,
+)
+from ..kube.api_errors import Forbidden, NotServed
+from ..kube.client import Cluster
+from ..manifests import common_objects as namespaces
+from ..marks import owners, proof
+from ..site_keys import keys
+from ..spec.deployed_spec import Spec
+from ..spec.site_spec import SiteSpec
+from ..state import lease_object as lease
+from . import duplicate_targets
+from . import namespaces as ca_namespaces
+
+#: Secrets and records of the hub, in its own namespace.
+HUB = {
+    "Secret": (
+        INTERNAL_SECRET, RUNTIME_SECRET, SUPERLINK_SUPEREXEC_SECRET, GATEWAY_SECRET, GATEWAY_NEXT_SECRET, TRACKING_SECRET,
+        METRICS,
+    ),
+    "ConfigMap": (
+        CLIENTS_CONFIG, LEDGER_CONFIG, LEDGER_DATASETS_CONFIG, LEDGER_NODES_CONFIG, LEDGER_ACCEPTANCE_CONFIG, LEDGER_DEPLOYED_CONFIG,
+        LEDGER_BACKUP_CONFIG, AUDIT_CONFIG, UPGRADE_CONFIG, STANDBY_CONFIG, RESTORE_CONFIG,
+    ),
+    lease.KIND: (lease.NAME,),
+}  # fmt: skip
+#: Secrets and ConfigMaps of a site, in addition to those of each pool and that of its HTTP proxy.
+SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, KEY_JOB_OWNER)}
+
+Object = dict[str, Any]
+
+
+def reserved_objects(part: str, spec: Spec) -> list[dict[str, Any]]:
+    """Placeholders for these objects: kind, name, namespace and labels, nothing more."""
+    names = HUB if part == SUPERLINK else SITE
+    listed: list[tuple[str, str]] = [(kind, name) for kind, found in names.items() for name in found]
+    if isinstance(spec, SiteSpec):
+        listed += [("Secret", keys_secret(pool.name)) for pool in spec.pools]
+        if spec.has_proxy and spec.http_proxy_credentials:
+            listed.append(("Secret", PROXY_SECRET))
+    return [
+        {
+            "apiVersion": lease.API if kind == lease.KIND else "v1",
+            "kind": kind,
+            "metadata": {
+                "name": name,
+                "namespace": spec.namespace,
+                "labels": record_labels(spec.federation, part, "record"),
+            },
+        }
+        for kind, name in listed
+    ]
+
+
+@dataclass(frozen=True)
+class NamespaceFindings:
+    """What C(inspect_namespace) found out.
+
+    Attributes:
+        absent: namespaces to create.
+        projects: namespaces that were requested as projects of OpenShift, whose labels are not for those who requested them.
+        places: what identifies cluster and namespace of the deployment, each alone.
+    """
+
+    absent: list[str]
+    projects: list[str]
+    places: list[str]
+
+
+def inspect_namespace(
+    cluster: Cluster,
+    part: str,
+    spec: Spec,
+    drafted: Callable[[], Iterable[Object]],
+    ca_namespace: str = "",
+    *,
+    owner: Mapping[str, str] | None = None,
+    claim: bool = False,
+) -> NamespaceFindings:
+    """Check the namespaces of a part and, if nothing of it is deployed yet, all names that it will use.
+
+    Args:
+        cluster: a connection.
+        part: what is going to be deployed, C(superlink) or C(supernode).
+        spec: its specification.
+        drafted: renders all its objects, with stand-ins for what is found later.
+        ca_namespace: namespace of the CA keys, for the superlink.
+        owner: whose deployment it is, see C(owners.deployment_notes).
+        claim: whether the deployment of another owner is taken over.
+
+    Raises:
+        ClusterError: all that belongs to someone else, and the remedy.
+    """
+    home = spec.namespace
+    made = namespaces.namespace_objects(spec)
+    # Where others create namespaces, the right to read them may be missing.
+    asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if made else []
+    live = {name: _get(cluster, "Namespace", name) for name in asked}
+    faults = [_named(item, live[home]) for item in made]
+    if not made:
+        faults += [_missing(cluster, name) for name in filter(None, (home, "" if spec.insecure else ca_namespace))]
+    parent = None
+    if not made or live[home] is not None:
+        parent = _get(cluster, "ConfigMap", applyset.parent_name(part), home)
+        faults.append("" if claim else owners.other_deployment_error(parent, owner or {}))
+        if parent is None and not any(faults):
+            faults += _taken_names(cluster, part, spec, drafted())
+    if ca_namespace and not any(faults):
+        faults.append(ca_namespaces.fault(cluster, home, ca_namespace, spec.federation))
+    if any(faults):
+        raise ClusterError(f"{cluster.name}: " + " ".join(filter(None, faults)))
+    return NamespaceFindings(
+        [name for name, there in live.items() if there is None],
+        [name for name, there in live.items() if proof.project_of(there)],
+        duplicate_targets.places(cluster, home, [parent, live.get(home)]),
+    )
+
+
+def missing_namespace(cluster: Cluster, spec: Spec) -> list[Object]:
+    """The Namespace, where the role creates it and it does not exist."""
+    wanted = namespaces.namespace_objects(spec)
+    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
+        return []
+    return wanted
+
+
+def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -> Object | None:
+    """An object; one that cannot be read counts as absent."""
+    try:
+        return cluster.get("v1", kind, name, namespace)
+    except Forbidden:
+        return None
+
+
+def _missing(cluster: Cluster, name: str) -> str:
+    """Why a namespace that someone else creates cannot be used; empty when it is there, or cannot be read."""
+    try:
+        there = cluster.get("v1", "Namespace", name) is not None
+    except Forbidden:
+        there = True
+    return "" if there else f"there is no namespace {name}, and flower_create_namespace is false: create it first."
+
+
+def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
+    if live is not None and live["metadata"].get("deletionTimestamp"):
+        return ""  # it is waited for, and recreated
+    why = owners.foreign_object_error(desired, live)
+    return f"{id_of(desired)}: {why}" if why else ""
+
+
+def _taken_names(cluster: Cluster, part: str, spec: Spec, drafted: Iterable[Object]) -> list[str]:
+    """Faults of objects of someone else in the namespace with names that the deployment will use."""
+    wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    at_site = (
+        isinstance(spec, SiteSpec) and spec.makes_keys
+    )  # then only the site reads its Secrets, and its Job checks them
+    for item in [*drafted, *reserved_objects(part, spec)]:
+        if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
+            wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item
+    faults = []
+    for (api_version, kind), items in wanted.items():
+        try:
+            there = _read(cluster, api_version, kind, spec.namespace, items)
+        except (Forbidden, NotServed):
+            continue  # missing rights are reported later; what cannot be read is checked when it is written
+        faults += [_named(items[one["metadata"]["name"]], one) for one in there if one["metadata"]["name"] in items]
+    return faults
+
+
+def _read(
+    cluster: Cluster, api_version: str, kind: str, namespace: str, items: Mapping[str, Mapping[str, Any]]
+) -> Iterable[Object]:
+    if len(items) == 1:
+        (name,) = items
+        found = cluster.get(api_version, kind, name, namespace)
+        return [found] if found else []
+    return cluster.list(api_version, kind, namespace)

@@ -1,0 +1,302 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A site, and what every delivery can do with one.
+
+The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(offline), C(drop_keys); apart from them
+C(pull), C(trust), C(apply_apps) and C(remove). Each raises ClusterError for what people should read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..apply.results import Result
+from ..base import foreign_data
+from ..base.object_names import SiteAccess
+from ..base.values import Object
+from ..kube.client import Cluster
+from ..spec.site_spec import SiteSpec
+
+if TYPE_CHECKING:
+    from ..rotation.site_proof import Proof
+    from ..state.site_indexes import Files
+
+Facts = dict[str, Any]
+
+
+class Run(Protocol):
+    """What a delivery needs of the run.
+
+    Attributes:
+        check: nothing is written.
+        show_diff: differences are kept for people.
+        rendering: files for a GitOps controller are asked for; what would be applied is given to C(render) instead.
+    """
+
+    check: bool
+    show_diff: bool
+    rendering: bool
+
+    def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
+        """A connection to the cluster of an inventory host."""
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        """Record in the audit trail what was changed at a site."""
+
+    def claim(self, host: str, places: Iterable[str]) -> str:
+        """Claim some places for a host; returns the other host that has one of them, or an empty text."""
+
+    def say(self, text: str) -> None:
+        """Show what is waited for."""
+
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
+        """Keep what would be applied in a host's cluster for those files; C(site): for which site, if that is another cluster."""
+
+
+@dataclass
+class Site:
+    """One site of a federation.
+
+    Attributes:
+        name: of the inventory host.
+        spec: what is deployed there.
+        access: how it is reached.
+        hub: inventory name of the hub.
+        hub_namespace: the SuperLink's namespace.
+        seconds: how long the site may take for one step.
+        image_seconds: how long its nodes may fail to get an image before it is given up; 0 waits as long as for anything else.
+        claim: whether to take over what another hub, or another host, deployed there.
+        identity: of the hub, which the site records; empty while it is not known.
+        given: the variables of the specification.
+    """
+
+    name: str
+    spec: SiteSpec
+    access: SiteAccess
+    hub: str = ""
+    hub_namespace: str = "flower"
+    seconds: int = 300
+    image_seconds: int = 0
+    claim: bool = False
+    identity: str = ""
+    given: Facts = field(default_factory=dict)
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.spec.namespace
+
+    @property
+    def federation(self) -> str:
+        """The federation's name."""
+        return self.spec.federation
+
+
+# What the data of one site can raise that this code did not foresee. It ends that site, and no other.
+DATA_FAULTS = (*foreign_data.FAULTS, OSError)
+
+
+def unexpected(error: Exception) -> str:
+    """An error that was not foreseen, as text."""
+    return f"{type(error).__name__}: {foreign_data.cleaned(str(error))}"
+
+
+@dataclass
+class Done:
+    """Outcome of one step. Nothing in it is secret.
+
+    Attributes:
+        changed: whether something was changed, or would be.
+        objects: the result for each object, in the format of C(apply).
+        volumes: what became of the volume claims of a site that was removed, as C(ownership.volume_facts).
+        diff: entries for C(--diff).
+        warnings: sentences.
+        requests: requests to API servers.
+        msg: a sentence.
+        failed: whether it ended with an error after some of it was done; C(msg) is the error then.
+        files: which files were written, where the people of the site apply them; None where objects are applied.
+    """
+
+    changed: bool = False
+    objects: list[dict[str, str]] = field(default_factory=list)
+    volumes: list[dict[str, str]] = field(default_factory=list)
+    diff: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    requests: int = 0
+    msg: str = ""
+    failed: bool = False
+    files: Files | None = None
+
+    @classmethod
+    def of(cls, result: Result, *, failed: str = "") -> Done:
+        """What became of a list of objects."""
+        return cls(
+            changed=result.changed,
+            objects=list(result.objects),
+            diff=list(result.diff),
+            warnings=list(result.warnings),
+            requests=result.requests,
+            msg=failed or result.msg,
+            failed=bool(failed),
+        )
+
+
+@dataclass
+class KeysMade(Done):
+    """Outcome of C(make_keys).
+
+    Attributes:
+        keys: public facts of the wanted keys, each with C(expected): whether a running pod must have it.
+        extra: pool -> names of keys that are no longer wanted.
+        client_request: request for the site's client certificate, PEM; empty when it needs none.
+        renewed: names of Secrets that all pods share and that were replaced.
+        due: names of such Secrets that an earlier run replaced, and that are younger than a pod: its restart did not happen.
+        by_hand: whether people apply what is delivered, whenever they do: its SuperNodes are not waited for.
+        settled: whether the site has what replaced its former client certificates, so that these can be revoked.
+        certificate: stands in for a client certificate that cannot be issued yet; empty where it always can.
+        login: mark of new credentials for the HTTP proxy; empty where they did not change.
+        obsolete: Secrets that no pod needs once the site's objects are applied: name -> uid.
+    """
+
+    keys: list[Facts] = field(default_factory=list)
+    extra: dict[str, list[str]] = field(default_factory=dict)
+    client_request: str = ""
+    renewed: list[str] = field(default_factory=list)
+    due: list[str] = field(default_factory=list)
+    by_hand: bool = False
+    settled: bool = True
+    certificate: str = ""
+    login: str = ""
+    obsolete: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Looked:
+    """Outcome of C(preflight).
+
+    Attributes:
+        msg: a sentence.
+        warnings: sentences.
+        version: of Kubernetes; empty where it cannot be read.
+        skew: seconds by which the site's clock is ahead; None where it cannot be read.
+        rehearsed: whether the API server was asked to try the objects.
+    """
+
+    msg: str
+    warnings: list[str] = field(default_factory=list)
+    version: str = ""
+    skew: float | None = None
+    rehearsed: bool = False
+
+
+@dataclass
+class Pulled:
+    """Outcome of C(pull).
+
+    Attributes:
+        msg: a sentence.
+        images: those that were pulled, or would be.
+        nodes: on which.
+        skipped: why nothing can be pulled beforehand at such a site; empty where it can.
+    """
+
+    msg: str = ""
+    images: list[str] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)
+    skipped: str = ""
+
+
+#: What SuperNodes may run with in an outdated version.
+RESTART_FILES = ("trust", "key", "superexec", "loopback")
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Which SuperNodes are restarted, and what is done before.
+
+    Attributes:
+        files: of C(RESTART_FILES): of what they must run with the current version.
+        mark: of a demand for new shared secrets; empty for none.
+        gate: called before each pool; raises ClusterError while nothing may be restarted.
+        online: called after each pool with its name; waits for its SuperNodes.
+    """
+
+    files: Sequence[str]
+    mark: str
+    gate: Callable[[], None]
+    online: Callable[[str], None]
+
+
+class Reach(Protocol):
+    """The way to one site. A module that has such a class C(Way) has a function C(statuses), too (C(Statuses))."""
+
+    def settle(self) -> None:
+        """Find out what the site's variables leave to its platform. Before C(preflight), and before anything is rendered."""
+
+    def preflight(self, hub: Facts) -> Looked:
+        """Check the site before anything is changed. C(hub): the results of the hub's checks, empty if it was not checked."""
+
+    def numbers(self) -> dict[str, tuple[int, int]]:
+        """Pool -> first number and number of the pods that this federation has there, for a site whose ranges are not known."""
+
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
+        """Create the keys and secrets that are missing.
+
+        C(allocation): pool -> C(offset), from the ledger; C(dead): fingerprints of keys to replace.
+        """
+
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
+        """Apply the site's objects and wait for its pods. C(gate): called before ClientApps in their own pods are replaced."""
+
+    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
+        """Have the nodes of its pods pull what C(objects) has of new images, within C(seconds). No pod of the site is touched."""
+
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
+        """C(apply) for its ClientApps alone."""
+
+    def restart(self, wanted: Restart, result: Facts) -> None:
+        """Restart SuperNodes that run with outdated files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
+
+    def trust(self, wanted: Proof, result: Facts) -> None:
+        """Deploy the CA bundle and test it; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
+
+    def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
+        """Pool -> what one of its SuperNodes measures, see C(direct_connection); None where pods cannot be asked.
+
+        C(published): C(address) and C(server_name) of the hub.
+        """
+
+    def offline(self) -> str:
+        """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
+
+    def cut_off(self) -> tuple[str, str]:
+        """Whether running SuperNodes lost the hub by what C(apply) changed: a fault and a warning, either may be empty.
+
+        At the hub they count as online for a minute. Empty, too, where pods cannot be asked. Not for a site that is denied access.
+        """
+
+    def pods(self) -> list[Object] | None:
+        """Live pods of the site's SuperNodes; None where they cannot be reached."""
+
+    def restart_pods(self, pods: Sequence[Object]) -> None:
+        """Delete exactly these pods of C(pods); their controllers replace them."""
+
+    def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """Delete keys that are no longer needed."""
+
+    def remove(self, *, volumes: bool) -> Done:
+        """Take the site's objects away; its volumes, too, if that is wanted."""
+
+    def rest(self) -> None:
+        """Close connections. They are opened again when they are needed."""
+
+
+class Statuses(Protocol):
+    """What runs at sites that are reached in the same way."""
+
+    def __call__(self, run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
+        """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is a valid result."""

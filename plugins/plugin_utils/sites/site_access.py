@@ -1,0 +1,82 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a site is reached, and where its keys are created: read from its variables here, and nowhere else. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.object_names import DIRECT, SiteAccess
+from ..checks.variables import FORMER
+from .registry import DELIVERIES
+
+DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "flower_connectivity"
+# What says how a site is reached.
+VARIABLES = (DELIVERY, KEY_SOURCE, CONNECTIVITY, *FORMER)
+SKUPPER = "skupper"
+CONNECTIVITIES = ("direct", SKUPPER)
+
+
+def access_of(variables: Mapping[str, Any]) -> SiteAccess:
+    """How a site is reached.
+
+    Args:
+        variables: of the inventory host, templated.
+
+    Raises:
+        ClusterError: with variable, value and the remedy.
+    """
+    delivery = _choice(variables, DELIVERY, DELIVERIES, DIRECT)
+    sources = DELIVERIES[delivery].key_sources
+    key_source = _choice(variables, KEY_SOURCE, sources, sources[0], f"where {DELIVERY} is {delivery}")
+    access = SiteAccess(delivery, key_source, _choice(variables, CONNECTIVITY, CONNECTIVITIES, CONNECTIVITIES[0]))
+    found = {DELIVERY: access.delivery, KEY_SOURCE: access.key_source, CONNECTIVITY: access.connectivity}
+    faults = [
+        f"{former}: {str(variables[former])!r} contradicts {now}: {found[now]!r}, which playbooks read: set {now} to "
+        f"{str(variables[former])!r} for this host in the inventory, or leave out {former}"
+        for former, now in FORMER.items()
+        if str(variables.get(former) or found[now]) != found[now]
+    ]
+    if faults:
+        raise ClusterError("; ".join(faults))
+    return access
+
+
+def sites_with(
+    hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str], *, delivery: str = "", connectivity: str = "", clientapp: str = ""
+) -> list[str]:
+    """Those of some hosts that are reached as given; an option that is empty does not count.
+
+    A host whose variables are wrong is not among them: the checks of the sites report the fault.
+
+    Args:
+        hostvars: the variables of all hosts; empty where playbooks are only listed, or checked for their syntax.
+        hosts: inventory names.
+        delivery: as C(flower_delivery).
+        connectivity: as C(flower_connectivity).
+        clientapp: as C(flower_clientapp).
+    """
+    found = []
+    for host in map(str, hosts):
+        variables = hostvars.get(host) or {}
+        with contextlib.suppress(ClusterError):
+            access = access_of(variables)
+            chosen = ((delivery, access.delivery), (connectivity, access.connectivity), (clientapp, str(variables.get("flower_clientapp"))))
+            found += [host] if all(wanted in ("", given) for wanted, given in chosen) else []
+    return found
+
+
+def _choice(variables: Mapping[str, Any], name: str, known: Iterable[str], default: str, where: str = "") -> str:
+    value = variables.get(name)
+    if value in (None, ""):
+        return default
+    listed = list(known)
+    if str(value) not in listed:
+        condition = f" {where}" if where else ""
+        raise ClusterError(f"{name}: {str(value)!r} is not one of {', '.join(listed)}{condition}")
+    return str(value)

@@ -1,0 +1,229 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Outputs are switched, or tracking or another field of the ServerApps' pod changes: what is replaced, and whether runs stand in the way."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.serverapp_pod import (
+    check,
+    fault,
+    is_switched,
+    outputs_change,
+    replaced,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+
+
+def deployed(spec):
+    """(kind, name) -> workload of a hub."""
+    listed = superlink.objects(spec.complete())
+    return {(one["kind"], one["metadata"]["name"]): one for one in listed if one["apiVersion"] == "apps/v1"}
+
+
+@pytest.mark.parametrize("isolation", ["process", "subprocess"])
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("after", [True, False])
+def test_a_switch_is_seen_in_both_directions(parsed_hub, isolation, before, after):
+    spec = parsed_hub(isolation=isolation, outputs_enabled=before)
+    live = deployed(spec)
+    wanted = replace(spec, outputs_enabled=after)
+    assert is_switched(wanted, live.get(replaced(wanted))) == (before != after)
+    # A hub that stopped half-way has both workloads: the old one may still have a run.
+    assert not wanted.is_process or is_switched(wanted, {**deployed(wanted), **live}.get(replaced(wanted))) == (
+        before != after
+    )
+
+
+def test_a_new_hub_and_a_workload_of_someone_else_are_no_switch(parsed_hub):
+    spec = parsed_hub()
+    assert not is_switched(spec, None)
+    (live,) = [one for key, one in deployed(replace(spec, outputs_enabled=False)).items() if key == replaced(spec)]
+    assert is_switched(spec, live)
+    assert not is_switched(
+        spec, {**live, "metadata": {**live["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
+    )
+    live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "someone"
+    assert not is_switched(spec, live)
+
+
+@pytest.mark.parametrize("status", ["pending", "starting", "running"])
+def test_active_runs_are_named_with_both_ways_out(parsed_hub, status):
+    listed = [
+        {"run-id": 7, "status": "finished:completed", "fab-id": "me/old"},
+        {"run-id": 8, "status": status, "fab-id": "me/demo"},
+    ]
+    words = fault(outputs_change(parsed_hub()), listed)
+    assert f"would fail run 8 of me/demo ({status}). Nothing was changed. Wait until no run is active" in words
+    assert "switched on" in words and words.endswith("superlink_outputs_enabled: false") and "run 7" not in words
+    words = fault(outputs_change(parsed_hub(outputs_enabled=False)), listed)
+    assert "switched off" in words and words.endswith("superlink_outputs_enabled: true")
+    assert fault(outputs_change(parsed_hub()), listed[:1]) == ""
+
+
+CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+SECRET = {"uri": "https://x", "secret": "mlflow", "token_key": "token"}
+TOKEN = {"tracking": {"uri": "https://x"}, "tracking_credentials": ["token"]}
+
+
+@pytest.mark.parametrize("outputs_enabled", [True, False])
+@pytest.mark.parametrize("isolation", ["process", "subprocess"])
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({}, {}, False),
+        ({"tracking": SECRET}, {"tracking": SECRET}, False),
+        ({}, {"tracking": SECRET}, True),
+        ({"tracking": SECRET}, {}, True),
+        ({"tracking": SECRET}, {"tracking": {**SECRET, "uri": "https://y"}}, True),
+        ({"tracking": SECRET}, {"tracking": {**SECRET, "token_key": "other"}}, True),
+        ({"tracking": SECRET}, {"tracking": {**SECRET, "ca": CA}}, True),
+        ({"tracking": SECRET}, TOKEN, True),
+        ({"tracking": {**SECRET, "ca": CA}}, {"tracking": {**SECRET, "ca": CA * 2}}, False),
+        ({"tracking": SECRET}, {"tracking": {**SECRET, "egress": [{"cidr": "192.0.2.1"}]}}, False),
+    ],
+)
+def test_tracking_that_replaces_the_pod_is_seen(parsed_hub, outputs_enabled, isolation, before, after, changed):
+    common = {"outputs_enabled": outputs_enabled, "isolation": isolation}
+    live = deployed(parsed_hub(**common, **before))
+    hub = Hub(live)
+    assert (bool(hub.refusal(parsed_hub(**common, **after)))) == changed
+
+
+def applied(workload):
+    """A workload as the API server has it after an apply, with a field that it has added."""
+    live = copy.deepcopy(workload)
+    live["metadata"] |= {"resourceVersion": "1", "managedFields": [
+        {"manager": FIELD_MANAGER, "operation": "Apply", "apiVersion": "apps/v1", "fieldsV1": {"f:spec": fields(workload["spec"])}}
+    ]}  # fmt: skip
+    live["spec"]["template"]["spec"].setdefault("dnsPolicy", "ClusterFirst")
+    return live
+
+
+KEYS = {"volumeMounts": ("mountPath",), "ports": ("containerPort", "protocol")}
+
+
+def fields(value, name=""):
+    """What managedFields have for a value."""
+    if isinstance(value, dict):
+        return {f"f:{key}": fields(inner, key) for key, inner in value.items()}
+    keys = KEYS.get(name, ("name",))
+    if not isinstance(value, list) or not all(isinstance(one, dict) and keys[0] in one for one in value):
+        return {}
+    return {
+        "k:" + json.dumps({key: one.get(key, "TCP") for key in keys}, separators=(",", ":")): {".": {}, **fields(one)} for one in value
+    }
+
+
+class Hub:
+    """A hub's workloads."""
+
+    name = "hub"
+
+    def __init__(self, live):
+        self.live = {key: applied(one) for key, one in live.items()}
+
+    def get(self, _version, kind, name, _namespace):
+        """One of them."""
+        return self.live.get((kind, name))
+
+    def apply(self, item, *, dry_run):
+        """What the API server would have: it adds what is not set."""
+        assert dry_run
+        tried = copy.deepcopy(item)
+        tried["spec"]["template"]["spec"].setdefault("dnsPolicy", "ClusterFirst")
+        return tried
+
+    def refusal(self, spec):
+        """The message."""
+        try:
+            assert require(check(self, spec)) == []
+        except ClusterError as error:
+            return error.message
+        return ""
+
+
+@pytest.fixture(autouse=True)
+def one_run(monkeypatch):
+    monkeypatch.setattr(runs, "read_all", lambda cli: [{"run-id": 8, "status": "running", "fab-id": "me/demo"}])
+
+
+@pytest.mark.parametrize("outputs_enabled", [True, False])
+@pytest.mark.parametrize(
+    ("after", "parts"),
+    [
+        ({}, ""),
+        ({"serverapp_image": "registry.example.com/app:2"}, "image"),
+        ({"serverapp_env": [{"name": "A", "value": "1"}]}, "env"),
+        ({"serverapp_node_selector": {"disk": "ssd"}, "serverapp_image": "app:2"}, "image, nodeSelector"),
+        ({"gateway_image": "registry.example.com/haproxy:3"}, ""),
+        ({"image": "registry.example.com/superlink:2"}, {True: "image", False: ""}),
+    ],
+)
+def test_what_replaces_the_pod_is_refused_while_a_run_is_active(parsed_hub, outputs_enabled, after, parts):
+    if isinstance(parts, dict):
+        parts = parts[outputs_enabled]  # the SuperLink's image reads outputs in that pod
+    live = deployed(parsed_hub(outputs_enabled=outputs_enabled))
+    words = Hub(live).refusal(parsed_hub(outputs_enabled=outputs_enabled, **after))
+    assert bool(words) == bool(parts)
+    if parts:
+        assert f"the pod of ServerApps is replaced by one with another {parts} (" in words
+        assert "would fail run 8 of me/demo (running). Nothing was changed." in words and "flower_serverapp_force=true" in words
+
+
+@pytest.mark.parametrize(
+    ("after", "part"),
+    [
+        ({}, ""),
+        ({"resources": {"requests": {"memory": "1Gi"}}}, "resources"),
+        ({"gateway_image": "registry.example.com/haproxy:3"}, "image"),
+        ({"log_level": "DEBUG"}, "env"),
+        ({"storage_size": "50Gi"}, ""),
+        ({"gateway_secret": ""}, ""),
+    ],
+)
+def test_with_subprocess_isolation_it_is_the_pod_of_the_superlink(parsed_hub, after, part):
+    before = {"isolation": "subprocess", "gateway_secret": "superlink-gateway-issued"}
+    words = Hub(deployed(parsed_hub(**before))).refusal(parsed_hub(**{**before, **after}))
+    assert bool(words) == bool(part)
+    if part:
+        assert f"the pod of ServerApps (the SuperLink's) is replaced by one with another {part} (variables of the hub: superlink_*," in words
+
+
+@pytest.mark.parametrize("before", ["process", "subprocess"])
+def test_another_isolation_fails_the_runs_of_the_pod_that_goes(parsed_hub, before):
+    after = "subprocess" if before == "process" else "process"
+    words = Hub(deployed(parsed_hub(isolation=before))).refusal(parsed_hub(isolation=after))
+    assert words.startswith(f"hub: superlink_isolation: ServerApps run with {before},") and "would fail run 8 of me/demo (running)" in words
+    assert f"leave superlink_isolation: {before} for now" in words
+    assert Hub({}).refusal(parsed_hub(isolation=after)) == "", "of a new hub"
+
+
+def test_a_field_that_the_api_server_writes_in_another_way_is_no_change(parsed_hub, monkeypatch):
+    live = deployed(parsed_hub())
+    hub = Hub(live)
+    wanted = parsed_hub(serverapp_image="app:2")
+    same = hub.live["StatefulSet", "serverapp"]
+    monkeypatch.setattr(hub, "apply", lambda item, *, dry_run: same)
+    assert hub.refusal(wanted) == "", "the API server decides"
+
+
+def test_in_check_mode_it_is_said(parsed_hub):
+    hub = Hub(deployed(parsed_hub()))
+    (warning,) = require(check(hub, parsed_hub(serverapp_image="app:2"), is_check=True))
+    assert warning.startswith("refused while runs are active: the pod of ServerApps is replaced")
+
+
+def test_without_active_runs_nothing_is_refused(parsed_hub, monkeypatch):
+    monkeypatch.setattr(runs, "read_all", lambda cli: [])
+    assert Hub(deployed(parsed_hub())).refusal(parsed_hub(serverapp_image="app:2")) == ""

@@ -1,0 +1,134 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Steps on many sites: one that fails harms no other."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed, Result
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import open_files
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done
+from ansible_collections.federated.flower.plugins.plugin_utils.state.parent import Abandoned
+
+
+class Run:
+    """What outcomes need of a run."""
+
+    check, show_diff = False, False
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[str, list[Any]]] = []
+        self.given_up: list[tuple[str, str]] = []
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        self.noted += [(str(site), list(found)) for found in facts.values()]
+
+    def failed(self, site: str, message: str) -> None:
+        self.given_up.append((site, message))
+
+    def say_details(self, text: str) -> None:
+        assert "Traceback" in text
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_one_guilty_site(workers: int) -> None:
+    run = Run()
+    outcomes = Outcomes(run, ["a", "b", "c"], workers)
+
+    def step(name: str) -> str:
+        if name == "b":
+            raise ClusterError("its cluster does not answer")
+        return name.upper()
+
+    assert outcomes.each(step) == {"a": "A", "c": "C"}
+    assert outcomes.good() == ["a", "c"]
+    assert run.given_up == [("b", "b: its cluster does not answer")]
+    assert outcomes.each(step, ["b", "c"]) == {"c": "C"}, "a site that failed is not worked on again"
+
+
+def test_data_that_nobody_foresaw_ends_its_own_site_only() -> None:
+    outcomes = Outcomes(Run(), ["a", "b"], 2)
+    assert outcomes.each({"b": "B"}.__getitem__) == {"b": "B"}
+    assert outcomes["a"].msg == "a: unexpected error, please report it: KeyError: 'a'"
+
+
+def test_what_was_changed_before_an_error_is_recorded() -> None:
+    outcomes = Outcomes(Run(), ["a"], 2)
+
+    def step(_name: str) -> None:
+        raise ApplyFailed("it broke", Result(objects=[{"kind": "Secret", "name": "s", "change": "deleted"}], changed=True))
+
+    assert outcomes.each(step) == {} and outcomes["a"].failed and outcomes["a"].changed
+    assert [one["name"] for one in outcomes["a"].objects] == ["s"]
+
+
+def test_sites_are_worked_on_at_the_same_time() -> None:
+    meeting = threading.Barrier(3, timeout=60)
+    outcomes = Outcomes(Run(), ["a", "b", "c"], 3)
+    assert set(outcomes.each(lambda name: meeting.wait() >= 0)) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_nothing_more_is_begun_after_the_end_of_the_playbook(workers: int) -> None:
+    """A fork of a playbook that was killed is still there, and someone else may change the fleet soon."""
+    run, worked = Run(), []
+    outcomes = Outcomes(run, ["a", "b", "c", "d"], workers)
+
+    def step(name: str) -> None:
+        worked.append(name)
+        outcomes.parent = os.getppid() + 1
+
+    with pytest.raises(Abandoned, match="the playbook has ended, so nothing more is changed"):
+        outcomes.each(step)
+    assert len(worked) in range(1, workers + 1) and not run.given_up
+    with pytest.raises(Abandoned):
+        outcomes.each(step)
+    assert len(worked) <= workers
+
+
+class Way:
+    """A connection that is open after a step."""
+
+    open = 0
+
+    def step(self) -> None:
+        self.open += 1
+
+    def rest(self) -> None:
+        self.open = 0
+
+
+@pytest.mark.parametrize(("many", "left"), [(False, 1), (True, 0)])
+def test_a_fleet_with_more_sites_than_open_files_keeps_no_connection_open(monkeypatch: pytest.MonkeyPatch, many: bool, left: int) -> None:
+    monkeypatch.setattr(open_files, "enough_for", lambda connections: connections == 3 and not many)
+    ways: dict[str, Any] = {name: Way() for name in "abc"}
+
+    def step(name: str) -> None:
+        ways[name].step()
+        assert not many or sum(way.open for way in ways.values()) == 1
+        if name == "b":
+            raise ClusterError("its cluster does not answer")
+
+    Outcomes(Run(), ways, 1).each(resting(ways, step))
+    assert [way.open for way in ways.values()] == [left] * 3
+
+
+def test_what_was_changed_is_noted_at_once_and_added_up() -> None:
+    run = Run()
+    outcomes = Outcomes(run, ["a"], 1)
+    entry = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "x", "name": "y", "change": "created"}
+    outcomes.add("a", Done(changed=True, objects=[entry], warnings=["old"]))
+    outcomes.add("a", Done(objects=[{**entry, "change": "unchanged"}], warnings=["old"]))
+    told = outcomes.as_dict()["a"]
+    assert told["changed"] and told["warnings"] == ["old"] and len(told["objects"]) == 2
+    assert [site for site, found in run.noted if found] == ["a"]

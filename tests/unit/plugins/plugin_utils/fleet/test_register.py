@@ -1,0 +1,89 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host that was renamed and takes over its namespace gets new keys: the hub has the others under its former name."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import register
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.deploy import Options, Rollout
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registered, Registry
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
+from ansible_collections.federated.flower.plugins.plugin_utils.state import records
+
+LINES = [keypairs.supernode_public_key(keypairs.make_supernode_key()) for _one in range(2)]
+KEYS = [{"pool": "cpu", "name": "0", "public_key": line, "fingerprint": keypairs.fingerprint(line)} for line in LINES]
+RUN: Any = SimpleNamespace(check=True, note=lambda *_where, **_facts: None, stand_in=lambda _text: None, failed=lambda *_words: None)
+
+
+class Hub(Cluster):
+    """Its ledger has site-b with the first key."""
+
+    def __init__(self) -> None:
+        self.name = "hub"
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
+    found = Registry(RUN, Hub(), "hub", "flower", "demo", 1)
+    record = records.merge_keys(records.empty_record("site-b"), KEYS[:1], None)
+    record["keys"][KEYS[0]["fingerprint"]]["node_id"] = "7"
+    monkeypatch.setattr(found.ledger, "read_sites", lambda: ({"site-b": record}, {}))
+    monkeypatch.setattr(found.ledger, "change_record", lambda _name, _change: True)
+    monkeypatch.setattr(found, "client_store", lambda: SimpleNamespace(bring=lambda: False))
+    return found
+
+
+def test_keys_of_the_former_name_are_dead_for_the_one_that_claims_them(registry: Registry) -> None:
+    held = {"clinic-b": KeysMade(keys=KEYS[:1])}
+    first = registry.register(held, {}, {}, ["clinic-b"])
+    assert (first.dead, first.faults, first.changed) == ({"clinic-b": [KEYS[0]["fingerprint"]]}, {}, set())
+    second = registry.register({"clinic-b": KeysMade(keys=KEYS[1:])}, {}, {}, ["clinic-b"])
+    assert (second.dead, second.faults, second.changed) == ({"clinic-b": []}, {}, {"clinic-b"})
+    assert "it is the key of site-b" in registry.register(held, {}, {}).faults["clinic-b"]
+
+
+def test_which_sites_claim(parsed_site: Any) -> None:
+    asked: list[Any] = []
+    hub: Any = SimpleNamespace(register=lambda *given, places: asked.append((given[-1], places)) or Registered())
+    sites = {name: Site(name, parsed_site(), access_of({}), claim=name == "clinic-b") for name in ("clinic-b", "site-a")}
+    rollout = Rollout(RUN, hub, "hub", sites, {}, Outcomes(RUN, sites, 1), Options())
+    rollout._register({name: KeysMade() for name in sites})
+    assert asked == [(["clinic-b"], {name: ("direct", sites[name].namespace) for name in sites})]
+
+
+def test_a_record_has_the_place_of_its_site(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Any] = []
+    monkeypatch.setattr(registry.ledger, "change_record", lambda name, change: written.append(change(records.empty_record(name))))
+    registry.register({"site-a": KeysMade(keys=KEYS[1:])}, {}, {}, places={"site-a": ("ocm", "lab")})
+    assert [(record["delivery"], record["namespace"]) for record in written] == [("ocm", "lab")]
+
+
+@pytest.mark.parametrize(("nodes", "lost"), [({}, {"site-b": 1}), ({"7": {"status": "offline"}}, {})])
+def test_a_superlink_that_lost_its_database_is_noticed(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, parsed_site: Any, nodes: dict[str, Any], lost: dict[str, int]
+) -> None:
+    answers = [Answer(True, {"node-id": 8}, "")]
+    cli: Any = SimpleNamespace(nodes=lambda: nodes, register=lambda keys: answers[: len(keys)])
+    monkeypatch.setattr(register, "FlowerCLI", lambda *_place: cli)
+    monkeypatch.setattr(register, "Rescue", lambda *_given: SimpleNamespace(wait=lambda *_more: None))
+    run = SimpleNamespace(**{**vars(RUN), "check": False})
+    registry.run = run
+    monkeypatch.setattr(registry, "_certify", lambda *_given: {})
+    found = registry.register({"site-b": KeysMade(keys=KEYS[:1])}, {}, {})
+    assert found.lost == lost
+    site = Site("site-b", parsed_site(), access_of({}))
+    hub: Any = SimpleNamespace(register=lambda *_given, **_more: found)
+    rollout = Rollout(run, hub, "hub", {"site-b": site}, {}, Outcomes(run, ["site-b"], 1), Options())
+    rollout._register({"site-b": KeysMade()})
+    assert ["does not know 1 of its SuperNodes any more" in one for one in rollout.outcomes["site-b"].warnings] == [True] * len(lost)

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""OCM's template engine, and values that it would spoil."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, delivery, key_work, nodes_work
+from ansible_collections.federated.flower.tests.unit import specs
+
+OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
+HOSTILE = {
+    "quotes": "a \"quoted\" 'text' with \\ backslashes \\n",
+    "lines": "first\nsecond\r\n\tthird",
+    "variable": "{{CLUSTER_NAME}} and {{ X }} and {{instance}}",
+    "open": "{{ never closed",
+    "closed": "}} never opened",
+    "many": "{{{{ {{{a}}} }}}}",
+    "unicode": "Zürich 東京 🌷 \u2028 \u0000".replace("\u0000", ""),
+    "long": "-----BEGIN CERTIFICATE-----\n" + "MIIB" * 500 + "\n-----END CERTIFICATE-----\n",
+    "expansion": "$(FLOWER_INDEX) $$ ${HOME}",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "wanted"),
+    [
+        ('{"a":"{{NAME}}"}', {"NAME": "x"}, '{"a":"x"}'),
+        ('{"a":"{{ NAME }}"}', {"NAME": "x"}, '{"a":""}'),
+        ('{"a":"{{OTHER}}"}', {"NAME": "x"}, '{"a":""}'),
+        ('{"a":"{{NAME}}"}', {"NAME": "{{NAME}}"}, '{"a":"{{NAME}}"}'),
+        ('{"a":{"b":"c"}}', {}, '{"a":{"b":"c"}}'),
+        # An open mark eats all up to the braces that end the manifest.
+        ('{"a":{"b":"{{c"}}', {}, '{"a":{"b":"'),
+    ],
+)
+def test_the_engine_as_it_is(text, values, wanted):
+    assert delivery.rendered(text, values) == wanted
+
+
+def test_an_open_mark_that_nothing_closes_would_stop_the_manager():
+    with pytest.raises(delivery.TemplateError, match="no }} follows"):
+        delivery.rendered('["{{a"]')
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_values_arrive_byte_for_byte(name, parsed_ocm_site):
+    """Wherever a user's text may stand: as the engine leaves the template, and as it stands in the ManifestWork."""
+    text = HOSTILE[name]
+    spec = parsed_ocm_site(
+        ca_bundle=text,
+        client_certificate=text,
+        annotations={"example.com/note": text},
+        env=[{"name": "TEXT", "value": text}],
+        pod_annotations={"example.com/pod": text},
+        pools=[
+            {
+                "name": "default",
+                "replicas": 2,
+                "node_config": {"word": text if "{" not in text and "}" not in text else ""},
+            }
+        ],
+        patches=[
+            {"target": {"kind": "Service", "name": "supernode"}, "patch": {"metadata": {"annotations": {"x": text}}}}
+        ],
+    )
+    wanted = supernode.objects(spec)
+    common, own = delivery.split(wanted)
+    arrived = [item for item in own if item["kind"] == "Namespace"]  # goes with the keys, which come first
+    own = [item for item in own if item["kind"] != "Namespace"]
+    first = json.loads(json.dumps(key_work.idle_work(spec, [], OWNER, arrived)))["spec"]
+    assert first["workload"]["manifests"][: len(arrived)] == arrived and ("deleteOption" in first) == bool(arrived)
+    for item in addon_objects.configs(spec, common)[0]["spec"]["agentSpec"]["workload"]["manifests"] if common else []:
+        through = json.loads(delivery.rendered(delivery.stored(item), {"CLUSTER_NAME": "spoiled"}))
+        through["metadata"].get("annotations", {}).pop("addon.open-cluster-management.io/deletion-orphan", None)
+        arrived.append(through)
+    work = nodes_work.build(spec, own, OWNER)
+    for item in json.loads(json.dumps(work))["spec"]["workload"]["manifests"]:
+        if item["kind"] != "Pod":
+            item["metadata"].get("annotations", {}).pop(addon_objects.CONTENT_NOTE, None)
+            arrived.append(item)
+    by_name = {(item["kind"], item["metadata"]["name"]): item for item in arrived}
+    assert by_name == {(item["kind"], item["metadata"]["name"]): item for item in wanted}
+
+
+def test_what_the_engine_would_change_goes_the_other_way(parsed_ocm_site):
+    spec = parsed_ocm_site(annotations={"example.com/note": HOSTILE["variable"]})
+    common, own = delivery.split(specs.supernode_objects(spec))
+    assert common == []
+    assert "Namespace" in {item["kind"] for item in own}
+
+
+def test_numbers_of_a_site_keep_their_type(parsed_ocm_site):
+    spec = parsed_ocm_site(
+        pools=[{"name": "default", "replicas": 3, "node_config": {"partition-id": "{partition}", "n": "{partitions}"}}]
+    )
+    work = nodes_work.build(spec, delivery.split(specs.supernode_objects(spec))[1], OWNER)
+    (item,) = nodes_work.sets_of(json.loads(json.dumps(work)))
+    assert (item["spec"]["replicas"], item["spec"]["ordinals"]) == (3, {"start": 3})
+
+
+def test_what_a_rotation_changes_is_in_no_template(parsed_ocm_site):
+    before = delivery.split(specs.supernode_objects(parsed_ocm_site()))[0]
+    after = delivery.split(specs.supernode_objects(parsed_ocm_site(ca_bundle=specs.OTHER_CA, client_certificate=specs.OTHER_CA)))[0]
+    assert before == after

@@ -1,0 +1,72 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.state import forgetting
+
+FLEET = [f"site-{number}" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (None, []),
+        (False, []),
+        ("", []),
+        ("false", []),
+        ([], []),
+        ("site-b", ["site-b"]),
+        (" site-b, site-c,site-b,", ["site-b", "site-c"]),
+        (["site-b", "site-c"], ["site-b", "site-c"]),
+    ],
+)
+def test_names_are_a_list_or_a_text_with_commas(given, names):
+    assert forgetting.names(given) == names
+
+
+@pytest.mark.parametrize("given", [True, "true", "True", "yes", "all", 1, {"site-b": True}, [True], ["site-b", "all"]])
+def test_who_names_nobody_is_refused_with_the_way_out(given):
+    with pytest.raises(ValueError, match="-e flower_forget_sites=site-b,site-c"):
+        forgetting.names(given)
+
+
+def test_one_of_two_sites_is_forgotten():
+    assert forgetting.refusal(["site-b"], ["site-a", "site-b"], ["site-a"]) == ""
+    assert forgetting.refusal([], [], []) == ""
+    assert forgetting.refusal(["unknown"], ["site-a"], ["site-a"]) == "", "a run that is repeated has nothing to do"
+
+
+def test_sites_of_the_inventory_are_refused():
+    assert "site-a is in the inventory" in forgetting.refusal(["site-a"], ["site-a"], ["site-a"])
+    assert forgetting.refusal(["site-a"], ["site-a"], None) == ""
+    assert forgetting.refusal(FLEET, FLEET, None) == "", "a teardown takes all"
+
+
+def test_an_empty_inventory_is_refused():
+    words = forgetting.refusal(["site-a"], ["site-a", "site-b"], [])
+    assert "no sites at all" in words and "any_unparsed_is_failed" in words and "flower_forget_max=1" in words
+    assert forgetting.refusal(["site-a"], ["site-a", "site-b"], [], 1) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "bound", "refused"), [(2, None, True), (1, None, False), (3, 3, False), (3, 2, True)]
+)
+def test_more_than_half_is_refused_without_a_bound(count, bound, refused):
+    known = FLEET[:3]
+    words = forgetting.refusal(known[:count], known, ["other"], bound)
+    assert bool(words) == refused and (not refused or f"-e flower_forget_max={count}" in words)
+
+
+def test_more_than_ten_are_refused_without_a_bound():
+    assert "more than 10" in forgetting.refusal(FLEET[:11], FLEET, ["other"])
+    assert forgetting.refusal(FLEET[:10], FLEET, ["other"]) == ""
+
+
+def test_names_of_which_the_ledger_has_nothing():
+    book = {"sites": {"range": {}}, "left": {"left": []}, "denied": {"denied": {}}, "revoked": [{"serial": "1", "site": "revoked"}, {"serial": "2"}]}
+    chosen = ["record", "site-bb", "range", "left", "denied", "revoked", "a b"]
+    assert forgetting.unknown(chosen, {"record"}, book) == ["site-bb", "a b"]
