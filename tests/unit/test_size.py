@@ -18,11 +18,13 @@ APPLY = 10_000
 #: Actions that still stand on more. C(superlink), C(supernode) and C(rotation) are all steps of hub and sites: checks, keys, objects, rights. All
 #: actions have the lease of the fleet, and with it what tells which hub serves.
 ABOVE = {
+    "ocm_addon": 22_500,
     "rotation": 29_500,
     "superlink": 31_000,
     "superlink_restore": 22_000,
     "superlink_standby": 24_000,
     "supernode": 28_000,
+    "supernode_acceptance": 20_500,
     "takeover": 22_000,
 }
 

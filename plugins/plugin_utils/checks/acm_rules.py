@@ -44,6 +44,6 @@ def _policy_name(found: Problems, spec: Spec, name: str, variable: str) -> None:
     names = f"{text(spec.get('namespace'))}.{name}"
     if len(names) - 1 > acm_policies.MAX_NAMES:
         found.sentence(
-            f"{variable}: the policy would have the name {names}, and ACM accepts {acm_policies.MAX_NAMES} characters without the dot: shorten flower_federation "
-            "or flower_namespace"
+            f"{variable}: the policy would have the name {names}, and ACM accepts {acm_policies.MAX_NAMES} characters without the dot: shorten "
+            "flower_federation or flower_namespace"
         )
