@@ -36,7 +36,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit published lowest examples events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit playbooks published lowest examples events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -88,7 +88,10 @@ sanity: stage ## ansible-test sanity, nothing ignored
 	@cd $(STAGED) && python tools/sanity.py $(SANITY)
 
 unit: stage ## unit tests, and those of the fleet's pure parts
-	@cd $(STAGED) && python -m pytest -q $(UNIT) $(TIMES)/unit.xml tests/unit tests/fleet/test_parts.py
+	@cd $(STAGED) && python -m pytest -q $(UNIT) -m "not playbook" $(TIMES)/unit.xml tests/unit tests/fleet/test_parts.py
+
+playbooks: stage ## playbooks and roles in real runs of Ansible, against stand-ins for clusters
+	@cd $(STAGED) && python -m pytest -q $(UNIT) -m playbook $(TIMES)/playbooks.xml tests/unit
 
 lowest: stage ## unit tests of what calls other packages, with the lowest versions that the collection allows
 	@cd $(STAGED) && lowest=$$(python tools/environment.py lowest) && \

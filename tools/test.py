@@ -22,9 +22,9 @@ from together import exit_on_signals, together
 # Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
 # it runs.
 SUITES = {
-    "test": ["lint unit fleet-core", "sanity published molecule core", "fleet-down"],
+    "test": ["lint unit fleet-core", "playbooks sanity published molecule core", "fleet-down"],
     "nightly": ["lowest examples events metrics gateway page fleet-up", "fleet-tests", "scenarios", "fleet-lifecycle", "fleet-down"],
-    "check": ["lint unit published lowest examples events metrics gateway page sanity"],
+    "check": ["lint unit playbooks published lowest examples events metrics gateway page sanity"],
 }
 STARTS_FLEET = {"fleet-up", "fleet-core"}
 ON_THE_FLEET = {"core", "fleet-tests", "scenarios", "molecule", "fleet-lifecycle"}

@@ -21,6 +21,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets 
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
 
+pytestmark = pytest.mark.playbook
+
 CALLBACKS = ROOT / "tests" / "integration" / "callback_plugins"
 PACKAGE = "ansible_collections.federated.flower.plugins"
 SOURCES = Path("plugins/plugin_utils")

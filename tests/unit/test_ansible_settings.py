@@ -162,6 +162,7 @@ GROUPS = [[one] for one in each(WITHOUT_EFFECT)] + [each(HONOURED)]
 
 
 @pytest.mark.parametrize("settings", GROUPS, ids=lambda group: "-".join(group[0][1:]) if len(group) == 1 else "all that are honoured")
+@pytest.mark.playbook
 def test_the_checks_are_the_same_under(settings: list[tuple[str, str, str]], usual: Outcome, tmp_path: Path) -> None:
     found = run(tmp_path, *PREFLIGHT, config=merged(settings))
     assert (found.rc, found.requests) == (usual.rc, usual.requests), found.text
@@ -178,6 +179,7 @@ START = "--start-at-task"
         ("teardown", [START, "Remove the SuperNodes", "-e", "flower_teardown=true"], "--start-at-task leaves out checks"),
     ],
 )
+@pytest.mark.playbook
 def test_nothing_is_changed_where_the_lease_or_the_checks_are_left_out(playbook: str, options: list[str], words: str, tmp_path: Path) -> None:
     found = run(tmp_path, playbook, "--limit", "flower_sites", *options)
     assert found.rc != 0 and words in found.words, found.text
@@ -185,12 +187,14 @@ def test_nothing_is_changed_where_the_lease_or_the_checks_are_left_out(playbook:
 
 
 @pytest.mark.parametrize(("section", "name", "value", "words"), REFUSED)
+@pytest.mark.playbook
 def test_a_setting_is_refused(section: str, name: str, value: str, words: str, tmp_path: Path) -> None:
     found = run(tmp_path, "site", "--limit", "flower_sites", config=merged([(section, name, value)]))
     assert found.rc != 0 and words in found.words and found.written == []
 
 
 @pytest.mark.parametrize("playbook", ["site", "teardown"])
+@pytest.mark.playbook
 def test_a_hub_that_does_not_answer_is_given_up_by_a_teardown_only(playbook: str, tmp_path: Path) -> None:
     hub = {**HUB, "flower_auth": {"host": "http://127.0.0.1:1", "api_key": "t"}}
     found = run(tmp_path, playbook, "--tags", "all", "--skip-tags", "preflight", "--limit", "flower_sites", "-e", "flower_teardown=true", hub=hub)
@@ -199,6 +203,7 @@ def test_a_hub_that_does_not_answer_is_given_up_by_a_teardown_only(playbook: str
     assert ("Run the playbook again when the hub answers." in found.words) is (playbook == "site")
 
 
+@pytest.mark.playbook
 def test_a_variable_of_the_hub_that_cannot_be_read_is_named_in_a_line(tmp_path: Path) -> None:
     """Of which type others are: tests of the specification that is given."""
     found = run(tmp_path, "site", "--tags", "preflight", hub={**HUB, "superlink_gateway_source_rate": "10/s", "skupper_site_wait_timeout": "5m"})

@@ -15,6 +15,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data i
 from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import Head, Line, export, head_of, seal
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
+pytestmark = pytest.mark.playbook
+
 
 def trail(count: int, by: str = "jane") -> tuple[str, str]:
     """Text of an exported trail, and the hash of its last entry."""

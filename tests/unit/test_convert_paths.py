@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.playbook
+
 
 def convert(folder: Path, *variables: str) -> subprocess.CompletedProcess[str]:
     """Run the playbook in a folder."""

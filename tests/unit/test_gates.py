@@ -54,3 +54,10 @@ def test_what_failed_is_printed_with_the_command_that_runs_it_alone(gates: Modul
         "    run it alone: make scenario NAME=test_apply",
         "lint: see above; run it alone: make lint",
     ]
+
+
+def test_unit_tests_start_no_playbook() -> None:
+    """They would take twice as long: what starts one belongs to the gate C(playbooks)."""
+    starts = re.compile(r'\["ansible-playbook"|"ansible", "playbook"|with_name\("ansible-playbook"|ansible_run import .*\bplay\b')
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit").rglob("test_*.py") if path != Path(__file__)}
+    assert [name for name, text in texts.items() if starts.search(text) and "mark.playbook" not in text] == []

@@ -56,6 +56,7 @@ class Vault(str):
     """Text that is written to YAML as an encrypted value."""
 
 
+@pytest.mark.playbook
 def test_playbooks_read_them(tmp_path: Path) -> None:
     vault = VaultLib()
     cipher = vault.encrypt(SECRET, secret=VaultSecret(b"password")).decode()

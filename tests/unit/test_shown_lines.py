@@ -16,6 +16,8 @@ import yaml
 
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
+pytestmark = pytest.mark.playbook
+
 LONG = "13164552291825540154  federated-flower/quickstart 1.0.0  pending             2026-11-22 14:20  behind 9915798441516665790: 'x' # y"
 TABLE = ["run                   app                                status     elapsed  submitted (UTC)   notes", LONG]
 LOG = [LONG, "", "  x"]

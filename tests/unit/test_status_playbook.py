@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.playbook
+
 INVENTORY = """
 all:
   vars: {ansible_connection: local, flower_federation: oncology, flower_kubeconfig: /not/there}

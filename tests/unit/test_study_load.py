@@ -24,6 +24,8 @@ import yaml
 
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 
+pytestmark = pytest.mark.playbook
+
 PLAYBOOK = ROOT / "examples/tabular/load.yml"
 
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.federated.flower.tests.unit.ansible_run import api_server, inventory, written
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
@@ -27,6 +29,7 @@ def test_the_upgrade_runs_once_and_each_host_reports() -> None:
     assert "run_once" not in report
 
 
+@pytest.mark.playbook
 def test_its_action_runs_others_with_the_variables_of_the_fleet(tmp_path: Path) -> None:
     """Of a hub without a SuperLink: the action that reads the hub finds the place in the variables, and the error is that of the upgrade."""
     task = {"federated.flower.upgrade": None, "run_once": True}

@@ -559,6 +559,7 @@ def test_auditors_only_read_and_roles_name_objects_that_exist() -> None:
             assert set(row.get(key, [])) <= {options["name"] for options in named(kind)}
 
 
+@pytest.mark.playbook
 def test_without_awx_awx_nothing_is_done(tmp_path: Path) -> None:
     """In an environment that lacks the collections of the package C(ansible)."""
     for path in Path(sysconfig.get_paths()["purelib"]).iterdir():
@@ -575,6 +576,7 @@ def test_without_awx_awx_nothing_is_done(tmp_path: Path) -> None:
     assert "The collection awx.awx is not installed on the control node, so nothing was done" in run.stdout + run.stderr
 
 
+@pytest.mark.playbook
 def test_the_syntax_is_right() -> None:
     run = subprocess.run(
         [sys.executable, "-m", "ansible", "playbook", "--syntax-check", str(ROOT / "playbooks" / "awx.yml")],

@@ -50,6 +50,7 @@ def test_all_filters_are_in_these_files() -> None:
     assert documented <= found
 
 
+@pytest.mark.playbook
 @pytest.mark.skipif(hasattr(ansible.template, "trust_as_template"), reason="this ansible-core templates only text that is marked as trusted")
 def test_text_of_a_site_that_a_filter_returns_is_not_executed(tmp_path: Path) -> None:
     """As a name that an API server made up, which comes with the result of a module."""
