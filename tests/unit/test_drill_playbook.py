@@ -12,6 +12,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import sites_with
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
@@ -42,7 +43,8 @@ HUB: dict[str, Any] = {
 def evaluated(text: str, **given: Any) -> Any:
     """An expression with the variables of the play."""
     groups = {"flower_hub": ["hub"], "flower_sites": [*HOSTVARS]}
-    variables = {"inventory_hostname": "hub", "groups": groups, "hostvars": HOSTVARS, "__drill_hub": HUB, **trusted(PLAY["vars"]), **given}
+    variables = {"inventory_hostname": "hub", "groups": groups, "hostvars": HOSTVARS, "__drill_hub": HUB, **trusted(PLAY["vars"])}
+    variables |= {"__drill_direct": sites_with(HOSTVARS, HOSTVARS, delivery="direct"), **given}  # filters of collections are not loaded here
     return Templar(loader=DataLoader(), variables=variables).template(trusted(text))
 
 
