@@ -111,8 +111,8 @@ def test_it_goes_on_after_what_is_known_and_a_flood_is_cut(flower: Flower, monke
 
 
 def test_long_lines(flower: Flower) -> None:
-    bar = "".join(f"{number}%" + "#" * 100 + "\r" for number in range(1000))
-    flower.log = f"{'x' * 5000}\n{bar}\nshort\rdone\n"
+    shown = "".join(f"{number}%" + "#" * 100 + "\r" for number in range(1000))
+    flower.log = f"{'x' * 5000}\n{shown}\nshort\rdone\n"
     assert next(polled(flower))["lines"] == ["x" * 4000, "999%" + "#" * 100, "short\rdone"]
 
 

@@ -157,4 +157,3 @@ def test_a_fleet_without_skupper_says_nothing_of_it():
         {"site-a": told},
     )  # fmt: skip
     assert made["network"] == {} and "skupper" not in fleet_table(made)
-
