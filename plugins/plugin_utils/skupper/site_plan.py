@@ -176,8 +176,10 @@ def decide_listener(spec: ListenerSpec, found: Iterable[Object], service: Object
                 f"{given.get('port')} to use it, or delete it"
             )
         if one["metadata"]["name"] == FLEET:
-            return ListenerPlan(fault=f"{at} has the name of ours, and serves {given.get('host')}:{given.get('port')}. Delete it, "
-                        "or use it: set skupper_listener_host, skupper_listener_port and skupper_listener_routing_key to its own")  # fmt: skip
+            return ListenerPlan(
+                fault=f"{at} has the name of ours, and serves {given.get('host')}:{given.get('port')}. Delete it, or use it: set "
+                "skupper_listener_host, skupper_listener_port and skupper_listener_routing_key to its own"
+            )
     if service is not None and not of_listener(service):
         return ListenerPlan(
             fault=f"Service {service['metadata']['namespace']}/{host} exists already, and was not created by Skupper: a Listener would not "

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-""""""
+"""Differences without secrets, and their hashes."""
 
 from __future__ import annotations
 

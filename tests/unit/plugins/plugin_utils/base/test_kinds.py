@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-""""""
+"""Kinds of Kubernetes: their defaults, and what may be added to a list of them."""
 
 from __future__ import annotations
 
