@@ -41,8 +41,8 @@ NEEDED, GROUP, ANY_STATE, REMOVES = "__lease_needed", "__lease_group", "__lease_
 REGISTERED = "__lease"
 WAIT = 90  # seconds; longer than the lease of a playbook that was killed lasts
 _CLAIM_TIMEOUT = 10.0  # seconds for an answer of a hub that may be lost
-#: For each hub, a byte (by a hash of its place): whether this run has taken its lease. All forks of a playbook share this memory, which it has before it forks: the
-#: strategy plugins load the class of an action in the playbook's own process.
+#: For each hub, a byte (by a hash of its place): whether this run has taken its lease. All forks of a playbook share this memory, which it has
+#: before it forks: the strategy plugins load the class of an action in the playbook's own process.
 _TAKEN = mmap.mmap(-1, 65536)
 _LEFT_OUT = (
     "{} leaves out checks that come before every change, so the lease of the fleet is not taken, and nothing is changed. Run the whole playbook: "
