@@ -8,9 +8,9 @@ import contextlib
 import hashlib
 import json
 import os
-import socket
 import random
 import re
+import socket
 import subprocess
 import threading
 import time

@@ -118,7 +118,8 @@ def test_a_connection_that_is_cut_is_continued(fed, tmp_path):
                 passed += len(data)
                 if cuts < 3 and passed > (cuts + 1) * 40 * 2**20:
                     cuts += 1
-                    channel.sock.shutdown(socket.SHUT_RDWR)
+                    with socket.socket(fileno=os.dup(channel.sock.fileno())) as connection:  # below TLS
+                        connection.shutdown(socket.SHUT_RDWR)
                 return send(data)
 
             channel.send_binary = counted
