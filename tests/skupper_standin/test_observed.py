@@ -109,7 +109,8 @@ def test_a_namespace_that_enforces_restricted_refuses_them_for_one_reason(net: N
         assert f'"{name}"' in said
     assert not [word for word in ("runAsNonRoot", "capabilities", "allowPrivilege") if word in said], said
     assert not router_pods(place)
-    until(lambda: place.condition("Site", "bare", "Running").get("status") == "False", what="a site that does not run")
+    until(lambda: place.get("Site", "bare").get("status", {}).get("message") == "Not Running", what="a site that does not run")
+    assert place.condition("Site", "bare", "Running").get("status") != "True"
     enforce("baseline")
     place.true("Site", "bare", seconds=60)
 
