@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain 
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
+    NOTES_MESSAGE = False  # a file on the control node is no change of the fleet
     NEEDS_LEASE = False  # nothing in a cluster is changed
     HUB_BY_GROUP = True
     ARGS = {
@@ -68,7 +69,6 @@ class ActionModule(ClusterAction):
         changed = not path.is_file() or self._read(path) != text
         if changed and not self.check:
             self._write(path, text)
-        self._noted = True  # a file on the control node: no change for the audit trail
         word = "would be written to" if changed and self.check else "is in"
         return {
             "changed": changed,

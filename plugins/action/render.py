@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
@@ -41,17 +40,17 @@ class ActionModule(ActionBase):
             "namespace": {"type": "str", "required": True},
             "ocm_sites": {"type": "list", "elements": "str", "default": []},
         })
-        directory, kept_in = Path(options["directory"]), Path(constants.DEFAULT_LOCAL_TMP)
+        directory = Path(options["directory"])
         hub, behind, whose = options["hub"], options["ocm_sites"], (options["federation"], options["namespace"])
         if hub in options["hosts"]:
-            lost = rendering.incomplete(hub, behind, rendering.served(kept_in, hub))
+            lost = rendering.incomplete(hub, behind, rendering.served(hub))
             if lost:
                 raise AnsibleActionFail(lost)
         new: list[tuple[Path, str, str]] = []
         shown: list[str] = []
         skipped: list[str] = []
         for host in options["hosts"]:
-            objects = rendering.kept(kept_in, host)
+            objects = rendering.kept(host)
             if objects is None:
                 skipped.append(host)
                 continue

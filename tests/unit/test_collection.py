@@ -85,39 +85,24 @@ PARTS = {
 }
 
 
+#: Modules and roles that change nothing of the fleet: they read, work on runs, write files on the control node, or only report.
+READING = {
+    "run", "run_outputs_fetch", "run_outputs_info", "run_outputs_remove", "run_stop", "runs_info",
+    "audit_info", "superlink_backup", "superlink_info", "supernode_info", "leaving_statement", "supernode_acceptance",
+    "plan", "render", "node_info", "lease", "site_result", "awx",
+}  # fmt: skip
+
+
+#: They change the fleet's objects, but must not wait for others: a denial is at once, also that of sites outside of a run's regions, a project is
+#: where the lease will be, and the others are the administrator's.
+WITHOUT_LEASE = {"acm_policy.yml", "openshift_projects.yml", "rbac.yml", "run.yml", "site_access.yml"}
+
+
 @pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in PARTS])
-def test_playbooks_that_change_something_record_it(playbook: str) -> None:
-    """Whatever is not known for reading only may change something. Runs and the console are not part of the deployment."""
-    runs = {"run", "run_outputs_info", "run_stop", "runs_info"}
-    states = {"audit_info", "superlink_backup", "superlink_info", "supernode_info", "leaving_statement"}
-    states |= {"supernode_acceptance"}  # what it keeps on the hub is its own record
-    states |= {"plan"}  # a file on the control node
-    states |= {"node_info"}
-    reading = runs | states | {"awx", "render", "audit", "lease", "site_result"}
+def test_playbooks_that_change_the_fleet_return_the_lease_at_the_end(playbook: str) -> None:
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays(playbook)))) & {*MODULES, *ROLES}
-    changing = [play for play in plays(playbook) if set(re.findall(r"federated\.flower\.(\w+)", json.dumps(play))) & {*used - reading, "audit"}]
-    tasks = (changing or plays(playbook))[-1].get("tasks", [])
-    ends = [task for task in (tasks[-1].get("always", tasks) if tasks else []) if "ansible.builtin.fail" not in task]
-    last = ends[-1] if ends else {}
-    returns = load(f"playbooks/{playbook}")[-1].get("import_playbook") == "return_lease.yml"  # and records before
-    assert used <= reading or returns or "federated.flower.audit" in last, (
-        f"{used - reading} may change something: end with federated.flower.audit"
-    )
-
-
-#: They change the fleet's objects, but must not wait for others: a denial is at once, a project is where the lease will be, and the others
-#: are the administrator's.
-WITHOUT_LEASE = {"acm_policy.yml", "openshift_projects.yml", "rbac.yml", "site_access.yml"}
-
-
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in PARTS and name != "return_lease.yml"])
-def test_playbooks_that_record_changes_return_the_lease_at_the_end(playbook: str) -> None:
-    """What data scientists run (outputs, run) records only with the right to do so."""
-    found = load(f"playbooks/{playbook}")
-    imported = [play.get("import_playbook", "") for play in found]
-    text = json.dumps([load(f"playbooks/{name}") for name in imported if name in PARTS] + [found])
-    records = re.search(r'"federated\.flower\.audit": (null|\{(?!"required": false))', text) is not None or "tasks/record.yml" in json.dumps(found)
-    assert (imported[-1] == "return_lease.yml") == (records and playbook not in WITHOUT_LEASE)
+    changes = bool(used - READING) and playbook not in WITHOUT_LEASE
+    assert (load(f"playbooks/{playbook}")[-1].get("import_playbook") == "return_lease.yml") == changes, used - READING
 
 
 @pytest.mark.parametrize("role", ROLES)

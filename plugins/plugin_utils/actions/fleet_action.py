@@ -98,6 +98,12 @@ class FleetAction(ClusterAction):
         self.reset()
         return super().run(tmp, task_vars)
 
+    def may_end_play(self, result: Mapping[str, Any]) -> bool:
+        """See C(ClusterAction). M(federated.flower.site_result) fails the host of each site that failed."""
+        sites = result.get("sites") or {}
+        all_failed = bool(sites) and all(one.get("failed") for one in sites.values())
+        return (all_failed and not self.is_step) or super().may_end_play(result)
+
     @abstractmethod
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Work on the sites whose variables are valid; return additional results."""
@@ -156,7 +162,8 @@ class FleetAction(ClusterAction):
 
     def failed(self, site: str, message: str) -> None:
         """Record in the audit trail that a site failed."""
-        self._write_note(site, failed=self.public(message))
+        if self._recording:
+            self._recording.fail(site, self.public(message))
 
     def say_details(self, text: str) -> None:
         """Show a text with C(-vvv)."""

@@ -2,62 +2,44 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the actions of a run in check mode would apply, host by host, until M(federated.flower.render) writes it into files.
-
-It is in Ansible's own temporary folder of the run, which is removed at its end.
-"""
+"""What the actions of a run in check mode would apply, host by host, until M(federated.flower.render) writes it into files."""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-from ..base.plain_data import to_json_data
 from ..manifests import gitops
+from . import check_notes
 
 # Set by render.yml alone: the folder for the files may stand in an inventory, and other playbooks in check mode say what they would change.
 VARIABLE = "__render_objects"
 
 
-def _file(folder: Path, host: str) -> Path:
-    return folder / f"federated.flower.render-{hashlib.sha256(host.encode()).hexdigest()[:32]}.jsonl"
+def _name(host: str) -> str:
+    return f"render-{hashlib.sha256(host.encode()).hexdigest()[:32]}"
 
 
-def keep(folder: Path, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
+def keep(host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
     """Keep what a GitOps controller may have of the objects that would be applied. Safe for concurrent forks and threads.
 
     Args:
-        folder: the temporary folder of the run.
         host: inventory name of the cluster in which they are.
         site: inventory name of the site for which they are there, if that is another cluster.
     """
-    line = json.dumps({"site": site, "objects": [to_json_data(item) for item in gitops.chosen(objects)]}) + "\n"
-    with _file(folder, host).open("a", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(line)
-        file.flush()
+    check_notes.add(_name(host), {"site": site, "objects": list(gitops.chosen(objects))})
 
 
-def kept(folder: Path, host: str) -> list[Mapping[str, Any]] | None:
+def kept(host: str) -> list[Mapping[str, Any]] | None:
     """Each object that was kept for a host, once; None where nothing was rendered."""
-    parts = _parts(folder, host)
+    parts = check_notes.read(_name(host))
     return None if parts is None else gitops.latest(item for part in parts for item in part["objects"])
 
 
-def served(folder: Path, host: str) -> set[str]:
+def served(host: str) -> set[str]:
     """The sites for which objects were kept in another cluster, that of the host."""
-    return {part["site"] for part in _parts(folder, host) or [] if part["site"]}
-
-
-def _parts(folder: Path, host: str) -> list[Mapping[str, Any]] | None:
-    path = _file(folder, host)
-    if not path.exists():
-        return None
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {part["site"] for part in check_notes.read(_name(host)) or [] if part["site"]}
 
 
 def incomplete(hub: str, sites: Iterable[str], found: Collection[str]) -> str:

@@ -529,6 +529,16 @@ class Federation:
         assert not verdict.fault and not verdict.notes, (verdict.fault, verdict.notes)
         return verdict.entries
 
+    def recorded(self, since: int) -> dict[str, Any]:
+        """What the entries of the audit trail after the first C(since) ones say together: each task that changes something has one."""
+        whole: dict[str, Any] = {"failed": {}, "sites": {}}
+        for entry in self.trail()[since:]:
+            whole["failed"] |= entry.get("failed", {})
+            for site, facts in entry["sites"].items():
+                for kind, found in facts.items():
+                    whole["sites"].setdefault(site, {}).setdefault(kind, []).extend(found)
+        return whole
+
     @staticmethod
     def noted(entry: dict[str, Any], site: str, kind: str, change: str) -> list[dict[str, Any]]:
         """The facts of an entry about a change in a cluster."""

@@ -300,23 +300,6 @@ def test_a_run_whose_origin_cannot_be_kept_goes_on(cluster, app):
     assert any("will not have what it began with" in one for one in found["warnings"])
 
 
-@pytest.mark.parametrize(
-    ("given", "recorded"),
-    [
-        ({}, False),
-        ({"flower_run_resume": "", "flower_run_inputs": None}, False),
-        ({"flower_run_resume": "7"}, True),
-        ({"flower_run_inputs": "x", "__run": {"failed": True, "msg": "refused"}}, True),
-        ({"__run": {"outputs": {"path": "x"}}}, True),
-    ],
-)
-def test_the_playbook_records_it(given, recorded):
-    (play,) = yaml.safe_load((ROOT / "playbooks/run.yml").read_text(encoding="utf-8"))
-    (block,) = play["tasks"]
-    (when,) = [task["when"] for task in block["always"] if "federated.flower.audit" in task]
-    assert jinja2.Environment().compile_expression(when)(**{"__run": {}, **given}) is recorded
-
-
 def test_a_run_goes_on_from_an_earlier_one(cluster, app):
     would = act(run, cluster, check=True, app=str(app), resume="2")
     assert would["msg"] == "would submit me/demo 1.0.0; would go on from run 2 (me/app 1.0.0, failed): 1 file, 2.0 KiB"

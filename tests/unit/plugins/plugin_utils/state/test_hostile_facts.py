@@ -21,8 +21,8 @@ KEY = {"keys": [{"change": "registered", "fingerprint": "SHA256:a"}]}
 
 def entry(**sites: Any) -> dict[str, Any]:
     run = {"pid": 7, "playbook": "site", "options": {}, "who": {"user": "jane"}}
-    noted = [{"run": run, "at": "t", "check": False, "site": site, "facts": facts} for site, facts in sites.items()]
-    return audit_notes.compose(noted, time="t", kubernetes="jane") or {}
+    noted = [{"at": "t", "site": site, "facts": facts} for site, facts in sites.items()]
+    return audit_notes.compose(noted, run, time="t", kubernetes="jane") or {}
 
 
 def pruned(number: int, length: int) -> dict[str, Any]:
