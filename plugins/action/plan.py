@@ -24,7 +24,7 @@ _AGAIN = "Nothing was changed. Make a new plan with federated.flower.plan"
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
-    NOTES_MESSAGE = False  # a file on the control node is no change of the fleet
+    NOTES_MESSAGE = False  # a file on the control node does not change the fleet
     AUTH = {}
     ARGS = {
         "state": {"type": "str", "choices": ["made", "compared"], "required": True},
@@ -41,7 +41,7 @@ class ActionModule(ClusterAction):
         alive = set(map(str, task_vars["ansible_play_hosts"]))
         failed = [host for host in map(str, task_vars["ansible_play_hosts_all"]) if host not in alive]
         title = f"the federation {params['federation']} in namespace {params['namespace']} of {params['hub']}"
-        present = plan_text.write(title, check_notes.read(check_notes.PLAN) or [], failed)
+        present = plan_text.write(title, check_notes.changes(), failed)
         return self._make(present) if params["state"] == "made" else self._compare(present)
 
     def _make(self, text: str) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_the_delivery_to_what_is_forgotten_ends_with_any_limit_and_tags(given: d
     (forget,) = [task for one in plays("site_whole.yml") for task in tasks_of(one) if "federated.flower.supernode_forget" in task]
     assert set(forget["tags"]) <= set(play["tags"])
     templar = Templar(loader=DataLoader(), variables=trusted(play["vars"]) | given)
-    whens = play["tasks"][0]["block"][0]["when"]
+    whens = play["tasks"][0]["when"]
     assert all(templar.template(trusted(f"{{{{ ({one}) | bool }}}}")) for one in whens) == runs
 
 
@@ -133,7 +133,7 @@ def test_the_hub_can_say_that_a_site_is_denied(hub: dict[str, Any], own: dict[st
 )
 def test_a_denial_that_is_refused_is_a_fault_of_its_site_alone(site: str, denies: bool, words: str) -> None:
     (play,) = plays("site_join.yml")
-    _measure, deny, report = play["tasks"][0]["block"]
+    _measure, deny, report = play["tasks"]
     assert deny["failed_when"] is False and deny["register"] == "__join_denied"
     refused = {"accepted": False, "reasons": ["slow"]}
     given = {
@@ -180,5 +180,5 @@ def test_a_plan_is_compared_and_forgets_no_site(given: dict[str, Any], wanted: b
     play = yaml_file("playbooks", "plan_changes.yml")[-1]
     templar = Templar(loader=DataLoader(), variables={**trusted(compare["vars"]), **trusted(play["vars"]), **given})
     assert templar.template(trusted(play["hosts"])) == ("flower_hub:flower_sites" if wanted else [])
-    assert templar.template(trusted(f"{{{{ ({play['tasks'][0]['block'][0]['ansible.builtin.assert']['that']}) | bool }}}}")) is good
+    assert templar.template(trusted(f"{{{{ ({play['tasks'][0]['ansible.builtin.assert']['that']}) | bool }}}}")) is good
     assert play["any_errors_fatal"] and templar.template(trusted(play["vars"]["__lease_needed"])) is True

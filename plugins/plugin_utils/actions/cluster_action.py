@@ -16,6 +16,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from ansible.errors import AnsibleError
@@ -37,9 +38,10 @@ from ..sites.registry import DELIVERIES
 from ..sites.site_access import access_of
 from ..state import audit_notes
 from ..state.hub_lease import Lease
-from . import check_notes, fleet_lease, rendering
-from .audit_record import Recording
+from . import check_notes, fleet_lease
+from .audit_record import Recording, Unrecorded
 from .role_variables import Defaults, HostVariables
+from .run_facts import run_facts
 
 # Ansible does not flush what it displays. In a file or a pipe, what an action says while it waits would arrive in blocks of
 # 8 KiB, hours later. The parent process writes all lines, and it imports this.
@@ -135,7 +137,7 @@ class ClusterAction(ActionBase):
         try:
             self._refuse_other_strategies()
             self.params = self._validated()
-            self.rendering = self.check and bool(self.variable(rendering.VARIABLE, False))
+            self.rendering = self.check and bool(self.variable(check_notes.RENDERS, False))
             with self._leased() as self.lease:
                 self._site = self.inventory_host
                 with self._recorded(result):
@@ -169,15 +171,22 @@ class ClusterAction(ActionBase):
             if self._recording:
                 if result.get("failed"):
                     self._recording.fail(self.inventory_host, self.public(str(result.get("msg", ""))))
-                self._add_recorded(result, self._recording.end())
+                self._record(self._recording, result)
 
-    @staticmethod
-    def _add_recorded(result: dict[str, Any], recorded: Mapping[str, Any]) -> None:
-        """Add what could not be recorded to the result of the task."""
-        msg = "; ".join(filter(None, (result.get("msg"), recorded.get("msg"))))
-        warnings = [*result.get("warnings", ()), *recorded.get("warnings", ())]
-        result.update(recorded)
-        result.update({name: value for name, value in (("msg", msg), ("warnings", warnings)) if value})
+    def _record(self, recording: Recording, result: dict[str, Any]) -> None:
+        """Record the notes; what cannot be recorded is in the result of the task."""
+        warnings: list[str] = []
+        try:
+            warnings = recording.end()
+        except Unrecorded as error:
+            result["unrecorded"] = error.entries
+            is_lost = self.lease is None and (error.is_early or fleet_lease.is_needed(self))
+            if self.MUST_RECORD and not is_lost:
+                self._fail(result, error)
+            else:
+                warnings = [self.named(error)]
+        if warnings:
+            result["warnings"] = [*result.get("warnings", ()), *warnings]
 
     def public(self, words: _Words) -> _Words:
         """What people read of a failure: without values that a vault protects."""
@@ -225,12 +234,15 @@ class ClusterAction(ActionBase):
             if not self.check:
                 self.begin_notes().add(site or self._site, noted)
             elif self.show_diff:
-                check_notes.add(check_notes.PLAN, {"site": site or self._site, "facts": noted})
+                check_notes.add_change({"site": site or self._site, "facts": noted})
 
     def begin_notes(self) -> Recording:
         """Get ready to note changes; before threads do, since this evaluates templates."""
         if self._recording is None:
-            self._recording = Recording(self)
+            hub = self.hub_host()
+            namespace, federation = (self.of_hub(option, hub) for option in ("namespace", "federation"))
+            connect = partial(self._connection, hub, 0)
+            self._recording = Recording(run_facts(self.task_vars), hub, namespace, federation, connect, self.say)
         return self._recording
 
     def render(self, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
@@ -238,11 +250,7 @@ class ClusterAction(ActionBase):
 
         C(site): the site for which it is there, if that is another cluster.
         """
-        rendering.keep(host, objects, site)
-
-    def loses_hub(self) -> bool:
-        """Whether the task needs the lease, and there is none: the hub is given up, or has no namespace."""
-        return self.lease is None and fleet_lease.is_needed(self)
+        check_notes.add_objects(host, objects, site)
 
     def hub_host(self) -> str:
         """Inventory name of the hub; empty when the inventory has none."""
@@ -305,11 +313,8 @@ class ClusterAction(ActionBase):
         self._site = host or self.inventory_host  # other threads connect as well
         return self._connection(host, timeout)
 
-    def hub_connection(self, hub: str) -> Cluster:
-        """A connection to the hub, after which notes are still about the host that was connected before."""
-        return self._connection(hub, 0)
-
     def _connection(self, host: str | None, timeout: float) -> Cluster:
+        """A connection after which notes are still about the host that was connected before."""
         name = host or self.inventory_host
         seconds = self.api_timeout(host) or timeout or _API_TIMEOUT
         retry_seconds = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)

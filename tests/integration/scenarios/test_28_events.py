@@ -43,9 +43,8 @@ def test_an_alert_repairs_its_site(fed, program):
         fed.wait("the end of status and site", lambda: rulebook.said().count("PLAY RECAP") == 2, 240)
     entries = fed.trail()[before:]
     assert [(entry["playbook"], entry["options"]) for entry in entries] == [("federated.flower.site", {"limit": "site-a"})] * len(entries), entries
-    assert [one["object"] for one in fed.noted(entry := fed.recorded(before), "site-a", "objects", "created")] == [
-        f"StatefulSet {NAMESPACE}/supernode-cpu"
-    ], entry
+    entry = fed.recorded(before)
+    assert [one["object"] for one in fed.noted(entry, "site-a", "objects", "created")] == [f"StatefulSet {NAMESPACE}/supernode-cpu"], entry
     assert len(fed.pods("site-a")) == 2
     assert (fed.lives("site-b"), fed.lives("hub", name="superlink")) == untouched
     fed.settled = True

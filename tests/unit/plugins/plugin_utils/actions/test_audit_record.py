@@ -47,7 +47,7 @@ class Scene:
     def __init__(self) -> None:
         self.hub = Hub("hostile")
         self.shown: list[str] = []
-        self.is_lost = False
+        self.is_lost = self.needs = False
 
     def run(self, execute: Execute, *, check: bool = False, lease: Any = None, variables: Any = None, **attributes: Any) -> dict[str, Any]:
         """Run a task; returns its result."""
@@ -61,14 +61,11 @@ class Scene:
                 self.lease = lease
                 return execute(self)
 
-            def hub_connection(self, hub: str) -> Any:
-                assert hub == "hub"
+            def _connection(self, host: str | None, timeout: float) -> Any:
+                assert host == "hub"
                 if scene.is_lost:
                     raise Unreachable("hub: no answer")
                 return nullcontext(scene.hub)
-
-            def loses_hub(self) -> bool:
-                return bool(attributes.get("loses_hub"))
 
             def say(self, text: str) -> None:
                 scene.shown.append(text)
@@ -76,6 +73,7 @@ class Scene:
         task = Task.load({"action": "federated.flower.apply", "check_mode": check, "diff": True})
         connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/none"))  # all that the base of the actions looks at
         given, loader = {**VARIABLES, **(variables or {})}, DataLoader()
+        self.needs = bool(attributes.get("loses_hub"))
         return Action(task, connection, None, loader, Templar(loader=loader, variables=given), None).run(task_vars=given)
 
     @property
@@ -89,7 +87,10 @@ class Scene:
 def scene(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Scene:
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
     monkeypatch.setattr(audit_record, "kubernetes_user", lambda _cluster: "jane")
-    return Scene()
+    found = Scene()
+    monkeypatch.setattr(fleet_lease, "is_needed", lambda _action: found.needs)
+    monkeypatch.setattr(fleet_lease, "held", lambda _action: nullcontext())
+    return found
 
 
 def changes(action: ClusterAction) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def test_nothing_is_recorded_where_nothing_was_changed(scene: Scene) -> None:
 
 def test_check_mode_keeps_what_a_plan_needs(scene: Scene) -> None:
     scene.run(lambda _action: {"changed": True, "objects": OBJECTS, "diff": [{"after_header": "x"}]}, check=True)
-    assert check_notes.read(check_notes.PLAN) == [{"site": "site-a", "facts": facts} for facts in ({"objects": CHANGED}, {"diff": [{"after_header": "x"}]})]
+    assert check_notes.changes() == [{"site": "site-a", "facts": facts} for facts in ({"objects": CHANGED}, {"diff": [{"after_header": "x"}]})]
 
 
 def test_a_change_of_which_nothing_was_noted_is_recorded_with_its_message(scene: Scene) -> None:

@@ -12,9 +12,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import jinja2
 import pytest
-import yaml
 
 from ansible_collections.federated.flower.plugins.action import (
     run,

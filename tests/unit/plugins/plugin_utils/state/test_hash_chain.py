@@ -9,15 +9,12 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
-    START,
-    Head,
-    Line,
+from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import (
     export,
     read_export,
-    seal,
     verify,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import START, Head, Line, seal
 
 COUNT = 6
 
