@@ -86,7 +86,7 @@ def test_the_delivery_to_what_is_forgotten_ends_with_any_limit_and_tags(given: d
     (forget,) = [task for one in plays("site_whole.yml") for task in tasks_of(one) if "federated.flower.supernode_forget" in task]
     assert set(forget["tags"]) <= set(play["tags"])
     templar = Templar(loader=DataLoader(), variables=trusted(play["vars"]) | given)
-    whens = play["tasks"][0]["when"]
+    whens = play["tasks"][0]["block"][0]["when"]
     assert all(templar.template(trusted(f"{{{{ ({one}) | bool }}}}")) for one in whens) == runs
 
 

@@ -241,7 +241,7 @@ class ClusterAction(ActionBase):
         if self._recording is None:
             hub = self.hub_host()
             namespace, federation = (self.of_hub(option, hub) for option in ("namespace", "federation"))
-            connect = partial(self._connection, hub, 0)
+            connect = partial(self._cluster_of, hub, 0)
             self._recording = Recording(run_facts(self.task_vars), hub, namespace, federation, connect, self.say)
         return self._recording
 
@@ -311,9 +311,9 @@ class ClusterAction(ActionBase):
         C(timeout): seconds for a request that is not worth more attempts; C(flower_api_timeout) wins. Without it, attempts fill the wait of the task.
         """
         self._site = host or self.inventory_host  # other threads connect as well
-        return self._connection(host, timeout)
+        return self._cluster_of(host, timeout)
 
-    def _connection(self, host: str | None, timeout: float) -> Cluster:
+    def _cluster_of(self, host: str | None, timeout: float) -> Cluster:
         """A connection after which notes are still about the host that was connected before."""
         name = host or self.inventory_host
         seconds = self.api_timeout(host) or timeout or _API_TIMEOUT

@@ -24,6 +24,7 @@ CLIENTAPP = "clientapp"
 
 # The exporter of metrics, everything of it, and the Service of the gateway's port for it.
 METRICS = "superlink-metrics"
+DRILL = "flower-drill"  # the mark of a drill, a ConfigMap of the hub
 METRICS_CONTROL = "superlink-metrics-control"
 
 

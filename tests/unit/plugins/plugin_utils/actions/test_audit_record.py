@@ -61,7 +61,7 @@ class Scene:
                 self.lease = lease
                 return execute(self)
 
-            def _connection(self, host: str | None, timeout: float) -> Any:
+            def _cluster_of(self, host: str | None, timeout: float) -> Any:
                 assert host == "hub"
                 if scene.is_lost:
                     raise Unreachable("hub: no answer")
