@@ -161,7 +161,7 @@ def _places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] 
     if uids:
         return uids
     try:
-        system = cluster.get("v1", "Namespace", _SYSTEM)
+        system = cluster.get("v1", "Namespace", "kube-system")
     except Forbidden:
         system = None
     return [f"{system['metadata']['uid'] if system else cluster.server}/{namespace}"]
