@@ -75,7 +75,16 @@ class ActionModule(SiteCheck, SiteDeployment):
             if self.check or not due["todo"]:
                 return {**found, "changed": bool(due["todo"])}
             self._todo = due["todo"]
-            return {**found, **super().execute({"sites": names}, task_vars)}
+            return {**found, **self._with_hub(super().execute({"sites": names}, task_vars))}
+
+    def _with_hub(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Give the hub its own result if it cannot go on: a task that fails would end the play of the sites before they report theirs."""
+        hub = self._options["hub"]
+        if self._fault and hub in self.task_vars["ansible_play_hosts"]:
+            result["sites"][hub] = self.public({"changed": False, "failed": True, "msg": self._fault})
+        elif self._fault:
+            result["failed"] = True
+        return result
 
     def _settings(self, place: str) -> Settings:
         """What the hub's steps need; C(place): the namespace of the CA keys."""
@@ -93,21 +102,20 @@ class ActionModule(SiteCheck, SiteDeployment):
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Rotate. Where it cannot go on, what became of each site until then is in the result nevertheless."""
-        self._sites, self._outcomes, rotation, fault = sites, outcomes, self._rotation, ""
+        self._sites, self._outcomes, rotation, self._fault = sites, outcomes, self._rotation, ""
         try:
             rotation.run(self._todo, self)
         except ClusterError as error:
-            fault = named_hosts(self._options["hub"], error.message)
+            self._fault = named_hosts(self._options["hub"], error.message)
         for line in [*rotation.handshakes, *rotation.done]:
             self.say(line)
         for outcome in outcomes.sites.values():
             outcome.msg = outcome.msg or "it was not asked"
         return {
             "changed": rotation.changed,
-            "msg": fault or "; ".join(rotation.done) or "the hub has nothing to change",
+            "msg": self._fault or "; ".join(rotation.done) or "the hub has nothing to change",
             "handshakes": rotation.handshakes,
             "warnings": rotation.hub.warnings,
-            **({"failed": True} if fault else {}),
         }
 
     # ---- the sites, see C(rotation.rounds.Sites) ---------------------------------------------------------------------

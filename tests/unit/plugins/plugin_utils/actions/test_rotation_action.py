@@ -142,6 +142,23 @@ def test_what_became_of_each_site_is_in_the_result_of_a_rotation_that_cannot_go_
     action._todo, action.say = {"leaf": "old"}, shown.append
     action._rotation = SimpleNamespace(run=run, handshakes=["SITE"], done=["the gateway serves 2"], changed=True, hub=SimpleNamespace(warnings=[]))
     found = action.work({}, action._sites, action._outcomes)
-    assert (found["msg"], found.get("failed", False)) == ((f"hub: {fault}", True) if fault else ("the gateway serves 2", False))
+    assert found["msg"] == (f"hub: {fault}" if fault else "the gateway serves 2") and "failed" not in found
     assert {outcome.msg for outcome in action._outcomes.sites.values()} == {"it was not asked"}
     assert found["changed"] and shown == [*found["handshakes"], "the gateway serves 2"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "playing", "hub", "fails"),
+    [
+        ("hub: no run ended", ["hub", "site-a"], {"changed": False, "failed": True, "msg": "hub: no run ended"}, False),
+        ("hub: no run ended", ["site-a"], None, True),
+        ("", ["hub", "site-a"], None, False),
+    ],
+)
+def test_the_hub_reports_as_the_sites_do(monkeypatch: pytest.MonkeyPatch, fault: str, playing: list[str], hub: Any, fails: bool) -> None:
+    """A task that runs once and fails ends the play for all hosts, before any site has reported what became of it."""
+    action, _ways, _failures = acting(monkeypatch)
+    monkeypatch.setattr(action, "public", lambda words: words, raising=False)
+    action._fault, action.task_vars = fault, {"ansible_play_hosts": playing}
+    found = action._with_hub({"sites": {"site-a": {"failed": True}}})
+    assert found["sites"].get("hub") == hub and found["sites"]["site-a"] == {"failed": True} and found.get("failed", False) is fails
