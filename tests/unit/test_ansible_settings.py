@@ -17,14 +17,14 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.ansible_run import api_server, inventory, play, written
-from ansible_collections.federated.flower.tests.unit.read import yaml_file
+from ansible_collections.federated.flower.tests.unit.read import PLAYBOOKS
 from ansible_collections.federated.flower.tests.unit.test_collection import MODULES, READING, ROLES, WITHOUT_LEASE
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs/docsite/rst/guide_limits.rst"
-PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
-PLAYS = [(name, one) for name in PLAYBOOKS for one in yaml_file("playbooks", name) if "hosts" in one]
+PLAYS = [(name, one) for name in PLAYBOOKS for one in read.playbook(name) if "hosts" in one]
 
 #: Settings that plays or tasks of this collection override: section, setting, values.
 WITHOUT_EFFECT = [

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+
 import tomllib
 
 from ansible_collections.federated.flower.tests.unit.read import ROOT

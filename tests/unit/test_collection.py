@@ -18,6 +18,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
 
 ROOT = Path(__file__).parents[2]
@@ -65,24 +66,18 @@ def test_every_plugin_can_be_imported() -> None:
 
 
 def plays(playbook: str) -> list[dict[str, Any]]:
-    """The plays of a playbook, those of the parts that it imports (named C(<playbook>_…)) included."""
+    """The plays of a playbook, those of its parts included."""
     found = []
-    for play in load(f"playbooks/{playbook}"):
-        part = play.get("import_playbook", play.get("ansible.builtin.import_playbook"))
+    for play in read.playbook(playbook):
+        part = play.get("import_playbook")
         if part is None:
             found.append(play)
-        elif part.startswith(playbook.removesuffix(".yml") + "_"):
-            found += plays(part)  # another playbook records what it does itself
+        elif part.startswith("parts/"):
+            found += plays(part)
     return found
 
 
 PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
-PARTS = {
-    str(play.get("import_playbook"))
-    for name in PLAYBOOKS
-    for play in load(f"playbooks/{name}")
-    if str(play.get("import_playbook")).startswith(name.removesuffix(".yml") + "_")
-}
 
 
 #: Modules and roles that change nothing of the fleet: they read, work on runs, write files on the control node, or only report.
@@ -98,11 +93,11 @@ READING = {
 WITHOUT_LEASE = {"acm_policy.yml", "openshift_projects.yml", "rbac.yml", "run.yml", "site_access.yml"}
 
 
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in PARTS])
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_playbooks_that_change_the_fleet_return_the_lease_at_the_end(playbook: str) -> None:
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays(playbook)))) & {*MODULES, *ROLES}
     changes = bool(used - READING) and playbook not in WITHOUT_LEASE
-    assert (load(f"playbooks/{playbook}")[-1].get("import_playbook") == "return_lease.yml") == changes, used - READING
+    assert (read.playbook(playbook)[-1].get("import_playbook") == "return_lease.yml") == changes, used - READING
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 
 def test_the_checks_do_not_refuse_runs_for_which_the_upgrade_waits() -> None:
-    first, play = (one for one in yaml_file("playbooks", "upgrade.yml") if one.get("import_playbook") == "site_check.yml" or "hosts" in one)
+    first, play = (one for one in yaml_file("playbooks", "upgrade.yml") if one.get("import_playbook") == "parts/site_check.yml" or "hosts" in one)
     assert first["vars"] == {"superlink_serverapp_force": True} and "superlink_serverapp_force" not in str(play)
 
 

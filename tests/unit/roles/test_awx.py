@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import posixpath
 import re
 import subprocess
 import sys
@@ -28,12 +29,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks import var
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
 
 ROLE = ROOT / "roles" / "awx"
-#: Playbooks that are no job template: this one, those that others import, and those that read or write files on the control node, which a job
+#: Playbooks that are no job template: this one, those for playbooks of one's own, and those that read or write files on the control node, which a job
 #: does not keep.
 PARTS = {
-    "awx", "batch_check", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
-    "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check", "site_hub", "site_join",
-    "plan_changes", "site_sites", "site_whole", "skupper_rotate_network", "standby_check", "take_lease", "takeover_check",
+    "awx", "convert", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout", "openshift_projects", "render", "restore",
+    "return_lease", "take_lease",
 }  # fmt: skip
 #: Modules of objects that all organizations of a controller share.
 SHARED = {"credential_type", "execution_environment"}
@@ -417,7 +417,7 @@ def read_by(playbook: str) -> frozenset[str]:
     text = (ROOT / "playbooks" / playbook).read_text(encoding="utf-8")
     found: set[str] = set()
     for part in re.findall(r"import_playbook: (\S+)", text):
-        found |= read_by(part)
+        found |= read_by(posixpath.normpath(posixpath.join(posixpath.dirname(playbook), part)))
     roles = set(re.findall(r"federated\.flower\.(\w+)", text))
     if any(name.startswith("supernode") for name in roles) or "clientapp" in roles:
         roles.add("supernode")  # its modules read the variables of the role

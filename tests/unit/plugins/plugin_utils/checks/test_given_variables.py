@@ -26,7 +26,7 @@ def test_every_option_of_a_role_is_known():
 
 def test_every_shared_variable_is_used_and_every_used_one_is_known():
     files = [
-        *ROOT.glob("playbooks/*.yml"),
+        *ROOT.glob("playbooks/**/*.yml"),
         *ROOT.glob("roles/*/*/*.yml"),
         *ROOT.glob("plugins/**/*.py"),
         *ROOT.glob("docs/docsite/rst/*.rst"),
