@@ -52,6 +52,7 @@ class Recording:
         self._connect, self._say = connect, say
         self._notes: list[audit_notes.Note] = []
         self._recorded: list[audit_notes.Note] = []
+        self._refused: list[Refused] = []
         self._last = time.monotonic()
         self._lock = threading.Lock()
 
@@ -81,18 +82,20 @@ class Recording:
         """
         with self._lock:
             try:
-                return self._append()
-            except Refused as error:
-                raise Unrecorded(error, error.entries) from error
+                warnings = self._append()
             except ClusterError as error:
                 entry = self._entry(self._notes, "not known")
                 raise Unrecorded(error, audit_notes.in_parts(entry) if entry else []) from error
+        if self._refused:
+            raise Unrecorded(self._refused[0], [entry for refused in self._refused for entry in refused.entries])
+        return warnings
 
     def _append(self) -> list[str]:
         """Append an entry with the notes so far, unless nothing was changed; returns warnings about the trail.
 
+        Of an entry that the hub does not accept as a whole, the other parts are recorded.
+
         Raises:
-            Refused: the hub does not accept a part of it. The other parts are recorded.
             ClusterError: nothing could be recorded.
         """
         self._last = time.monotonic()
@@ -103,8 +106,8 @@ class Recording:
                 try:
                     added, warnings = Trail(cluster, self._namespace, self._federation).append(audit_notes.in_parts(entry))
                 except Refused as error:
-                    self._report(error.done)
-                    raise
+                    added, warnings = error.done, error.warnings
+                    self._refused.append(error)
             self._report(added)
         del self._notes[: len(notes)]
         self._recorded += notes
