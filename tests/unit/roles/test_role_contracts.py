@@ -26,9 +26,9 @@ def test_readme_says_what_a_role_promises(role: str) -> None:
 
 
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
-    from ansible_collections.federated.flower.plugins.plugin_utils.checks.site_rules import POOL_KEYS
+    from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import OWN, SHARED
 
-    assert set(role_options("supernode")["supernode_pools"]["options"]) == set(POOL_KEYS)
+    assert set(role_options("supernode")["supernode_pools"]["options"]) == {*OWN, *SHARED}
 
 
 def test_every_option_of_a_site_or_hub_is_read() -> None:
