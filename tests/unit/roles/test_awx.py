@@ -430,7 +430,7 @@ def test_surveys_ask_for_variables_of_their_playbook() -> None:
     for row in table("job_templates"):
         assert row["survey_enabled"] and set(row["survey_spec"]) == {"name", "description", "spec"}
         asked = [question["variable"] for question in row["survey_spec"]["spec"]]
-        assert set(asked) <= read_by(row["playbook"]) and set(asked) <= given_variables.SHARED
+        assert set(asked) <= read_by(row["playbook"]) and set(asked) <= given_variables.known()
         assert len(asked) == len(set(asked))
 
 
