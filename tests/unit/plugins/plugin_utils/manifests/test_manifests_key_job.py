@@ -22,22 +22,6 @@ def test_golden(parsed_site, golden):
     golden("supernode-key-job", everything(parsed_site(key_source="site")))
 
 
-def test_everything_goes_with_the_job(parsed_site):
-    _owner, *belongings, job = everything(parsed_site())
-    assert {item["kind"] for item in belongings} == {
-        "ConfigMap",
-        "ServiceAccount",
-        "Role",
-        "RoleBinding",
-        "NetworkPolicy",
-    }
-    for item in belongings:
-        assert item["metadata"]["ownerReferences"] == [
-            {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"], "uid": "1-2-3"}
-        ]
-        assert item["metadata"]["name"] == "supernode-keys-abcde"
-
-
 def test_rights_that_were_given_are_not_made_again(parsed_site):
     _owner, *belongings, job = everything(parsed_site(), given=True)
     assert {item["kind"] for item in belongings} == {"ConfigMap", "NetworkPolicy"}

@@ -26,12 +26,6 @@ def find(listed, kind, name="superlink-metrics"):
     return found
 
 
-def test_without_it_there_is_nothing_of_it(superlink_spec):
-    for own in ({}, {"enabled": False}, {"enabled": False, "image": "x"}):
-        assert "metrics-control" not in str(specs.superlink_objects(superlink_spec(metrics=own)))
-        assert "superlink-metrics" not in str(specs.superlink_objects(superlink_spec(metrics=own)))
-
-
 def test_the_pod_may_list_config_maps_and_nothing_else(superlink_spec):
     listed = objects(superlink_spec)
     assert find(listed, "Role")["rules"] == [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}]
@@ -97,13 +91,6 @@ def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
     monkeypatch.setattr(metrics_exporter, "_program", lambda: "# another one\n")
     after = find(objects(superlink_spec), "Deployment")
     assert before["spec"]["template"]["metadata"]["annotations"] != after["spec"]["template"]["metadata"]["annotations"]
-
-
-def test_the_program_compiles_as_it_is_shipped(superlink_spec):
-    text = find(objects(superlink_spec), "ConfigMap")["data"]["exporter.py"]
-    compile(text, "exporter.py", "exec")
-    assert "from ." not in text, "it has no package around it"
-    assert metrics_program.HEADER in text
 
 
 def test_the_monitor_selects_ports_that_there_are(superlink_spec):
