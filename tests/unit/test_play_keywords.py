@@ -70,13 +70,6 @@ def test_keywords_read_variables_of_the_inventory_where_they_see_them() -> None:
     assert found == set()
 
 
-def test_a_keyword_that_does_not_would_be_found() -> None:
-    assert unread("{{ flower_serial | default('100%') }}") == {"flower_serial"}
-    assert unread("{{ (flower_sites_group | default('x')) if flower_join_verify | default(false) | bool else [] }}") - COMMAND_LINE == {"flower_join_verify"}
-    named = {name for _where, _keyword, text in keywords() for name in re.findall(NAME, text)}
-    assert {"flower_serial", "flower_max_fail_percentage", "flower_join_verify", "flower_site", "flower_rotate", "flower_plan"} <= named
-
-
 HOSTVARS: dict[str, dict[str, Any]] = {"hub": {}, "site-a": {}, "site-b": {}}
 SITES = ["site-a", "site-b"]
 

@@ -72,10 +72,6 @@ def fault(node: nodes.Node) -> str:
     return node.name if isinstance(node, nodes.Name) and node.name in SWITCHES else ""
 
 
-def test_the_roles_have_switches():
-    assert {"skupper_site_uninstall", "skupper_listener_wait", "cert_rotation_force"} <= SWITCHES
-
-
 def test_a_switch_in_a_condition_is_made_boolean():
     environment = jinja2.Environment(extensions=["jinja2.ext.do"])
     bare = set()

@@ -109,20 +109,6 @@ def test_host_with_credentials_stands_alone(tmp_path: Path) -> None:
     assert access.headers == [("Authorization", "Basic dTpw")]
 
 
-def test_single_options_win_over_the_kubeconfig(tmp_path: Path) -> None:
-    path = written(tmp_path / "k", kubeconfig())
-    access = resolve(
-        {"kubeconfig": path, "host": "http://other", "impersonate_user": "jane", "impersonate_groups": ["a", "b"]}
-    )
-    assert access.server == "http://other"
-    assert access.headers == [
-        ("Authorization", "Bearer token-1"),
-        ("Impersonate-User", "jane"),
-        ("Impersonate-Group", "a"),
-        ("Impersonate-Group", "b"),
-    ]
-
-
 @pytest.mark.parametrize("variable", ["K8S_AUTH_KUBECONFIG", "KUBECONFIG", ""])
 def test_credentials_of_one_server_are_not_sent_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     """As of a host whose token is a variable that is empty, or of a login that was left out."""

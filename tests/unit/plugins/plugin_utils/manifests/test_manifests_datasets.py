@@ -50,31 +50,6 @@ def test_golden(name: str, supernode_spec: Any, golden: Any) -> None:
     golden(f"supernode-{name}", specs.supernode_objects(supernode_spec(**CASES[name])))
 
 
-@pytest.mark.parametrize(
-    ("name", "computes", "changes"),
-    [
-        ("supernode-one", "superexec", {}),
-        ("supernode-one", "supernode", {"isolation": "subprocess"}),
-        ("clientapp-one", "superexec", {"clientapp": "workload"}),
-    ],
-)
-def test_only_the_container_that_computes_has_them(
-    name: str, computes: str, changes: dict[str, Any], supernode_spec: Any
-) -> None:
-    spec = supernode_spec(datasets=OF_SITE[:1], pools=[{"name": "one"}], **changes)
-    found = []
-    for item in specs.supernode_objects(spec):
-        for one in item["spec"]["template"]["spec"]["containers"] if item["kind"] == "StatefulSet" else ():
-            mounts = [each for each in one["volumeMounts"] if each["name"] == "dataset-ct"]
-            env = {each["name"]: each.get("value") for each in one.get("env", [])}
-            assert bool(mounts) == ("FLOWER_DATASET_CT" in env) == ("FLOWER_DATASETS" in env)
-            if mounts:
-                found.append((item["metadata"]["name"], one["name"]))
-                assert mounts == [{"name": "dataset-ct", "mountPath": "/data/ct", "readOnly": True}]
-                assert (env["FLOWER_DATASET_CT"], env["FLOWER_DATASETS"]) == ("/data/ct", "ct")
-    assert found == [(name, computes)]
-
-
 def test_what_the_user_sets_comes_after_the_paths(supernode_spec: Any) -> None:
     spec = supernode_spec(datasets=OF_SITE[:1], env=[{"name": "HOME", "value": "/tmp/x"}])
     env = container(workload(specs.supernode_objects(spec), "supernode-default"), "superexec")["env"]

@@ -54,17 +54,6 @@ def test_serverapps_are_started_in_the_folder_of_their_outputs(superlink_spec, t
     assert done.stdout == f"/serverapp:{path} --one two words\n"
 
 
-@pytest.mark.parametrize(("isolation", "workload"), [("process", "serverapp"), ("subprocess", "superlink")])
-def test_the_reader_has_the_volume_and_nothing_else(superlink_spec, isolation, workload):
-    spec = superlink_spec(isolation=isolation, serverapp_image="registry.example.com/theirs:1" if isolation == "process" else "")
-    containers, _volumes = pod_of(specs.superlink_objects(spec), "StatefulSet", workload)
-    reader = containers["outputs"]
-    assert paths(reader) == {"/outputs"}
-    assert "theirs" not in reader["image"], "its image has no code of an app"
-    assert reader["securityContext"]["readOnlyRootFilesystem"] is True
-    assert {one["name"] for one in reader["env"]} == {"FLOWER_OUTPUTS_DIR", "FLOWER_OUTPUTS_MIN_FREE"}
-
-
 def test_the_reader_sleeps_until_it_is_told_to_stop(superlink_spec):
     containers, _volumes = pod_of(specs.superlink_objects(superlink_spec()), "StatefulSet", "serverapp")
     command = [sys.executable, *containers["outputs"]["command"][1:]]

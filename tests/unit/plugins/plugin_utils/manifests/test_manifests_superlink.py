@@ -275,13 +275,6 @@ def test_changing_what_is_asked_for_takes_no_new_pod(superlink_spec):
     assert pods[0] == pods[1] == pods[2]
 
 
-def test_app_code_does_not_share_the_gateways_sockets(superlink_spec):
-    objects = specs.superlink_objects(superlink_spec())
-    pod = find(objects, "StatefulSet", "serverapp")["spec"]["template"]["spec"]
-    assert [v["name"] for v in pod["volumes"]] == ["internal-ca", "superexec", "flower-outputs", "superlink-serverapp", "tmp"]
-    assert pod["volumes"][0]["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
-
-
 LIVE = [
     {
         "kind": "Node",

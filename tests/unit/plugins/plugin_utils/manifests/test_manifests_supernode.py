@@ -215,14 +215,6 @@ def test_devices_data_and_memory_go_to_the_container_that_computes(isolation, na
         assert ({"/data", "/dev/shm"} <= paths) == (other == name)
 
 
-def test_a_key_never_has_two_pods(supernode_spec):
-    objects = specs.supernode_objects(supernode_spec(pools=[EDGE_POOL]))
-    obj = workload(objects, "edge")
-    assert obj["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
-    assert "/keys/$(FLOWER_NODE_NAME)" in containers(obj)["supernode"]["args"]
-    assert list(containers(obj)) == ["wait-key", "sidecar", "supernode", "superexec"]
-
-
 @pytest.mark.parametrize(
     ("address", "given", "name", "target"),
     [

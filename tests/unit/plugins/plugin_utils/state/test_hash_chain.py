@@ -198,15 +198,6 @@ def test_parts():
     assert verify(lines(entries), head(entries)).notes == []
 
 
-def test_exported_and_read_again():
-    entries = made()
-    found = export(lines(entries), head(entries))
-    again, last = read_export(found, "f")
-    assert [line.text for line in again] == [canonical(entry) for entry in entries]
-    assert last == head(entries) and again[4].where == "f, line 5"
-    assert not verify(again, last).fault
-
-
 @pytest.mark.parametrize("cut", range(1, COUNT + 1))
 def test_exported_file_that_was_cut_off(cut):
     entries = made()
