@@ -40,8 +40,8 @@ SEEN = {"observedGeneration": 2}
 STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", message="no progress")
 
 
-def deployment(replicas: int, **status: Any) -> dict[str, Any]:
-    return obj("apps/v1", "Deployment", {"replicas": replicas}, **SEEN, **status)
+def deployment(wanted: int, **status: Any) -> dict[str, Any]:
+    return obj("apps/v1", "Deployment", {"replicas": wanted}, **SEEN, **status)
 
 
 def daemon_set(desired: int, updated: int = 0, available: int = 0, **spec: Any) -> dict[str, Any]:
