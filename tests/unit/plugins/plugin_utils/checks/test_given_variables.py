@@ -41,12 +41,6 @@ def test_every_shared_variable_is_used_and_every_used_one_is_known():
     assert not variables.SHARED - used
 
 
-def test_what_replaces_a_variable_that_was_removed_is_said():
-    assert not variables.REMOVED.keys() & variables.known()
-    (said,) = variables.faults("hub", ["flower_standby_outputs", "flower_namespace", "other"])
-    assert said.startswith("hub: flower_standby_outputs was removed: ") and "VolumeSnapshot, Velero or restic" in said
-
-
 def test_a_message_names_the_variable_that_gave_a_value():
     raw = {"supernode_clientapp": "{{ flower_clientapp | default('pod') }}", "supernode_env": "{{ flower_x | default([]) }}", "flower_clientapp": "pods"}
     message = "a: value of supernode_clientapp must be one of: pod, workload, got: pods; supernode_env"
