@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs at a site: those that pull images are admitted wherever the pods of the pool are, and next to nothing; those that make keys have rights on names alone."""
+"""Jobs at a site: those that pull images are admitted wherever the pods of the pool are, and next to nothing; those that make keys have few rights."""
 
 from __future__ import annotations
 
