@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import sys
 
@@ -139,6 +140,42 @@ def test_never_two_pools_with_one_number(seed):
         assert len(numbers) == len(set(numbers))
         for facts in book["sites"].values():
             assert all(pool["offset"] + pool["size"] <= facts["partitions"] for pool in facts["pools"].values())
+
+
+def plainly(book, wanted):
+    """What C(allocate) has to do, told in the simplest way: one pool after the other, each looking at all numbers."""
+    new = copy.deepcopy(book)
+    for site, pools in wanted.items():
+        entry = new["sites"].setdefault(site, {"partitions": 0, "pools": {}})
+        for name in set(entry["pools"]) - set(pools):
+            del entry["pools"][name]
+        for name, size in pools.items():
+            if name in entry["pools"]:
+                entry["pools"][name]["size"] = min(entry["pools"][name]["size"], size)
+    for site in sorted(wanted):
+        for name, size in wanted[site].items():
+            old = new["sites"][site]["pools"].pop(name, None)
+            busy = set(taken(new))
+            start = old["offset"] if old else 0
+            if not old or not busy.isdisjoint(range(start, start + size)):
+                busy |= set(range(old["offset"], old["offset"] + old["size"])) if old else set()
+                start = next(n for n in range(len(busy) * 9 + 99) if busy.isdisjoint(range(n, n + size)))
+            new["sites"][site]["pools"][name] = {"offset": start, "size": size}
+    return new
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_every_pool_gets_the_place_that_it_got_ever_since(seed):
+    rng = random.Random(seed)
+    book = partition_numbers.empty_book()
+    for _step in range(25):
+        if rng.random() < 0.3:
+            book = partition_numbers.forget(book, {rng.choice("abcdefgh"): []})
+        sites = rng.sample("abcdefgh", rng.randint(1, 8))
+        wanted = {site: {pool: rng.randint(1, 6) for pool in rng.sample("pqr", rng.randint(1, 3))} for site in sites}
+        expected = plainly(book, wanted)
+        book = partition_numbers.allocate(book, wanted).book
+        assert offsets(book) == offsets(expected)
 
 
 def lines(call):
