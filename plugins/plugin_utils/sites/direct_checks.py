@@ -27,7 +27,6 @@ from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_connection
 from . import namespace_inspection as look_at
 from .site import Run, Site
-from .site_access import SKUPPER
 
 _CLAIM = "PersistentVolumeClaim"
 
@@ -120,7 +119,7 @@ def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping
             f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
             "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
         )
-    if site.access.connectivity == SKUPPER and {*places} & {*hub.get("places", ())}:
+    if site.access.connectivity == "skupper" and {*places} & {*hub.get("places", ())}:
         raise ClusterError(
             f"this host and {site.hub} are the same namespace {site.namespace} of the same cluster, and Skupper serves one Site for a namespace: each "
             "would replace the Site of the other. Set flower_connectivity to direct for this host, or give it another namespace (supernode_namespace)."
