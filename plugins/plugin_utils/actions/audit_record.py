@@ -18,7 +18,7 @@ from ..base.errors import ClusterError
 from ..base.plain_data import to_json_data
 from ..kube.client import Cluster
 from ..state import audit_notes
-from ..state.audit_trail import NAME, NoTrail, Refused, Trail
+from ..state.audit_trail import NAME, Refused, Trail
 from ..state.hash_chain import Entry
 from .run_facts import kubernetes_user, now
 
@@ -26,11 +26,11 @@ _INTERVAL = 30.0  # seconds between two records of a task that works for long
 
 
 class Unrecorded(ClusterError):
-    """Changes that could not be recorded. C(entries): those; C(is_early): the hub has no namespace for a trail."""
+    """Changes that could not be recorded: C(entries)."""
 
     def __init__(self, error: ClusterError, entries: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(f"not all changes could be recorded in the audit trail; those are in this result (unrecorded). {error.message}")
-        self.entries, self.is_early = list(entries), isinstance(error, NoTrail)
+        self.entries = list(entries)
 
 
 class Recording:

@@ -92,7 +92,7 @@ class ClusterAction(ActionBase):
     SPEC: dict[str, Any] = {}
     #: Whether it works under the lease of the fleet, where its play or run needs that.
     NEEDS_LEASE = True
-    #: Whether the task fails if the audit trail cannot be written. Otherwise it warns: data scientists may not write it.
+    #: Whether a task that has the lease fails if the audit trail cannot be written. Otherwise it warns: data scientists may not write it.
     MUST_RECORD = True
     #: Whether a change of which nothing was noted is recorded with the message of the result.
     NOTES_MESSAGE = True
@@ -180,8 +180,7 @@ class ClusterAction(ActionBase):
             warnings = recording.end()
         except Unrecorded as error:
             result["unrecorded"] = error.entries
-            is_lost = self.lease is None and (error.is_early or fleet_lease.is_needed(self))
-            if self.MUST_RECORD and not is_lost:
+            if self.MUST_RECORD and self.lease is not None:
                 self._fail(result, error)
             else:
                 warnings = [self.named(error)]

@@ -155,4 +155,3 @@ class HubCheck(CertificateAction):
         warnings += certificate_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
         return found, dict(wanted.lost_sites)
-

@@ -28,6 +28,7 @@ MESSAGE = 300
 SHORT = 300
 _CHANGES = ("created", "changed", "deleted")
 
+
 def of_objects(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     """The note of the C(objects) of a result: those that changed.
 

@@ -35,10 +35,6 @@ _HEAD = "head.json"
 _REFUSALS = (400, 403, 413, 422)
 
 
-class NoTrail(ClusterError):
-    """The hub has no namespace for a trail yet, or no longer."""
-
-
 class Refused(ClusterError):
     """The hub does not accept some entries. C(entries): those; C(done) and C(warnings): see C(Trail.append), which added all others."""
 
@@ -107,7 +103,7 @@ class Trail:
             The entries as they are in the trail, and warnings on the trail that was found.
 
         Raises:
-            NoTrail: there is no such namespace.
+            ClusterError: there is no such namespace.
             Refused: the hub does not accept some of them.
         """
         done: list[Entry] = []
@@ -131,7 +127,7 @@ class Trail:
             if done:
                 retry_on_conflict(what, lambda: self._write_head(head_of(done[-1]), number))
         except NotFound as error:
-            raise NoTrail(
+            raise ClusterError(
                 f"{what} cannot be written ({error.text}): deploy the hub first, or correct flower_namespace"
             ) from error
         if refused:

@@ -47,7 +47,7 @@ class Scene:
     def __init__(self) -> None:
         self.hub = Hub("hostile")
         self.shown: list[str] = []
-        self.is_lost = self.needs = False
+        self.is_lost = False
 
     def run(self, execute: Execute, *, check: bool = False, lease: Any = None, variables: Any = None, **attributes: Any) -> dict[str, Any]:
         """Run a task; returns its result."""
@@ -73,7 +73,6 @@ class Scene:
         task = Task.load({"action": "federated.flower.apply", "check_mode": check, "diff": True})
         connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/none"))  # all that the base of the actions looks at
         given, loader = {**VARIABLES, **(variables or {})}, DataLoader()
-        self.needs = bool(attributes.get("loses_hub"))
         return Action(task, connection, None, loader, Templar(loader=loader, variables=given), None).run(task_vars=given)
 
     @property
@@ -87,10 +86,7 @@ class Scene:
 def scene(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Scene:
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
     monkeypatch.setattr(audit_record, "kubernetes_user", lambda _cluster: "jane")
-    found = Scene()
-    monkeypatch.setattr(fleet_lease, "is_needed", lambda _action: found.needs)
-    monkeypatch.setattr(fleet_lease, "held", lambda _action: nullcontext())
-    return found
+    return Scene()
 
 
 def changes(action: ClusterAction) -> dict[str, Any]:
@@ -183,7 +179,7 @@ def test_a_long_task_records_every_half_minute(scene: Scene, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("attributes", "fails_too"),
-    [({}, True), ({"lease": "held"}, True), ({"must": False}, False), ({"must": False, "lease": "held"}, False), ({"loses_hub": True}, False)],
+    [({"lease": "held"}, True), ({}, False), ({"must": False, "lease": "held"}, False)],
 )
 def test_what_cannot_be_recorded_is_in_the_result(scene: Scene, attributes: dict[str, Any], fails_too: bool) -> None:
     scene.is_lost = True
@@ -212,7 +208,7 @@ def test_what_the_hub_does_not_accept_is_in_the_result_and_the_rest_is_recorded(
         return {"changed": True, "msg": "done"}
 
     monkeypatch.setattr(audit_record.audit_notes.in_parts, "__defaults__", (1,))
-    result = scene.run(execute)
+    result = scene.run(execute, lease="held")
     assert [list(entry["sites"]) for entry in scene.entries] == [["site-a"]]
     assert [list(entry["sites"]) for entry in result["unrecorded"]] == [["site-b"]] and result["failed"]
 
