@@ -36,7 +36,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit playbooks published lowest examples events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-core fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down role-files lint sanity unit playbooks published lowest examples events metrics gateway page check test nightly scenario core core-limited fleet-tests scenarios soak fleet-lifecycle molecule awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -81,7 +81,10 @@ demo-study: stage ## tables at the sites, an app with an image of its own, a run
 demo-study-down: stage ## remove the federation and the fleet
 	@python tools/demo.py down study
 
-lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, mypy, changelog and documentation lint
+role-files: venv ## write the defaults and README tables of the roles from their argument specifications
+	@python tools/role_files.py
+
+lint: stage ## up-to-date files of roles, ansible-lint (production), yamllint, ruff, import-linter, mypy, changelog and documentation lint
 	@cd $(STAGED) && bash tools/lint.sh
 
 sanity: stage ## ansible-test sanity, nothing ignored

@@ -20,6 +20,7 @@ python)
     check "antsibull-docs" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=dependent --check-extra-docs-refs .
     ;;
 ansible)
+    check "files of roles" python tools/role_files.py --check
     check "ansible-lint (production)" python tools/ansible_lint.py ${FLOWER_CHANGED:+--changed}
     check "yamllint" yamllint --strict .
     ;;

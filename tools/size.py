@@ -86,7 +86,7 @@ def main(root: Path = ROOT) -> None:
         ("lines of roles and playbooks", lines(files(root, "roles", "playbooks"))),
         ("modules", len(list((root / "plugins/modules").glob("*.py")))),
         ("filters", len(list((root / "plugins/filter").glob("*.yml")))),
-        ("playbooks", len(list((root / "playbooks").rglob("*.yml")))),
+        ("playbooks", len(list((root / "playbooks").glob("*.yml")))),
         ("packages", len({path.parent for path in packages.glob("*/*.py")})),
     ):
         print(f"{number:9,}  {text}")

@@ -13,12 +13,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import NAME, Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
 
 
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
+    NOTES_MESSAGE = False  # a file on the control node does not change the fleet
     NEEDS_LEASE = False  # nothing in a cluster is changed
     HUB_BY_GROUP = True
     ARGS = {
@@ -68,7 +69,6 @@ class ActionModule(ClusterAction):
         changed = not path.is_file() or self._read(path) != text
         if changed and not self.check:
             self._write(path, text)
-        self._noted = True  # a file on the control node: no change for the audit trail
         word = "would be written to" if changed and self.check else "is in"
         return {
             "changed": changed,

@@ -11,13 +11,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ansible import constants
-
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
 from ansible_collections.federated.flower.plugins.plugin_utils.state import plan_text
-from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_notes import Journal
 
 _SHOWN = 20  # differences in a message
 _AGAIN = "Nothing was changed. Make a new plan with federated.flower.plan"
@@ -26,6 +24,7 @@ _AGAIN = "Nothing was changed. Make a new plan with federated.flower.plan"
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
+    NOTES_MESSAGE = False  # a file on the control node does not change the fleet
     AUTH = {}
     ARGS = {
         "state": {"type": "str", "choices": ["made", "compared"], "required": True},
@@ -42,7 +41,7 @@ class ActionModule(ClusterAction):
         alive = set(map(str, task_vars["ansible_play_hosts"]))
         failed = [host for host in map(str, task_vars["ansible_play_hosts_all"]) if host not in alive]
         title = f"the federation {params['federation']} in namespace {params['namespace']} of {params['hub']}"
-        present = plan_text.write(title, Journal(Path(constants.DEFAULT_LOCAL_TMP)).read(), failed)
+        present = plan_text.write(title, check_notes.changes(), failed)
         return self._make(present) if params["state"] == "made" else self._compare(present)
 
     def _make(self, text: str) -> dict[str, Any]:
@@ -62,7 +61,6 @@ class ActionModule(ClusterAction):
             if result["changed"] and not self.check:
                 self._write(Path(path), text)
             result["msg"] += f" in {path}"
-            self._noted = True  # a file on the control node: no change for the audit trail
         return result
 
     @staticmethod
@@ -100,7 +98,6 @@ class ActionModule(ClusterAction):
             )
         if changes and not self.check:
             self.note(self.params["hub"], words=[f"plan {wanted}"])
-        self._noted = True
         words = f"{len(changes)} changes are applied, all of them planned" if changes else "nothing is left to do"
         return {"changed": False, "sha256": wanted, "msg": f"plan {wanted}: {words}"}
 

@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base import formats
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import app_versions
@@ -22,6 +22,41 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import app_ve
 FILE = "flower.yaml"
 _SHOWN = ", and everyone who reads the repository sees it. Put it into a Secret, and refer to it with valueFrom.secretKeyRef."
 _NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
+
+
+def incomplete(hub: str, sites: Iterable[str], found: Collection[str]) -> str:
+    """Why the file of the hub cannot be written: it would lose what some sites have there; empty if it can.
+
+    Args:
+        hub: inventory name of the hub.
+        sites: all sites of the fleet whose objects are in its cluster.
+        found: those of them for which objects were kept.
+    """
+    lost = ", ".join(site for site in sites if site not in found)
+    if not lost:
+        return ""
+    return (
+        f"{hub}: its file also has what Open Cluster Management delivers to the sites behind it, and nothing was rendered for {lost}: the file "
+        f"would lose that. No file is written. Include {hub} and all of these sites in --limit, and resolve what is reported for them; or leave "
+        f"{hub} out for now (--limit 'all:!{hub}')."
+    )
+
+
+def elsewhere(hub: str, hosts: Collection[str], sites: Iterable[str]) -> str:
+    """Which hosts get no file, since what is rendered for them is in that of the hub, which is not written; empty for none.
+
+    Args:
+        hub: inventory name of the hub.
+        hosts: those whose files are written.
+        sites: all sites of the fleet whose objects are in the hub's cluster.
+    """
+    without = ", ".join(site for site in sites if site in hosts)
+    if not without or hub in hosts:
+        return ""
+    return (
+        f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which --limit leaves out, so nothing is written for it. "
+        f"Include {hub} in --limit, with all sites that it delivers to."
+    )
 
 
 class ActionModule(ActionBase):
@@ -41,17 +76,17 @@ class ActionModule(ActionBase):
             "namespace": {"type": "str", "required": True},
             "ocm_sites": {"type": "list", "elements": "str", "default": []},
         })
-        directory, kept_in = Path(options["directory"]), Path(constants.DEFAULT_LOCAL_TMP)
+        directory = Path(options["directory"])
         hub, behind, whose = options["hub"], options["ocm_sites"], (options["federation"], options["namespace"])
         if hub in options["hosts"]:
-            lost = rendering.incomplete(hub, behind, rendering.served(kept_in, hub))
+            lost = incomplete(hub, behind, check_notes.sites_of(hub))
             if lost:
                 raise AnsibleActionFail(lost)
         new: list[tuple[Path, str, str]] = []
         shown: list[str] = []
         skipped: list[str] = []
         for host in options["hosts"]:
-            objects = rendering.kept(kept_in, host)
+            objects = check_notes.objects_of(host)
             if objects is None:
                 skipped.append(host)
                 continue
@@ -72,7 +107,7 @@ class ActionModule(ActionBase):
         without = [host for host in skipped if host not in behind]
         if without:
             words += f"; nothing is applied for {', '.join(without)}"
-        warnings = [rendering.elsewhere(hub, options["hosts"], behind), *(self._left(host, directory / host / FILE) for host in skipped), *shown]
+        warnings = [elsewhere(hub, options["hosts"], behind), *(self._left(host, directory / host / FILE) for host in skipped), *shown]
         if any(warnings):
             result["warnings"] = list(filter(None, warnings))
         return result | {"changed": bool(new), "files": [str(path) for path, _before, _after in new], "msg": words}

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
+    NOTES_MESSAGE = False  # Flower lists the runs
     ARGS = {
         "namespace": {"type": "str"},
         "run_ids": {"type": "list", "elements": "str", "required": True},

@@ -29,6 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger impo
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
+    NOTES_MESSAGE = False  # a file on the control node does not change the fleet
     ARGS = {
         "namespace": {"type": "str"},
         "ca_namespace": {"type": "str", "required": True},

@@ -48,8 +48,6 @@ extends_documentation_fragment:
   - federated.flower.attributes
 notes:
   - Needs the right to get C(configmaps) in the hub's namespace.
-seealso:
-  - module: federated.flower.audit
 """
 
 EXAMPLES = r"""

@@ -21,7 +21,7 @@ description:
     Each task of this collection in between takes the lease or renews it when it begins, and a thread renews it every 15 seconds until the task ends.
     It ends 60 seconds after the last renewal, by the hub's clock: after a playbook was killed, or failed before it could return it. If that happens
     between two tasks of a playbook, the next one takes it again, unless another playbook has had it meanwhile: then the task fails, and so do all
-    others but M(federated.flower.audit), which records what was changed.
+    others.
   - >-
     Forks of a playbook that was killed finish what they do at the sites at which they are, and begin with no other; they keep the lease until then, for
     three minutes at most.
@@ -46,8 +46,6 @@ extends_documentation_fragment:
   - federated.flower.attributes
 notes:
   - Needs the rights to get, create, update and delete C(leases) of the group C(coordination.k8s.io) in the hub's namespace.
-seealso:
-  - module: federated.flower.audit
 """
 
 EXAMPLES = r"""

@@ -100,6 +100,11 @@ namespace:
   description: Namespace of the SuperLink.
   returned: when checked
   type: str
+places:
+  description: What identifies the namespace of the SuperLink, unique in all clusters.
+  returned: when checked
+  type: list
+  elements: str
 identity:
   description: The identity that the ledger of the hub holds; V(new) where there is no ledger yet.
   returned: when checked

@@ -70,7 +70,7 @@ def deliver() -> Object:
 def plays(part: str) -> list[Object]:
     """The plays of one part of site.yml that concern such sites, with those tasks alone that do; nothing is recorded."""
     found = []
-    for play in yaml.safe_load((HERE / "playbooks" / f"site_{part}.yml").read_text(encoding="utf-8")):
+    for play in yaml.safe_load((HERE / "playbooks/parts" / f"site_{part}.yml").read_text(encoding="utf-8")):
         tasks = [task for one in play["tasks"] for task in one.get("block", [one])]
         chosen = tasks if "ocm" in play.get("tags", []) else [task for task in tasks if "ocm" in task.get("tags", [])]
         if "supernode" in play.get("tags", []):

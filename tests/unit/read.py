@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
+import posixpath
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,19 @@ def _parsed(path: Path) -> Any:
 def yaml_file(*parts: str) -> Any:
     """The content of a YAML file of the collection, parsed once a session; the caller's own copy."""
     return copy.deepcopy(_parsed(ROOT.joinpath(*parts)))
+
+
+#: Playbooks by their path below C(playbooks): those that people run, and in C(parts) those that others are made of.
+PLAYBOOKS = sorted(path.relative_to(ROOT / "playbooks").as_posix() for place in ("", "parts/") for path in ROOT.glob(f"playbooks/{place}*.yml"))
+
+
+def playbook(name: str) -> list[dict[str, Any]]:
+    """The plays and imports of a playbook, imported ones by their path below C(playbooks)."""
+    found = yaml_file("playbooks", name)
+    for play in found:
+        if "import_playbook" in play:
+            play["import_playbook"] = posixpath.normpath(posixpath.join(posixpath.dirname(name), play["import_playbook"]))
+    return found
 
 
 def trusted(value: Any) -> Any:

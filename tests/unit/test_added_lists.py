@@ -85,16 +85,6 @@ def test_no_list_is_added_to_what_a_filter_returns() -> None:
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["{{ a + bad }}", "{{ a + (bad | sort) }}", "{{ a + b + indirect }}", "{{ (a if c else b) + (bad if c else []) }}", "{{ a | list + indirect[:1] }}"],
-)
-def test_such_templates_are_found(text: str) -> None:
-    known = {"bad": "{{ a | map('int') }}", "indirect": "{{ bad | list }}", "b": [1]}
-    assert added({"msg": text}, known) == [text]
-    assert added({"that": [text.strip("{} ")]}, known) == [text]
-
-
 def test_the_message_of_the_filter_is_shown() -> None:
     known = trusted({"a": "{{ [1] | map('int') | list }}", "bad": "{{ 'x' | from_json }}", "joined": "{{ [a, bad] | flatten(1) }}"})
     with pytest.raises(Exception, match="from_json"):

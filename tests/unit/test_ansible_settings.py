@@ -17,14 +17,14 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.ansible_run import api_server, inventory, play, written
-from ansible_collections.federated.flower.tests.unit.read import yaml_file
-from ansible_collections.federated.flower.tests.unit.test_collection import WITHOUT_LEASE
+from ansible_collections.federated.flower.tests.unit.read import PLAYBOOKS
+from ansible_collections.federated.flower.tests.unit.test_collection import MODULES, READING, ROLES, WITHOUT_LEASE
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs/docsite/rst/guide_limits.rst"
-PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
-PLAYS = [(name, one) for name in PLAYBOOKS for one in yaml_file("playbooks", name) if "hosts" in one]
+PLAYS = [(name, one) for name in PLAYBOOKS for one in read.playbook(name) if "hosts" in one]
 
 #: Settings that plays or tasks of this collection override: section, setting, values.
 WITHOUT_EFFECT = [
@@ -70,27 +70,23 @@ def test_a_play_states_what_an_ansible_cfg_can_turn(name: str, one: dict[str, An
     assert one["any_errors_fatal"] in (True, False)
 
 
-RECORD = re.compile(r"federated\.flower\.audit'|tasks/record\.yml")
-RECORDING = [(name, one) for name, one in PLAYS if RECORD.search(str(one))]
-#: They need no lease (see test_collection), are for scientists, only record or return, or take it for each copy.
-FREE = {*WITHOUT_LEASE, "audit.yml", "leaving_statement.yml", "outputs.yml", "return_lease.yml", "run.yml", "status.yml", "Follow the hub"}
-#: No task of theirs that can fail.
-SAFE = {"See which sites are left", "Show the drift", "Remove the link of the site if its cluster can be reached"}
+#: They need no lease (see test_collection), or take it for each copy.
+FREE = {*WITHOUT_LEASE, "Follow the hub"}
 
 
-@pytest.mark.parametrize(("name", "one"), RECORDING, ids=[f"{name}: {one['name']}" for name, one in RECORDING])
+def changes(name: str, one: dict[str, Any]) -> bool:
+    """Whether a play has a module or role that changes the fleet, and does not only check or describe it."""
+    if name.endswith("_check.yml") or one["name"] in ("Describe the hub", "Ask for confirmation"):
+        return False
+    used = set(re.findall(r"'federated\.flower\.(\w+)", str(one))) & {*MODULES, *ROLES}
+    return bool(used - READING)
+
+
+@pytest.mark.parametrize(("name", "one"), PLAYS, ids=[f"{name}: {one['name']}" for name, one in PLAYS])
 def test_a_play_that_changes_something_needs_the_lease(name: str, one: dict[str, Any]) -> None:
     needed = one.get("vars", {}).get("__lease_needed", False)
-    assert (needed is False) if {name, one["name"]} & FREE else needed in (True, "{{ __reconcile_wanted != 'report' }}", "{{ __plan_state == 'compared' }}")
-
-
-LEASED = [(name, one) for name, one in PLAYS if one.get("vars", {}).get("__lease_needed") and one["name"] not in SAFE]
-
-
-@pytest.mark.parametrize(("name", "one"), LEASED, ids=[f"{name}: {one['name']}" for name, one in LEASED])
-def test_a_play_in_which_all_hosts_fail_returns_the_lease(name: str, one: dict[str, Any]) -> None:
-    """The action that records what changed does that, since the run ends there."""
-    assert RECORD.search(str([task for task in one["tasks"] if "block" in task][-1]["always"][-1]))
+    if changes(name, one) and not {name, one["name"]} & FREE:
+        assert needed in (True, "{{ __reconcile_wanted != 'report' }}", "{{ __plan_state == 'compared' }}")
 
 
 class Once(ClusterAction):

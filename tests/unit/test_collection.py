@@ -18,6 +18,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file
 
 ROOT = Path(__file__).parents[2]
@@ -65,69 +66,50 @@ def test_every_plugin_can_be_imported() -> None:
 
 
 def plays(playbook: str) -> list[dict[str, Any]]:
-    """The plays of a playbook, those of the parts that it imports (named C(<playbook>_…)) included."""
+    """The plays of a playbook, those of its parts included."""
     found = []
-    for play in load(f"playbooks/{playbook}"):
-        part = play.get("import_playbook", play.get("ansible.builtin.import_playbook"))
+    for play in read.playbook(playbook):
+        part = play.get("import_playbook")
         if part is None:
             found.append(play)
-        elif part.startswith(playbook.removesuffix(".yml") + "_"):
-            found += plays(part)  # another playbook records what it does itself
+        elif part.startswith("parts/"):
+            found += plays(part)
     return found
 
 
 PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
-PARTS = {
-    str(play.get("import_playbook"))
-    for name in PLAYBOOKS
-    for play in load(f"playbooks/{name}")
-    if str(play.get("import_playbook")).startswith(name.removesuffix(".yml") + "_")
-}
 
 
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in PARTS])
-def test_playbooks_that_change_something_record_it(playbook: str) -> None:
-    """Whatever is not known for reading only may change something. Runs and the console are not part of the deployment."""
-    runs = {"run", "run_outputs_info", "run_stop", "runs_info"}
-    states = {"audit_info", "superlink_backup", "superlink_info", "supernode_info", "leaving_statement"}
-    states |= {"supernode_acceptance"}  # what it keeps on the hub is its own record
-    states |= {"plan"}  # a file on the control node
-    states |= {"node_info"}
-    reading = runs | states | {"awx", "render", "audit", "lease", "site_result"}
+#: Modules and roles that change nothing of the fleet: they read, work on runs, write files on the control node, or only report.
+READING = {
+    "run", "run_outputs_fetch", "run_outputs_info", "run_outputs_remove", "run_stop", "runs_info",
+    "audit_info", "superlink_backup", "superlink_info", "supernode_info", "leaving_statement", "supernode_acceptance",
+    "plan", "render", "node_info", "lease", "site_result", "awx",
+}  # fmt: skip
+
+
+#: They change the fleet's objects, but must not wait for others: a denial is at once, also that of sites outside of a run's regions, a project is
+#: where the lease will be, and the others are the administrator's.
+WITHOUT_LEASE = {"acm_policy.yml", "openshift_projects.yml", "rbac.yml", "run.yml", "site_access.yml"}
+#: They run the parts that deploy, in check mode.
+IN_CHECK_MODE = {"plan.yml", "render.yml"}
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_playbooks_that_change_the_fleet_return_the_lease_at_the_end(playbook: str) -> None:
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays(playbook)))) & {*MODULES, *ROLES}
-    changing = [play for play in plays(playbook) if set(re.findall(r"federated\.flower\.(\w+)", json.dumps(play))) & {*used - reading, "audit"}]
-    tasks = (changing or plays(playbook))[-1].get("tasks", [])
-    ends = [task for task in (tasks[-1].get("always", tasks) if tasks else []) if "ansible.builtin.fail" not in task]
-    last = ends[-1] if ends else {}
-    returns = load(f"playbooks/{playbook}")[-1].get("import_playbook") == "return_lease.yml"  # and records before
-    assert used <= reading or returns or "federated.flower.audit" in last, (
-        f"{used - reading} may change something: end with federated.flower.audit"
-    )
-
-
-#: They change the fleet's objects, but must not wait for others: a denial is at once, a project is where the lease will be, and the others
-#: are the administrator's.
-WITHOUT_LEASE = {"acm_policy.yml", "openshift_projects.yml", "rbac.yml", "site_access.yml"}
-
-
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in PARTS and name != "return_lease.yml"])
-def test_playbooks_that_record_changes_return_the_lease_at_the_end(playbook: str) -> None:
-    """What data scientists run (outputs, run) records only with the right to do so."""
-    found = load(f"playbooks/{playbook}")
-    imported = [play.get("import_playbook", "") for play in found]
-    text = json.dumps([load(f"playbooks/{name}") for name in imported if name in PARTS] + [found])
-    records = re.search(r'"federated\.flower\.audit": (null|\{(?!"required": false))', text) is not None or "tasks/record.yml" in json.dumps(found)
-    assert (imported[-1] == "return_lease.yml") == (records and playbook not in WITHOUT_LEASE)
+    changes = bool(used - READING) and playbook not in WITHOUT_LEASE | IN_CHECK_MODE
+    assert (read.playbook(playbook)[-1].get("import_playbook") == "return_lease.yml") == changes, used - READING
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_argument_specs_are_the_defaults(role: str) -> None:
-    """Each default, templated where no other variable is set, is the default of the option of that name.
+    """Each default, templated where no other variable is set, is the one that the documentation of the option shows.
 
     A default that is null, looks into the inventory, or is a table of objects, has no value to write down: its option has none.
     """
     options = load(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]["main"]["options"]
-    defaults = load(f"roles/{role}/defaults/main.yml") or {}
+    defaults = load(f"roles/{role}/defaults/main.yml")
     specified = {name: option["default"] for name, option in options.items() if option.get("default") is not None}
     unwritten = ("groups[", "inventory_hostname", "{{ awx_name")
     fixed = trusted(
@@ -135,12 +117,6 @@ def test_argument_specs_are_the_defaults(role: str) -> None:
     )
     assert specified == Templar(loader=DataLoader(), variables=fixed).template(fixed)
     assert set(defaults) <= set(options), "defaults without an option"
-    assert [name for name, option in options.items() if "type" not in option] == [], "options without a type"
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_roles_have_a_readme(role: str) -> None:
-    assert (ROOT / "roles" / role / "README.md").exists()
 
 
 def test_python_requirements_have_lower_bounds_only() -> None:

@@ -88,7 +88,7 @@ def test_what_is_refused(given: dict[str, Any], words: list[str]) -> None:
     ],
 )
 def test_names_and_targets(given: dict[str, Any], good: bool) -> None:
-    (check,) = [task for task in PLAY["tasks"][0]["block"] if task["name"] == "Check what is asked for"]
+    (check,) = [task for task in PLAY["tasks"] if task["name"] == "Check what is asked for"]
     asked = check["ansible.builtin.assert"]
     assert all(evaluated(f"{{{{ ({one}) | bool }}}}", **given) for one in asked["that"]) == good
     assert ("federated.flower.failover" in evaluated(asked["fail_msg"], **given)) == (given.get("flower_drill") == "hub_lost")
@@ -129,10 +129,10 @@ def test_what_is_broken_is_undone_and_nothing_is_broken_in_check_mode() -> None:
         for parts, state in ((block["block"], "denied"), (block["always"], "admitted"))
     )
     assert len(denies) == len(admits) == 1 and admits[0]["when"] == "__drill == 'site_cut'"
-    holders = {task["federated.flower.site_access"]["holder"] for task in (*denies, *admits, PLAY["tasks"][0]["block"][0])}
+    holders = {task["federated.flower.site_access"]["holder"] for task in (*denies, *admits, PLAY["tasks"][0])}
     assert holders == {"{{ __drill_holder }}"}, "the next run undoes what an interrupted one denied"
-    (conduct,) = [task for task in PLAY["tasks"][0]["block"] if "ansible.builtin.include_tasks" in task]
+    (conduct,) = [task for task in PLAY["tasks"] if "ansible.builtin.include_tasks" in task]
     assert conduct["when"] == "not ansible_check_mode"
-    before = json.dumps(PLAY["tasks"][0]["block"][: PLAY["tasks"][0]["block"].index(conduct)])
+    before = json.dumps(PLAY["tasks"][: PLAY["tasks"].index(conduct)])
     assert "federated.flower.apply" not in before and '"state": "denied"' in before
-    assert all(task.get("check_mode") for task in PLAY["tasks"][0]["block"] if task.get("federated.flower.site_access", {}).get("state") == "denied")
+    assert all(task.get("check_mode") for task in PLAY["tasks"] if task.get("federated.flower.site_access", {}).get("state") == "denied")

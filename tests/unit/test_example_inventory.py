@@ -75,7 +75,7 @@ def known_variables() -> set[str]:
     known: set[str] = set()
     for name in ("superlink", "supernode"):
         known |= set(role(name, "meta/argument_specs.yml")["argument_specs"]["main"]["options"])
-    for path in [*ROOT.glob("roles/*/defaults/main.yml"), *ROOT.glob("playbooks/*.yml")]:
+    for path in [*ROOT.glob("roles/*/defaults/main.yml"), *ROOT.glob("playbooks/**/*.yml")]:
         known |= set(re.findall(r"\bflower_[a-z_]+", path.read_text(encoding="utf-8")))
     return known
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 import re
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.pod import UPSTREAM_IMAGES
-from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options, yaml_file
+from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
 
 GUIDES = ROOT / "docs" / "docsite" / "rst"
 
 
 def upstream() -> set[str]:
     """Images below the registry, of the release that the roles deploy by default."""
-    versions = [yaml_file("roles", role, "defaults", "main.yml")[f"{role}_version"] for role in ("superlink", "supernode")]
-    (release,) = {found for version in versions for found in re.findall(r"default\('(.+?)'(?:, true)?\)", version)}
+    (release,) = {role_options(role)[f"{role}_version"]["default"] for role in ("superlink", "supernode")}
     return {image.format(version=release) for image in UPSTREAM_IMAGES.values()}
 
 

@@ -53,7 +53,7 @@ def test_a_playbook_leaves_the_place_of_the_hub_to_its_variables(path: Path) -> 
 
 
 def test_the_modules_that_ask_the_hub_have_such_options() -> None:
-    asking = {"superlink_info", "supernode_forget", "site_access", "plan", "upgrade", "run", "runs_info", "audit"}
+    asking = {"superlink_info", "supernode_forget", "site_access", "plan", "upgrade", "run", "runs_info"}
     assert [module for module in asking if not open_options(module) & {"namespace", "hub_namespace"}] == []
 
 

@@ -21,11 +21,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.checks.inventory 
     group_faults,
     sites_where,
 )
+from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 ROOT = Path(__file__).parents[2]
-PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
 # They are evaluated for each task and host.
 PER_TASK = {"name", "tasks", "pre_tasks", "post_tasks", "handlers", "roles", "vars", "tags", "module_defaults", "environment", "import_playbook", "when"}
 # Only the command line can give them, and the inventory is refused if it has them: check_inventory.yml and the preflight of each host find the
@@ -40,14 +40,14 @@ NAME = r"\bflower_[a-z0-9_]+\b"
 @cache
 def imports(of: str) -> list[dict[str, Any]]:
     """The variables that playbooks give to one that they import."""
-    plays = [(name, play) for name in PLAYBOOKS for play in yaml_file("playbooks", name) if play.get("import_playbook") == of]
+    plays = [(name, play) for name in read.PLAYBOOKS for play in read.playbook(name) if play.get("import_playbook") == of]
     return [{**{key: value for above in imports(name) for key, value in above.items()}, **play.get("vars", {})} for name, play in plays]
 
 
 def keywords() -> Iterator[tuple[str, str, str]]:
     """Playbook and play, keyword, and its text with those of the variables that it names."""
-    for name in PLAYBOOKS:
-        for play in yaml_file("playbooks", name):
+    for name in read.PLAYBOOKS:
+        for play in read.playbook(name):
             for given in [{}, *imports(name)]:
                 known = {key: str(value) for key, value in {**given, **play.get("vars", {})}.items()}
                 for keyword in sorted(set(play) - PER_TASK):
@@ -68,13 +68,6 @@ def unread(text: str) -> set[str]:
 def test_keywords_read_variables_of_the_inventory_where_they_see_them() -> None:
     found = {(where, keyword, name) for where, keyword, text in keywords() for name in unread(text) - COMMAND_LINE - CHECKED_AGAIN}
     assert found == set()
-
-
-def test_a_keyword_that_does_not_would_be_found() -> None:
-    assert unread("{{ flower_serial | default('100%') }}") == {"flower_serial"}
-    assert unread("{{ (flower_sites_group | default('x')) if flower_join_verify | default(false) | bool else [] }}") - COMMAND_LINE == {"flower_join_verify"}
-    named = {name for _where, _keyword, text in keywords() for name in re.findall(NAME, text)}
-    assert {"flower_serial", "flower_max_fail_percentage", "flower_join_verify", "flower_site", "flower_rotate", "flower_plan"} <= named
 
 
 HOSTVARS: dict[str, dict[str, Any]] = {"hub": {}, "site-a": {}, "site-b": {}}
@@ -111,8 +104,8 @@ def test_sites_where_a_variable_is_true(hub: dict[str, Any], site: dict[str, Any
 @pytest.mark.parametrize("playbook", ["site.yml", "clientapp.yml", "reconcile.yml", "render.yml", "failover.yml"])
 def test_the_size_is_checked_before_anything_is_changed(playbook: str) -> None:
     imported = [play.get("import_playbook") for play in yaml_file("playbooks", playbook)]
-    checked = imported.index("batch_check.yml")
-    changing = ("take_lease.yml", "site_plan_compare.yml", "site_hub.yml", "site_sites.yml", "site.yml")
+    checked = imported.index("parts/batch_check.yml")
+    changing = ("take_lease.yml", "site_plan_compare.yml", "parts/site_hub.yml", "parts/site_sites.yml", "site.yml")
     assert all(at > checked for at, name in enumerate(imported) if name in changing)
 
 
@@ -121,7 +114,7 @@ def evaluated(play: dict[str, Any], keyword: str, **given: Any) -> Any:
     return Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **given}).template(trusted(play[keyword]))
 
 
-@pytest.mark.parametrize("playbook", ["check_inventory.yml", "standby_check.yml"])
+@pytest.mark.parametrize("playbook", ["parts/check_inventory.yml", "parts/standby_check.yml"])
 def test_an_inventory_is_refused_with_a_limit_as_well(playbook: str) -> None:
     (play,) = yaml_file("playbooks", playbook)
     (faults,) = play["vars"]
@@ -133,14 +126,14 @@ def test_an_inventory_is_refused_with_a_limit_as_well(playbook: str) -> None:
 
 
 def test_with_a_limit_only_the_sites_may_be_missing() -> None:
-    (play,) = yaml_file("playbooks", "check_inventory.yml")
+    (play,) = yaml_file("playbooks", "parts/check_inventory.yml")
     assert "ansible_limit is defined" in play["vars"]["__check_faults"]
     assert group_faults({"flower_hub": ["hub"]}, limited=True) == []
     assert len(group_faults({"flower_hub": ["hub"]})) == len(group_faults({}, limited=True)) == len(group_faults({"flower_hub": ["a", "b"]}, limited=True)) == 1
 
 
 def test_names_of_groups_that_only_tasks_see_are_refused() -> None:
-    (play,) = yaml_file("playbooks", "check_inventory.yml")
+    (play,) = yaml_file("playbooks", "parts/check_inventory.yml")
     message = play["tasks"][0]["ansible.builtin.fail"]["msg"]
     found = Templar(loader=DataLoader(), variables={"__check_faults": []}).template(trusted(message))
     assert "flower_hub_group and flower_sites_group are set in the inventory" in found and "give them with -e" in found
@@ -169,7 +162,7 @@ def test_a_host_that_is_not_in_the_group_that_its_variable_names(host: str, is_s
     assert [f"{name} is {group}" in one and f"-e {name}={group}" in one for one in found] == [True] * refused
 
 
-SITES_PLAYS = [play for play in yaml_file("playbooks", "site_sites.yml") if "supernode" in play["tags"]]
+SITES_PLAYS = [play for play in yaml_file("playbooks", "parts/site_sites.yml") if "supernode" in play["tags"]]
 
 
 @pytest.mark.parametrize(
@@ -190,16 +183,16 @@ def test_a_playbook_that_keeps_the_hub_goes_on_although_every_site_fails(given: 
     assert keeping["tasks"][0] == {"name": "Leave the hub out", "ansible.builtin.meta": "end_host", "when": "inventory_hostname in __site_kept"}
 
 
-@pytest.mark.parametrize("playbook", ["failover.yml", "plan_changes.yml", "reconcile.yml", "render.yml"])
+@pytest.mark.parametrize("playbook", ["failover.yml", "parts/plan_changes.yml", "reconcile.yml", "render.yml"])
 def test_playbooks_with_more_to_do_keep_the_hub(playbook: str) -> None:
-    found = [play for play in yaml_file("playbooks", playbook) if play.get("import_playbook") in ("site_sites.yml", "site.yml")]
+    found = [play for play in read.playbook(playbook) if play.get("import_playbook") in ("parts/site_sites.yml", "site.yml")]
     assert found and all("__site_kept" in play["vars"] for play in found)
 
 
 def test_a_plan_is_made_while_runs_are_active() -> None:
     """The preflight of the hub refuses what would fail them, and warns in check mode."""
-    (check,) = [play for play in yaml_file("playbooks", "plan.yml") if play.get("import_playbook") == "site_check.yml"]
-    hub, *others = yaml_file("playbooks", "site_check.yml")
+    (check,) = [play for play in yaml_file("playbooks", "plan.yml") if play.get("import_playbook") == "parts/site_check.yml"]
+    hub, *others = yaml_file("playbooks", "parts/site_check.yml")
     given = {"ansible_check_mode": False, "hosts": "x"}
     assert evaluated({"vars": {}, **hub}, "check_mode", **given, **check["vars"]) is True
     assert evaluated({"vars": {}, **hub}, "check_mode", **given) is False

@@ -12,6 +12,7 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
@@ -21,7 +22,7 @@ SITES = "{{ flower_hub_group | default('flower_hub') }}:{{ flower_sites_group | 
 def plays(playbook: str) -> list[dict[str, Any]]:
     """The plays of a playbook in their order, with those that it imports."""
     found = []
-    for play in yaml_file("playbooks", playbook):
+    for play in read.playbook(playbook):
         found += plays(play["import_playbook"]) if "import_playbook" in play else [play]
     return found
 
@@ -35,7 +36,7 @@ def tasks_of(play: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_delivery_to_a_site_ends_before_it_is_forgotten_and_nothing_else_stops_with_that() -> None:
-    found = plays("site_whole.yml")
+    found = plays("parts/site_whole.yml")
     clean, told = found[0], found[-1]
     assert "cleaned" in json.dumps(yaml_file("roles", "ocm_addon", "tasks", "clean.yml"))
     (block,) = clean["tasks"]
@@ -59,7 +60,7 @@ def test_delivery_to_a_site_ends_before_it_is_forgotten_and_nothing_else_stops_w
 )
 def test_leftovers_are_looked_for_wherever_the_variable_stands(hub: dict[str, Any], sites: dict[str, Any], runs: bool) -> None:
     """Variables of groups and hosts are not in those with which the hosts of a play are found, but in C(hostvars)."""
-    play = plays("site_whole.yml")[0]
+    play = plays("parts/site_whole.yml")[0]
     behind = ["site-a"] if sites.get("flower_delivery") == "ocm" else []  # what a filter of this collection finds
     variables = {"groups": {"flower_hub": ["hub"], "flower_sites": ["site-a"]}, "hostvars": {"hub": hub, "site-a": sites}}
     templar = Templar(loader=DataLoader(), variables={**trusted(play["vars"]), "__site_behind": behind, **variables})
@@ -82,15 +83,15 @@ def test_leftovers_are_looked_for_wherever_the_variable_stands(hub: dict[str, An
     ],
 )
 def test_the_delivery_to_what_is_forgotten_ends_with_any_limit_and_tags(given: dict[str, Any], runs: bool) -> None:
-    play = plays("site_whole.yml")[0]
-    (forget,) = [task for one in plays("site_whole.yml") for task in tasks_of(one) if "federated.flower.supernode_forget" in task]
+    play = plays("parts/site_whole.yml")[0]
+    (forget,) = [task for one in plays("parts/site_whole.yml") for task in tasks_of(one) if "federated.flower.supernode_forget" in task]
     assert set(forget["tags"]) <= set(play["tags"])
     templar = Templar(loader=DataLoader(), variables=trusted(play["vars"]) | given)
     whens = play["tasks"][0]["block"][0]["when"]
     assert all(templar.template(trusted(f"{{{{ ({one}) | bool }}}}")) for one in whens) == runs
 
 
-@pytest.mark.parametrize("playbook", ["site_whole.yml", "site_check.yml"])
+@pytest.mark.parametrize("playbook", ["parts/site_whole.yml", "parts/site_check.yml"])
 @pytest.mark.parametrize(("hosts", "left_out"), [(["hub", "site-a"], False), (["site-a"], True)])
 def test_what_ends_no_delivery_because_the_limit_leaves_out_the_hub_says_so(playbook: str, hosts: list[str], left_out: bool) -> None:
     (forget,) = [task for play in plays(playbook) for task in tasks_of(play) if "federated.flower.supernode_forget" in task]
@@ -99,7 +100,7 @@ def test_what_ends_no_delivery_because_the_limit_leaves_out_the_hub_says_so(play
 
 
 def test_what_is_to_be_forgotten_is_checked_with_any_limit() -> None:
-    (check,) = [play for play in plays("site_check.yml") if "federated.flower.supernode_forget" in json.dumps(play)]
+    (check,) = [play for play in plays("parts/site_check.yml") if "federated.flower.supernode_forget" in json.dumps(play)]
     # Not decided in `hosts`, which do not see what the inventory says of hosts and groups.
     assert check["hosts"] == SITES and check["tasks"][0]["when"] == "flower_forget_sites is defined" and check["any_errors_fatal"]
 
@@ -118,7 +119,7 @@ REFUSED = {"__join_site": "site-b", "failed": False, "msg": "site-a: site-b has 
     ],
 )
 def test_the_hub_can_say_that_a_site_is_denied(hub: dict[str, Any], own: dict[str, Any], denies: bool) -> None:
-    (play,) = plays("site_join.yml")
+    (play,) = plays("parts/site_join.yml")
     given = {"groups": {"flower_hub": ["hub"]}, "hostvars": {"hub": hub, "site-a": own}, **own}
     assert Templar(loader=DataLoader(), variables={**trusted(play["vars"]), **given}).template(trusted("{{ __join_denies | bool }}")) is denies
 
@@ -132,8 +133,8 @@ def test_the_hub_can_say_that_a_site_is_denied(hub: dict[str, Any], own: dict[st
     ],
 )
 def test_a_denial_that_is_refused_is_a_fault_of_its_site_alone(site: str, denies: bool, words: str) -> None:
-    (play,) = plays("site_join.yml")
-    _measure, deny, report = play["tasks"][0]["block"]
+    (play,) = plays("parts/site_join.yml")
+    _measure, deny, report = play["tasks"]
     assert deny["failed_when"] is False and deny["register"] == "__join_denied"
     refused = {"accepted": False, "reasons": ["slow"]}
     given = {
@@ -176,9 +177,9 @@ def test_reconcile_does_not_call_clusters_right_that_it_could_not_compare(drift:
     ],
 )
 def test_a_plan_is_compared_and_forgets_no_site(given: dict[str, Any], wanted: bool, good: bool) -> None:
-    (compare,) = [play for play in yaml_file("playbooks", "site.yml") if play.get("import_playbook") == "plan_changes.yml"]
-    play = yaml_file("playbooks", "plan_changes.yml")[-1]
+    (compare,) = [play for play in yaml_file("playbooks", "site.yml") if play.get("import_playbook") == "parts/plan_changes.yml"]
+    play = yaml_file("playbooks", "parts/plan_changes.yml")[-1]
     templar = Templar(loader=DataLoader(), variables={**trusted(compare["vars"]), **trusted(play["vars"]), **given})
     assert templar.template(trusted(play["hosts"])) == ("flower_hub:flower_sites" if wanted else [])
-    assert templar.template(trusted(f"{{{{ ({play['tasks'][0]['block'][0]['ansible.builtin.assert']['that']}) | bool }}}}")) is good
+    assert templar.template(trusted(f"{{{{ ({play['tasks'][0]['ansible.builtin.assert']['that']}) | bool }}}}")) is good
     assert play["any_errors_fatal"] and templar.template(trusted(play["vars"]["__lease_needed"])) is True

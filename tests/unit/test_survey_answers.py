@@ -78,11 +78,6 @@ def test_an_empty_answer_is_none() -> None:
     assert found - FOUND_BEFORE == set()
 
 
-@pytest.mark.parametrize("bad", [" | default(omit)", " is defined", " | default('list')", " | default(0) | int", " | default(true) | bool", ""])
-def test_a_use_that_takes_it_for_a_value_would_be_found(bad: str) -> None:
-    assert faults("{{ 'a text of flower_serial' if x else flower_audit_last" + bad + " }}") == {"flower_audit_last"}
-
-
 @pytest.mark.parametrize(
     ("expression", "values"),
     [

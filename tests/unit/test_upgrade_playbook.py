@@ -18,13 +18,13 @@ from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 
 def test_the_checks_do_not_refuse_runs_for_which_the_upgrade_waits() -> None:
-    first, play = (one for one in yaml_file("playbooks", "upgrade.yml") if one.get("import_playbook") == "site_check.yml" or "hosts" in one)
+    first, play = (one for one in yaml_file("playbooks", "upgrade.yml") if one.get("import_playbook") == "parts/site_check.yml" or "hosts" in one)
     assert first["vars"] == {"superlink_serverapp_force": True} and "superlink_serverapp_force" not in str(play)
 
 
 def test_the_upgrade_runs_once_and_each_host_reports() -> None:
     (play,) = [one for one in yaml_file("playbooks", "upgrade.yml") if "hosts" in one]
-    upgrade, report = play["tasks"][0]["block"]
+    upgrade, report = play["tasks"]
     assert play["hosts"].startswith("{{ flower_hub_group") and upgrade["run_once"] is True and upgrade["federated.flower.upgrade"] is None
     assert "run_once" not in report
 

@@ -12,8 +12,6 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("plugins", "roles", "playbooks", "docs", "tools")
 
@@ -89,8 +87,3 @@ def findings(path: Path) -> list[str]:
 def test_plain_words() -> None:
     found = [one for path in sources() for one in findings(path)]
     assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize("line", ["it is no port", "nobody knows it", "the link is made anew", "mend it first"])
-def test_fragments_are_found(line: str) -> None:
-    assert better(line)

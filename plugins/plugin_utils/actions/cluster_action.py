@@ -14,12 +14,11 @@ import re
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any, TypeVar
 
-from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
@@ -38,11 +37,11 @@ from ..kube.client import Cluster
 from ..sites.registry import DELIVERIES
 from ..sites.site_access import access_of
 from ..state import audit_notes
-from ..state.audit_notes import Journal
 from ..state.hub_lease import Lease
-from . import fleet_lease, rendering
+from . import check_notes, fleet_lease
+from .audit_record import Recording, Unrecorded
 from .role_variables import Defaults, HostVariables
-from .run_facts import now, run_facts
+from .run_facts import run_facts
 
 # Ansible does not flush what it displays. In a file or a pipe, what an action says while it waits would arrive in blocks of
 # 8 KiB, hours later. The parent process writes all lines, and it imports this.
@@ -84,7 +83,7 @@ class ClusterAction(ActionBase):
     C(execute). An error that names a cluster becomes a failed result whose message starts with the inventory host.
 
     The objects of a result or of a failed apply that changed are recorded for the audit trail; other changes of a subclass are
-    recorded with C(note). A change without a note is recorded with the message of the result.
+    recorded with C(note). A change without a note is recorded with the message of the result. See C(audit_record.py).
     """
 
     #: Options for the access to the cluster of the host.
@@ -93,6 +92,10 @@ class ClusterAction(ActionBase):
     SPEC: dict[str, Any] = {}
     #: Whether it works under the lease of the fleet, where its play or run needs that.
     NEEDS_LEASE = True
+    #: Whether a task that has the lease fails if the audit trail cannot be written. Otherwise it warns: data scientists may not write it.
+    MUST_RECORD = True
+    #: Whether a change of which nothing was noted is recorded with the message of the result.
+    NOTES_MESSAGE = True
     #: Whether a task that names no hub means that of the inventory; otherwise it means its own host.
     HUB_BY_GROUP = False
     _requires_connection = False
@@ -100,8 +103,12 @@ class ClusterAction(ActionBase):
 
     #: Whether files for a GitOps controller are asked for, in check mode.
     rendering: bool = False
+    #: The changes of the task, once there are some.
+    _recording: Recording | None = None
     #: Variables of hosts that were read, besides those of the task.
     _by_host: dict[str, HostVariables] = {}
+    #: Whether it is a step of another action.
+    is_step: bool = False
     #: The lease of the fleet, while the task holds it.
     lease: Lease | None = None
     #: The last connection: its auth options, when it was made (monotonic, in seconds), and what they lead to.
@@ -126,31 +133,59 @@ class ClusterAction(ActionBase):
         self.task_vars = task_vars or {}
         result = super().run(tmp, self.task_vars)
         self.inventory_host = self._site = str(self.task_vars.get("inventory_hostname", "localhost"))
-        self._run: dict[str, Any] = {}
         self._noted = False
-        objects: Iterable[Mapping[str, Any]] = ()
         try:
             self._refuse_other_strategies()
             self.params = self._validated()
-            self.rendering = self.check and bool(self.variable(rendering.VARIABLE, False))
+            self.rendering = self.check and bool(self.variable(check_notes.RENDERS, False))
             with self._leased() as self.lease:
                 self._site = self.inventory_host
-                result.update(_shown(self.execute(self.params, self.task_vars)))
-            objects = result.get("objects") or ()
+                with self._recorded(result):
+                    result.update(_shown(self.execute(self.params, self.task_vars)))
+            if self.lease and self.may_end_play(result):
+                fleet_lease.give_back(self)
         except ClusterError as error:
-            result.update(failed=True, msg=self.named(error))
-            if isinstance(error, ApplyFailed):
-                objects = error.result.objects
+            self._fail(result, error)
+        return self.public(result) if result.get("failed") else result
+
+    def _fail(self, result: dict[str, Any], error: ClusterError) -> None:
+        result.update(failed=True, msg="; ".join(filter(None, (result.get("msg"), self.named(error)))))
+
+    @contextmanager
+    def _recorded(self, result: dict[str, Any]) -> Iterator[None]:
+        """Note what the result, or the error of a block, says of changes, and record all notes of the task, also if it is interrupted."""
         try:
+            objects: Iterable[Mapping[str, Any]] = ()
+            try:
+                yield
+                objects = result.get("objects") or ()
+            except ClusterError as error:
+                self._fail(result, error)
+                if isinstance(error, ApplyFailed):
+                    objects = error.result.objects
             self.note(objects=audit_notes.of_objects(objects))
-            if result.get("changed") and not self._noted:
+            if result.get("changed") and self.NOTES_MESSAGE and not self._noted:
                 self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
             self._note_diff(None, result.get("diff") or ())
-            if result.get("failed"):
-                self._write_note(self.inventory_host, failed=self.public(str(result.get("msg", ""))))
-        except ClusterError as error:
-            result.update(failed=True, msg="; ".join(filter(None, (result.get("msg"), self.named(error)))))
-        return self.public(result) if result.get("failed") else result
+        finally:
+            if self._recording:
+                if result.get("failed"):
+                    self._recording.fail(self.inventory_host, self.public(str(result.get("msg", ""))))
+                self._record(self._recording, result)
+
+    def _record(self, recording: Recording, result: dict[str, Any]) -> None:
+        """Record the notes; what cannot be recorded is in the result of the task."""
+        warnings: list[str] = []
+        try:
+            warnings = recording.end()
+        except Unrecorded as error:
+            result["unrecorded"] = error.entries
+            if self.MUST_RECORD and self.lease is not None:
+                self._fail(result, error)
+            else:
+                warnings = [self.named(error)]
+        if warnings:
+            result["warnings"] = [*result.get("warnings", ()), *warnings]
 
     def public(self, words: _Words) -> _Words:
         """What people read of a failure: without values that a vault protects."""
@@ -162,6 +197,11 @@ class ClusterAction(ActionBase):
 
     def _leased(self) -> AbstractContextManager[Lease | None]:
         return fleet_lease.held(self) if fleet_lease.is_needed(self) else nullcontext()
+
+    def may_end_play(self, result: Mapping[str, Any]) -> bool:
+        """Whether this may be the last task of the playbook, since every host of its play fails."""
+        alone = self._task.run_once or len(self.task_vars.get("ansible_play_batch") or ()) <= 1
+        return bool(result.get("failed") and alone and not self.is_step)
 
     def make_lease_namespace(self, hub: Cluster) -> bool:
         """Apply the namespace of the hub, without which there is no lease; whether this action does that."""
@@ -178,7 +218,7 @@ class ClusterAction(ActionBase):
 
     def _note_diff(self, site: str | None, entries: Iterable[Mapping[str, str]]) -> None:
         """In check mode, note what would differ: M(federated.flower.plan) needs it."""
-        if self.check and self.show_diff:
+        if self.check:
             self.note(site, diff=entries)
 
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
@@ -190,33 +230,26 @@ class ClusterAction(ActionBase):
         noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
         if noted:
             self._noted = True
-            self._write_note(site or self._site, facts=noted)
+            if not self.check:
+                self.begin_notes().add(site or self._site, noted)
+            elif self.show_diff:
+                check_notes.add_change({"site": site or self._site, "facts": noted})
+
+    def begin_notes(self) -> Recording:
+        """Get ready to note changes; before threads do, since this evaluates templates."""
+        if self._recording is None:
+            hub = self.hub_host()
+            namespace, federation = (self.of_hub(option, hub) for option in ("namespace", "federation"))
+            connect = partial(self._cluster_of, hub, 0)
+            self._recording = Recording(run_facts(self.task_vars), hub, namespace, federation, connect, self.say)
+        return self._recording
 
     def render(self, host: str, objects: Iterable[Mapping[str, Any]], site: str = "") -> None:
         """Keep what would be applied in a host's cluster for files for a GitOps controller. Nothing else is to be done with it.
 
         C(site): the site for which it is there, if that is another cluster.
         """
-        rendering.keep(Path(constants.DEFAULT_LOCAL_TMP), host, objects, site)
-
-    def begin_notes(self) -> None:
-        """Read the facts of this run that are part of all notes."""
-        self._run = self._run or {**run_facts(self.task_vars), "place": self.place()}
-
-    def _write_note(self, site: str, **words: Any) -> None:
-        self.begin_notes()
-        note = {"run": self._run, "at": now(), "check": self.check, "site": site, **words}
-        Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(to_json_data(note))
-
-    def place(self) -> dict[str, Any]:
-        """Which federation this is, according to the variables: the notes of another one are ignored."""
-        return to_json_data(
-            {
-                "inventory": self.task_vars.get("ansible_inventory_sources") or [],
-                "hub": self.hub_host(),
-                "namespace": self.of_hub("namespace", self.hub_host()),
-            }
-        )
+        check_notes.add_objects(host, objects, site)
 
     def hub_host(self) -> str:
         """Inventory name of the hub; empty when the inventory has none."""
@@ -276,7 +309,12 @@ class ClusterAction(ActionBase):
 
         C(timeout): seconds for a request that is not worth more attempts; C(flower_api_timeout) wins. Without it, attempts fill the wait of the task.
         """
-        name = self._site = host or self.inventory_host  # other threads connect as well
+        self._site = host or self.inventory_host  # other threads connect as well
+        return self._cluster_of(host, timeout)
+
+    def _cluster_of(self, host: str | None, timeout: float) -> Cluster:
+        """A connection after which notes are still about the host that was connected before."""
+        name = host or self.inventory_host
         seconds = self.api_timeout(host) or timeout or _API_TIMEOUT
         retry_seconds = 0 if timeout else max(_ATTEMPTS * seconds, self.params.get("wait_timeout") or 0)
         auth, last = self.auth_of(host), self._last

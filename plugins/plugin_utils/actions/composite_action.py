@@ -56,6 +56,7 @@ class CompositeAction(ClusterAction):
             templar=self._templar.copy_with_new_env(available_variables=given),
             shared_loader_obj=self._shared_loader_obj,
         )
+        action.is_step = True
         result: dict[str, Any] = action.run(task_vars=given)
         self.warnings += [words for words in result.get("warnings") or [] if words not in self.warnings]
         if result.get("failed") and not may_fail:

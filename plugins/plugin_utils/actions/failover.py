@@ -10,11 +10,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..backup import copying, fencing, leadership, volume_pod
+from ..backup import copying, fencing, leadership, leadership_plans, volume_pod
 from ..backup.copying import End
 from ..backup.database import Volume
 from ..backup.fencing import Verdict
-from ..backup.leadership import ACTIVE, Failover, Term
+from ..backup.leadership import ACTIVE, Term
+from ..backup.leadership_plans import Failover
 from ..base.errors import ClusterError
 from ..base.object_names import (
     DATABASE_CLAIM,
@@ -43,7 +44,7 @@ class FailoverSteps(StandbyAction):
         begun = time.time()
         there = leadership.read(target.cluster, target.spec.namespace)
         own, reached, runs_on, lost = self._ask_hub(params)
-        plan = leadership.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
+        plan = leadership_plans.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
         if plan.promote and not plan.fence:
             lost = lost or f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
         words: list[str] = []
@@ -137,7 +138,7 @@ class FailoverSteps(StandbyAction):
     @staticmethod
     def _claim_faults(target: End, there: Term | None) -> list[str]:
         """Whether the volume with the copy is still there: a SuperLink would start with an empty one."""
-        if there is not None and there.claim and leadership.uid(target.cluster, target.spec.namespace) == there.claim:
+        if there is not None and there.claim and leadership_plans.uid(target.cluster, target.spec.namespace) == there.claim:
             return []
         return [
             f"{target.host}: the volume claim {target.spec.namespace}/{DATABASE_CLAIM} is not the one with the copy of "
@@ -172,7 +173,7 @@ class FailoverSteps(StandbyAction):
             if there is not None and there.state == ACTIVE:
                 return {"changed": False, "msg": f"{target.host} serves in term {there.number} already"}
             words, copied = self._prepare(params, target, there)
-            claim = leadership.uid(target.cluster, spec.namespace)
+            claim = leadership_plans.uid(target.cluster, spec.namespace)
         except ClusterError as error:
             if not (plan["fence"] and plan["promote"]):
                 raise

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.utils.display import Display
 
@@ -28,7 +26,6 @@ from ..base.values import boolean
 from ..checks.site_rules import site_problems
 from ..checks.variables import with_origins
 from ..fleet.outcome import Outcomes
-from ..sites import duplicate_targets
 from ..sites.registry import DELIVERIES
 from ..sites.site import DATA_FAULTS, Facts, Reach, Site, unexpected
 from ..sites.site_access import access_of
@@ -93,10 +90,18 @@ class FleetAction(ClusterAction):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Called by Ansible."""
+        #: What identifies a place (a uid, or an address and a namespace) -> the host that is deployed there.
+        self._claims: dict[str, str] = {}
         #: Sites with a note for the audit trail.
         self._told: set[str] = set()
         self.reset()
         return super().run(tmp, task_vars)
+
+    def may_end_play(self, result: Mapping[str, Any]) -> bool:
+        """See C(ClusterAction). M(federated.flower.site_result) fails the host of each site that failed."""
+        sites = result.get("sites") or {}
+        all_failed = bool(sites) and all(one.get("failed") for one in sites.values())
+        return (all_failed and not self.is_step) or super().may_end_play(result)
 
     @abstractmethod
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
@@ -152,11 +157,12 @@ class FleetAction(ClusterAction):
 
     def claim(self, host: str, places: Iterable[str]) -> str:
         """Claim some places for a host; returns the other host that has one of them, or an empty text."""
-        return duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, host)
+        return next((other for place in places if (other := self._claims.setdefault(place, host)) != host), "")
 
     def failed(self, site: str, message: str) -> None:
         """Record in the audit trail that a site failed."""
-        self._write_note(site, failed=self.public(message))
+        if self._recording:
+            self._recording.fail(site, self.public(message))
 
     def say_details(self, text: str) -> None:
         """Show a text with C(-vvv)."""

@@ -5,8 +5,9 @@
 """The lease of the fleet, as tasks have it: each one that changes the fleet takes or renews it before, and a thread renews it meanwhile.
 
 Plays of this collection ask for it with the variable C(__lease_needed), playbooks of users with C(take_lease.yml), which registers C(__lease).
-The last task returns it (C(return_lease.yml)), or the record of what changed where the run ends because all hosts failed. Otherwise it ends by
-itself, and so does that of a playbook that was killed. Forks that such a playbook left behind keep it until their task ends, and return it then.
+The last task returns it (C(return_lease.yml)), and so does a task that fails for the whole play, which may be the last one; a later task takes it
+again. Otherwise it ends by itself, as that of a playbook that was killed. Forks that such a playbook left behind keep it until their task ends, and
+return it then.
 """
 
 from __future__ import annotations

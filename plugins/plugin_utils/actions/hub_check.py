@@ -9,10 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-
-from ansible import constants
 
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
@@ -31,7 +28,6 @@ from ..marks import proof
 from ..pki import certificates, library
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
-from ..sites import duplicate_targets
 from ..sites import namespace_inspection as look_at
 from ..sites import namespaces as ca_namespaces
 from ..spec.hub_spec import HubSpec
@@ -73,7 +69,7 @@ class HubCheck(CertificateAction):
             version = cluster.request("GET", "/version")["gitVersion"]
             ca_namespace = ca_namespaces.resolve_ca_namespace(cluster, spec.namespace, params["ca_namespace"])
             params = {**params, "ca_namespace": ca_namespace}
-            found = self._inspect_namespaces(cluster, spec, ca_namespace)
+            found = look_at.inspect_namespace(cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False)
             ask.require(
                 cluster,
                 grants.controller_rights(
@@ -100,6 +96,7 @@ class HubCheck(CertificateAction):
             "certificate": certificate,
             "identity": identity,
             "namespace": spec.namespace,
+            "places": found.places,
             "platform": spec.platform,
             "skupper": spec.skupper,
             "client_certificates": spec.asks,
@@ -158,15 +155,3 @@ class HubCheck(CertificateAction):
         warnings += certificate_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}
         return found, dict(wanted.lost_sites)
-
-    def _inspect_namespaces(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.NamespaceFindings:
-        """Does what is going to be written belong to someone else, or to another host of this inventory?"""
-        found = look_at.inspect_namespace(cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False)
-        places = [f"{SUPERLINK} {one}" for one in found.places]
-        other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
-        if other:
-            raise ClusterError(
-                f"this host and {other} are the same namespace {spec.namespace} of the same cluster: they would overwrite each other. "
-                "Deploy one of them in another place (flower_namespace, flower_context, flower_kubeconfig), or remove it from the inventory."
-            )
-        return found

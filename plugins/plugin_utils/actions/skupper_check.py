@@ -7,16 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-from ansible import constants
 
 from ..base.errors import ClusterError
 from ..base.problems import require
 from ..checks.skupper_rules import network_problems
 from ..kube.client import Cluster
-from ..sites import duplicate_targets
 from ..skupper import cluster_state, site_plan, skupper_requirements, state
 from ..skupper.skupper_requirements import version_fault
 from ..spec.network_spec import (
@@ -60,19 +56,11 @@ class CheckAction(SkupperAction):
     def _check_place(
         self, cluster: Cluster, site: NetworkSiteSpec, live: Mapping[str, Any] | None, *, going: bool
     ) -> None:
-        """Stop where the namespace is that of the other end of the network, or of another host of this run."""
+        """Stop where the namespace is that of the other end of the network."""
         namespace = site.namespace
         if live is not None and not going:
             own = site_plan.has_own(site, cluster_state.listed(cluster, "Site", namespace))
             self.refuse_other_end(cluster, namespace, hub=site.hub, own=own)
-        places = [f"skupper {one}" for one in duplicate_targets.places(cluster, namespace, [live])]
-        other = duplicate_targets.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
-        if other:
-            raise ClusterError(
-                f"this host and {other} are the same namespace {namespace} of the same cluster, and Skupper serves one Site for a "
-                "namespace: each would replace the Site of the other. If one of them is the hub, set flower_connectivity to direct for the "
-                "other; two sites need two namespaces (flower_namespace)."
-            )
 
     def _check(self, cluster: Cluster, site: NetworkSiteSpec, listener: ListenerSpec, live: Mapping[str, Any]) -> None:
         namespace = site.namespace

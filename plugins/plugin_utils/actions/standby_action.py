@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..backup import copying, fencing, leadership
+from ..backup import copying, fencing, leadership, leadership_plans
 from ..backup.copying import End
 from ..backup.leadership import FENCED, Term
 from ..base.errors import ClusterError
@@ -83,11 +83,11 @@ class StandbyAction(ClusterAction):
             own: the record of the hub.
             there: the record of the standby.
         """
-        live = leadership.uid(source.cluster, source.spec.namespace)
+        live = leadership_plans.uid(source.cluster, source.spec.namespace)
         wrong = copying.faults(source, target, there)
         if not (wrong or params["accept_volumes"]):
-            known = leadership.recorded(source.host, there, own)
-            wrong = list(filter(None, [leadership.fault(source.host, target.host, known, live, there)]))
+            known = leadership_plans.recorded(source.host, there, own)
+            wrong = list(filter(None, [leadership_plans.fault(source.host, target.host, known, live, there)]))
         return wrong, live
 
     @staticmethod

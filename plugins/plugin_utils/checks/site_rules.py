@@ -18,7 +18,7 @@ from ..base.values import boolean, text
 from ..manifests import clientapp
 from ..manifests import supernode as manifests
 from ..spec.part_spec import SKUPPER
-from ..spec.site_spec import DAEMON_SET, OWN, SHARED, SiteSpec, pool_of
+from ..spec.site_spec import DAEMON_SET, SHARED, SiteSpec, pool_of
 from . import connection_rules, ocm_rules, pod_rules, program_options
 from .dataset_rules import dataset_problems, names
 from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, each, given, networks, number, pattern, shown
@@ -30,7 +30,6 @@ MAX_POOL_NAME = 63 - len("-") - 10 - len(manifests.workload_name(""))
 MAX_LABEL = MAX_SITE_NAME = 63
 # The record of a site is one ConfigMap of at most 1 MiB: 0.4 KiB a key, and twice as many keys while they are renewed.
 MAX_SUPERNODES = node_config.MAX_REPLICAS
-POOL_KEYS = (*OWN, *SHARED)
 
 #: Of a site and of a pool.
 _WORKLOAD: Mapping[str, Check] = {

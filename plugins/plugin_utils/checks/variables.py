@@ -42,62 +42,37 @@ REMOVED = dict.fromkeys(("flower_backup_outputs", "flower_restore_outputs", "flo
     ("flower_packages_report", "supernode_packages_report"), _REPORT
 ) | {"flower_plan_hours": "a plan is compared with the changes that are due, and does not become too old"}
 
-# Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
+# Variables of playbooks, rulebooks and connections. Those of roles, and those from which roles take defaults, are in the roles' defaults.
 SHARED = frozenset((
-    "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_hub_labels", "flower_acm_policies", "flower_acm_remediation", "flower_acm_state",
-    "flower_annotations", "flower_api_timeout", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
-    "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep",
-    "flower_backup_recipients", "flower_bundle_directory", "flower_bundle_fingerprint", "flower_bundle_reply",
-    "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
-    "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
-    "flower_clientapp_wait", "flower_cluster_domain", "flower_connectivity", "flower_context",
-    "flower_convert_directory", "flower_convert_federation", "flower_convert_superlink", "flower_convert_supernode",
-    "flower_create_namespace", "flower_delete_volumes", "flower_delivery", "flower_dns", "flower_drill",
+    "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_hub_labels", "flower_acm_policies", "flower_acm_state", "flower_api_timeout",
+    "flower_app", "flower_audit_anchor", "flower_audit_file", "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity",
+    "flower_backup_keep", "flower_backup_recipients", "flower_bundle_fingerprint", "flower_bundle_reply", "flower_context", "flower_convert_directory",
+    "flower_convert_federation", "flower_convert_superlink", "flower_convert_supernode", "flower_delete_volumes", "flower_delivery", "flower_drill",
     "flower_drill_app", "flower_drill_app_config", "flower_drill_app_wait", "flower_drill_confirm", "flower_drill_result", "flower_drill_seconds",
-    "flower_drill_site", "flower_drill_targets", "flower_drill_wait",
-    "flower_event_alerts", "flower_event_cafile", "flower_event_certfile", "flower_event_gather", "flower_event_host",
-    "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_namespaces", "flower_event_pause", "flower_event_port",
-    "flower_event_repairs", "flower_event_sites", "flower_event_watch",
-    "flower_failover", "flower_failover_abandon_runs", "flower_failover_hub_lost", "flower_failover_result",
-    "flower_gpu_products", "flower_gpus", "flower_node_labels",
-    "flower_federation", "flower_forget_cas", "flower_forget_clusters", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
-    "flower_hub_group", "flower_image_pull_policy", "flower_image_pull_secrets", "flower_image_registry",
-    "flower_insecure", "flower_join_deny", "flower_join_verify",
-    "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_break", "flower_lease_wait", "flower_log_level",
-    "flower_max_fail_percentage", "flower_metrics", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
-    "flower_network_policies", "flower_ocm_addon", "flower_ocm_by_labels", "flower_ocm_cluster_sets", "flower_ocm_enable_gates",
-    "flower_ocm_install", "flower_ocm_trust_labels", "flower_openshift_password", "flower_openshift_username", "flower_own_variables",
-    "flower_partitions",
-    "flower_platform", "flower_pod_security", "flower_rbac_apply",
-    "flower_reconcile", "flower_reconcile_after", "flower_reconcile_all", "flower_reconcile_result",
-    "flower_rbac_auditors", "flower_rbac_backup", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
-    "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",
-    "flower_render_directory", "flower_renew_before", "flower_repartition", "flower_restore", "flower_restore_archive",
-    "flower_restore_sha256", "flower_rotate",
-    "flower_run_as_group", "flower_run_as_user",
-    "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_interval", "flower_run_log_lines",
-    "flower_run_packages_check", "flower_run_inputs", "flower_run_quiet", "flower_run_result", "flower_run_resume", "flower_run_timeout",
-    "flower_run_wait", "flower_inputs", "flower_runs", "flower_runs_app",
-    "flower_outputs", "flower_outputs_directory", "flower_outputs_keep", "flower_outputs_min_free", "flower_outputs_older_than",
-    "flower_outputs_result", "flower_run_outputs",
-    "flower_runs_limit", "flower_runs_since", "flower_runs_status",
-    "flower_serial", "flower_server_name", "flower_serverapp_force",
-    "flower_site", "flower_sites_group", "flower_statement_directory", "flower_statement_file", "flower_skupper_force",
-    "flower_standby_accept_volumes", "flower_standby_follow", "flower_standby_interval",
-    "flower_standby_result", "flower_standby_state",
-    "flower_site_result", "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_fail", "flower_status_file",
-    "flower_status_format", "flower_status_page", "flower_status_result",
-    "flower_plan", "flower_plan_hash", "flower_run_regions", "flower_run_regions_only", "flower_run_regions_wait",
-    "flower_takeover", "flower_takeover_federation", "flower_takeover_namespace", "flower_teardown", "flower_time_zone", "flower_tracking",
-    "flower_tracking_credentials", "flower_upgrade_app", "flower_upgrade_app_config",
-    "flower_upgrade_backup", "flower_upgrade_max_failed", "flower_upgrade_pull", "flower_upgrade_pull_timeout",
-    "flower_upgrade_verify", "flower_upgrade_wait", "flower_upgrade_waves",
-    "flower_verify_app", "flower_verify_fail", "flower_verify_idle",
-    "flower_verify_result", "flower_verify_round_trip", "flower_verify_upload", "flower_version",
+    "flower_drill_site", "flower_drill_targets", "flower_drill_wait", "flower_event_alerts", "flower_event_cafile", "flower_event_certfile",
+    "flower_event_gather", "flower_event_host", "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_namespaces",
+    "flower_event_pause", "flower_event_port", "flower_event_repairs", "flower_event_sites", "flower_event_watch", "flower_failover",
+    "flower_failover_abandon_runs", "flower_failover_hub_lost", "flower_failover_result", "flower_forget_clusters", "flower_forget_max", "flower_forget_sites",
+    "flower_gpu_products", "flower_gpus", "flower_inputs", "flower_join_deny", "flower_join_verify", "flower_key_source", "flower_kubeconfig",
+    "flower_lease_break", "flower_lease_wait", "flower_max_fail_percentage", "flower_node_labels", "flower_ocm_by_labels", "flower_openshift_password",
+    "flower_openshift_username", "flower_outputs", "flower_outputs_directory", "flower_outputs_keep", "flower_outputs_min_free", "flower_outputs_older_than",
+    "flower_outputs_result", "flower_own_variables", "flower_plan", "flower_plan_hash", "flower_rbac_apply", "flower_rbac_auditors", "flower_rbac_backup",
+    "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways", "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works",
+    "flower_reason", "flower_reconcile", "flower_reconcile_after", "flower_reconcile_all", "flower_reconcile_result", "flower_render_directory",
+    "flower_restore", "flower_restore_archive", "flower_restore_sha256", "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_inputs",
+    "flower_run_interval", "flower_run_log_lines", "flower_run_outputs", "flower_run_packages_check", "flower_run_quiet", "flower_run_regions",
+    "flower_run_regions_only", "flower_run_regions_wait", "flower_run_result", "flower_run_resume", "flower_run_timeout", "flower_run_wait", "flower_runs",
+    "flower_runs_app", "flower_runs_limit", "flower_runs_since", "flower_runs_status", "flower_serial", "flower_site", "flower_site_result",
+    "flower_skupper_force", "flower_skupper_network_only", "flower_skupper_rotate", "flower_standby_accept_volumes", "flower_standby_follow",
+    "flower_standby_interval", "flower_standby_result", "flower_standby_state", "flower_statement_directory", "flower_statement_file", "flower_status_fail",
+    "flower_status_file", "flower_status_format", "flower_status_page", "flower_status_result", "flower_takeover", "flower_takeover_federation",
+    "flower_takeover_namespace", "flower_teardown", "flower_upgrade_app", "flower_upgrade_app_config", "flower_upgrade_backup", "flower_upgrade_max_failed",
+    "flower_upgrade_pull", "flower_upgrade_pull_timeout", "flower_upgrade_verify", "flower_upgrade_wait", "flower_upgrade_waves", "flower_verify_app",
+    "flower_verify_fail", "flower_verify_idle", "flower_verify_result", "flower_verify_round_trip", "flower_verify_upload",
 ))  # fmt: skip
 
 _ROLES = Path(__file__).resolve().parents[3] / "roles"
-_DEFAULT = re.compile(r"^([a-z][a-z0-9_]*):", re.MULTILINE)
+_IN_DEFAULTS = re.compile(r"^[a-z][a-z0-9_]*(?=:)|\bflower_[a-z0-9_]+(?= \| default\()", re.MULTILINE)
 _OF_ROLE = re.compile(r"\b(?:superlink|supernode)_[a-z0-9_]+")
 _TAKEN = re.compile(r"\s*\{\{ (flower_[a-z0-9_]+) \| default\(")
 
@@ -107,7 +82,7 @@ def known() -> frozenset[str]:
     """All variables of the collection. A unit test compares them with the roles' argument specifications."""
     found = {*SHARED, *RESULTS, *FORMER}
     for path in _ROLES.glob("*/defaults/main.yml"):
-        found.update(_DEFAULT.findall(path.read_text(encoding="utf-8")))
+        found.update(_IN_DEFAULTS.findall(path.read_text(encoding="utf-8")))
     return frozenset(found)
 
 

@@ -102,6 +102,30 @@ def _get(
         return
 
 
+def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping[str, Any]) -> None:
+    """Refuse a site whose place is that of another host.
+
+    Args:
+        run: the run.
+        site: the site.
+        places: what identifies its namespace, unique in all clusters.
+        hub: see C(check_cluster).
+
+    Raises:
+        ClusterError: it names the other host.
+    """
+    if other := run.claim(site.name, places):
+        raise ClusterError(
+            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
+            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+        )
+    if site.access.connectivity == "skupper" and {*places} & {*hub.get("places", ())}:
+        raise ClusterError(
+            f"this host and {site.hub} are the same namespace {site.namespace} of the same cluster, and Skupper serves one Site for a namespace: each "
+            "would replace the Site of the other. Set flower_connectivity to direct for this host, or give it another namespace (supernode_namespace)."
+        )
+
+
 def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict[str, Any]:
     """Reach the cluster, check rights, look for GPUs and at the clock.
 
@@ -128,12 +152,7 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
     away = found.absent
     if spec.namespace not in (*away, *found.projects):
         _check_shared_namespace(cluster, spec, hub.get("pod_security"))
-    other = run.claim(site.name, [f"{SUPERNODE} {one}" for one in found.places])
-    if other:
-        raise ClusterError(
-            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
-            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
-        )
+    refuse_duplicate(run, site, found.places, hub)
     wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
     needed = grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away, projects=found.projects)
     ask.require(cluster, needed)

@@ -43,7 +43,6 @@ from ..site_keys import keys
 from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
 from ..state import lease_object as lease
-from . import duplicate_targets
 from . import namespaces as ca_namespaces
 
 #: Secrets and records of the hub, in its own namespace.
@@ -146,8 +145,26 @@ def inspect_namespace(
     return NamespaceFindings(
         [name for name, there in live.items() if there is None],
         [name for name, there in live.items() if proof.project_of(there)],
-        duplicate_targets.places(cluster, home, [parent, live.get(home)]),
+        _places(cluster, home, [parent, live.get(home)]),
     )
+
+
+def _places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] | None]) -> list[str]:
+    """What identifies a namespace, unique in all clusters.
+
+    Args:
+        cluster: a connection.
+        namespace: its name.
+        known: live objects that identify it; without any, the cluster's own Namespace and the name do.
+    """
+    uids = [one["metadata"]["uid"] for one in known if one is not None]
+    if uids:
+        return uids
+    try:
+        system = cluster.get("v1", "Namespace", "kube-system")
+    except Forbidden:
+        system = None
+    return [f"{system['metadata']['uid'] if system else cluster.server}/{namespace}"]
 
 
 def missing_namespace(cluster: Cluster, spec: Spec) -> list[Object]:

@@ -103,7 +103,7 @@ class Trail:
             The entries as they are in the trail, and warnings on the trail that was found.
 
         Raises:
-            ClusterError: the namespace is gone.
+            ClusterError: there is no such namespace.
             Refused: the hub does not accept some of them.
         """
         done: list[Entry] = []

@@ -63,14 +63,14 @@ def write(title: str, notes: Iterable[Note], failed: Iterable[str] = ()) -> str:
 
     Args:
         title: the federation.
-        notes: what the actions of the run noted.
+        notes: what the actions of the run noted: C(site) and C(facts), with the kind C(diff), entries of Ansible's, besides those of C(audit_notes.py).
         failed: hosts that could not be examined.
     """
     changes: dict[tuple[str, str], str] = {}
     differences: dict[tuple[str, str], list[str]] = {}
     found = {f"{host}: could not be examined, so nothing is planned for it" for host in failed}
-    for note in (one for one in notes if one["check"]):
-        for kind, facts in note.get("facts", {}).items():
+    for note in notes:
+        for kind, facts in note["facts"].items():
             for fact in facts:
                 if kind == "diff":
                     differences[note["site"], fact["after_header"].removesuffix(" (absent)")] = difference(fact)

@@ -43,7 +43,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe, waiting_app
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
@@ -528,6 +528,16 @@ class Federation:
         verdict = verify(*Trail(self.hub, NAMESPACE, "scenario").read())
         assert not verdict.fault and not verdict.notes, (verdict.fault, verdict.notes)
         return verdict.entries
+
+    def recorded(self, since: int) -> dict[str, Any]:
+        """What the entries of the audit trail after the first C(since) ones say together: each task that changes something has one."""
+        whole: dict[str, Any] = {"failed": {}, "sites": {}}
+        for entry in self.trail()[since:]:
+            whole["failed"] |= entry.get("failed", {})
+            for site, facts in entry["sites"].items():
+                for kind, found in facts.items():
+                    whole["sites"].setdefault(site, {}).setdefault(kind, []).extend(found)
+        return whole
 
     @staticmethod
     def noted(entry: dict[str, Any], site: str, kind: str, change: str) -> list[dict[str, Any]]:

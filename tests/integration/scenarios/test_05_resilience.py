@@ -72,9 +72,10 @@ def test_a_superlink_that_cannot_start_is_corrected(fed):
     fed.settled = False
     failed = fed.play("site", hosts=wrong, rc=2)
     assert "superlink-0" in failed.messages(failed=True), failed.messages(failed=True)
+    before = len(fed.trail())
     fed.play("site", hosts=right)
     # By the task that applies the StatefulSet; by the one that waits for the SuperLink, if the container ran for a moment before.
-    recorded = [fact for entry in fed.trail()[-2:] for facts in entry["sites"].get("hub", {}).values() for fact in facts]
+    recorded = [fact for entry in fed.trail()[before:] for facts in entry["sites"].get("hub", {}).values() for fact in facts]
     deleted = {"change": "deleted", "object": f"Pod {fed.namespace}/superlink-0"}
     assert deleted in recorded or any("pod superlink-0 was created again: it was not ready" in str(fact) for fact in recorded), recorded
     fed.wait_online(*(node for nodes in keys.values() for node in nodes.values()))

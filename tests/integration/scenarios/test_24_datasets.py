@@ -196,13 +196,15 @@ def test_data_goes_only_when_that_is_requested(fed: Any, data: None) -> None:
     assert fed.ledger().read_datasets()["site-a"]["cpu"]["datasets"] == []
     hosts = sites(fed, [CT_A], [])
     teardown = ("--limit", "site-a", "-e", "flower_teardown=true")
+    before = len(fed.trail())
     fed.play("teardown", *teardown, hosts=hosts)
     assert "dataset-ct" in names(fed, "site-a") and not fed.pods("site-a")
-    kept = fed.noted(fed.trail()[-1], "site-a", "volumes", "kept")
+    kept = fed.noted(fed.recorded(before), "site-a", "volumes", "kept")
     assert {one["claim"] for one in kept} == {f"{fed.namespace}/{name}" for name in names(fed, "site-a")}
     assert {one["choice"] for one in kept} == {"flower_delete_volumes is not set"}
+    before = len(fed.trail())
     run = fed.play("teardown", *teardown, "-e", "flower_delete_volumes=true", hosts=hosts)
-    told = {change: {one["claim"].rpartition("/")[2] for one in fed.noted(fed.trail()[-1], "site-a", "volumes", change)} for change in ("deleted", "kept")}
+    told = {change: {one["claim"].rpartition("/")[2] for one in fed.noted(fed.recorded(before), "site-a", "volumes", change)} for change in ("deleted", "kept")}
     assert "dataset-ct" in told["deleted"] and told["kept"] == {"one-pod", "stuck"}, told
     assert names(fed, "site-a") == {"one-pod", "stuck"} and "icd-codes" in names(fed, "site-a", "ConfigMap")
     assert "not known to be of this collection" in run.messages("site-a"), run.messages("site-a")

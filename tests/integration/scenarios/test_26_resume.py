@@ -84,8 +84,9 @@ def test_a_run_that_nothing_can_go_on_from(fed, tmp_path):
 def test_a_run_begins_with_a_file(fed, straight):
     begin = given(flower_run_config={"num-server-rounds": 1}, flower_run_inputs=str(straight / "model.json"))
     assert ", would send " in fed.play("run", "--check", *begin).messages()
+    before = len(fed.trail())
     fed.play("run", *begin)
-    (noted,) = fed.noted(fed.trail()[-1], "hub", "outputs", "sent")
+    (noted,) = fed.noted(fed.recorded(before), "hub", "outputs", "sent")
     name = noted["inputs"]
     local = inputs_send.load(str(straight / "model.json"))
     assert name == local.name

@@ -79,7 +79,7 @@ def test_a_plan_is_applied_as_it_was_shown(fed, place):
 
     trail = len(fed.trail())
     fed.site(hosts, "-e", f"flower_plan={file}")
-    (entry,) = fed.trail()[trail:]
+    entry = fed.recorded(trail)
     assert entry["sites"]["hub"]["words"] == [f"plan {published(again)}"]
     assert [one["object"] for one in entry["sites"]["site-b"]["objects"]] == [name], "the audit trail has something else"
     after = fed.everything()

@@ -17,7 +17,6 @@ from ansible.errors import AnsiblePromptNoninteractive
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
-from ansible_collections.federated.flower.plugins.action import audit
 from ansible_collections.federated.flower.plugins.action import lease as lease_action
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import fleet_lease
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
@@ -243,15 +242,3 @@ def test_the_playbooks_for_ones_own(hub: LeaseHub) -> None:
     assert Lease().execute({"state": "taken"}, {})["taken"] is True and hub.holder
     returned = Lease().execute({"state": "returned"}, {})
     assert returned == {"changed": False, "taken": False, "msg": "the lease is returned"} and hub.lease is None
-
-
-@pytest.mark.parametrize(("batch", "returned"), [([], True), (["site-a"], False)])
-def test_a_run_that_ends_since_all_hosts_failed_returns_it(hub: LeaseHub, monkeypatch: pytest.MonkeyPatch, batch: list[str], returned: bool) -> None:
-    class Audit(Action, audit.ActionModule):
-        execute = audit.ActionModule.execute
-
-    monkeypatch.setattr(Audit, "_record_notes", lambda *_given: {"changed": False})
-    with fleet_lease.held(Action()):
-        pass
-    Audit().execute({}, {"ansible_play_batch": batch})
-    assert (hub.lease is None) is returned

@@ -12,9 +12,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import jinja2
 import pytest
-import yaml
 
 from ansible_collections.federated.flower.plugins.action import (
     run,
@@ -298,23 +296,6 @@ def test_a_run_whose_origin_cannot_be_kept_goes_on(cluster, app):
     found = act(run, cluster, app=str(app), resume="2", outputs_min_free="0")
     assert found["run_id"] == "1" and not found.get("failed")
     assert any("will not have what it began with" in one for one in found["warnings"])
-
-
-@pytest.mark.parametrize(
-    ("given", "recorded"),
-    [
-        ({}, False),
-        ({"flower_run_resume": "", "flower_run_inputs": None}, False),
-        ({"flower_run_resume": "7"}, True),
-        ({"flower_run_inputs": "x", "__run": {"failed": True, "msg": "refused"}}, True),
-        ({"__run": {"outputs": {"path": "x"}}}, True),
-    ],
-)
-def test_the_playbook_records_it(given, recorded):
-    (play,) = yaml.safe_load((ROOT / "playbooks/run.yml").read_text(encoding="utf-8"))
-    (block,) = play["tasks"]
-    (when,) = [task["when"] for task in block["always"] if "federated.flower.audit" in task]
-    assert jinja2.Environment().compile_expression(when)(**{"__run": {}, **given}) is recorded
 
 
 def test_a_run_goes_on_from_an_earlier_one(cluster, app):

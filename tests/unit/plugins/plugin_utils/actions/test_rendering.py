@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
 from ansible_collections.federated.flower.plugins.action import render
-from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import field_conflicts
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, app_versions
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
@@ -31,7 +32,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that runs the module after objects were kept; returns its result."""
     kept, folder = tmp_path / "kept", tmp_path / "deploy"
     kept.mkdir()
-    monkeypatch.setattr(render.constants, "DEFAULT_LOCAL_TMP", str(kept))
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(kept))
 
     def written(hosts: list[str], **options: Any) -> dict[str, Any]:
         given = {"directory": str(folder), "hosts": hosts, "hub": "hub", "federation": "flower", "namespace": "flower", **options}
@@ -40,15 +41,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         action = render.ActionModule(task, connection, SimpleNamespace(), DataLoader(), Templar(loader=DataLoader()), None)
         return action.run(task_vars={})
 
-    written.kept, written.folder = kept, folder
+    written.folder = folder
     return written
 
 
 def test_the_file_of_the_hub_needs_all_sites_behind_it(run: Any) -> None:
-    rendering.keep(run.kept, "hub", [item("StatefulSet")])
-    rendering.keep(run.kept, "hub", [item("AddOnTemplate", "one")], "site-a")
-    rendering.keep(run.kept, "site-c", [item("StatefulSet")])
-    assert rendering.served(run.kept, "hub") == {"site-a"} and rendering.served(run.kept, "site-c") == set()
+    check_notes.add_objects("hub", [item("StatefulSet")])
+    check_notes.add_objects("hub", [item("AddOnTemplate", "one")], "site-a")
+    check_notes.add_objects("site-c", [item("StatefulSet")])
+    assert check_notes.sites_of("hub") == {"site-a"} and check_notes.sites_of("site-c") == set()
     with pytest.raises(AnsibleActionFail, match="^hub: .* nothing was rendered for site-b: the file would lose that"):
         run(["hub", "site-a", "site-c"], ocm_sites=["site-a", "site-b"])
     assert not run.folder.exists()
@@ -59,8 +60,8 @@ def test_the_file_of_the_hub_needs_all_sites_behind_it(run: Any) -> None:
 
 
 def test_without_the_hub_it_says_where_a_site_behind_it_has_its_objects(run: Any) -> None:
-    rendering.keep(run.kept, "hub", [item("AddOnTemplate", "one")], "site-a")
-    rendering.keep(run.kept, "site-c", [item("StatefulSet")])
+    check_notes.add_objects("hub", [item("AddOnTemplate", "one")], "site-a")
+    check_notes.add_objects("site-c", [item("StatefulSet")])
     result = run(["site-a", "site-c"], ocm_sites=["site-a", "site-b"])
     (warning,) = result["warnings"]
     assert warning.startswith("site-a: what Open Cluster Management delivers there is in the file of hub, which --limit leaves out")
@@ -70,8 +71,8 @@ def test_without_the_hub_it_says_where_a_site_behind_it_has_its_objects(run: Any
 
 def test_a_file_of_a_site_that_is_delivered_to_in_another_way_is_not_forgotten(run: Any) -> None:
     """Its controller would keep the former SuperNodes beside those that Open Cluster Management or a bundle delivers."""
-    rendering.keep(run.kept, "hub", [item("StatefulSet")])
-    rendering.keep(run.kept, "hub", [item("AddOnTemplate", "one")], "site-a")
+    check_notes.add_objects("hub", [item("StatefulSet")])
+    check_notes.add_objects("hub", [item("AddOnTemplate", "one")], "site-a")
     assert "warnings" not in run(["hub", "site-a", "site-b"], ocm_sites=["site-a"])
     for site in ("site-a", "site-b"):
         (run.folder / site).mkdir()
@@ -85,15 +86,15 @@ def test_a_value_that_looks_like_a_secret_is_told(run: Any) -> None:
     """Of a vault, for example. The header of the file says that it has no secrets."""
     env = {"name": "HF_TOKEN", "value": "s3cr3t"}
     pods = {**item("StatefulSet"), "spec": {"template": {"spec": {"containers": [{"name": "supernode", "env": [env]}]}}}}
-    rendering.keep(run.kept, "site-a", [pods])
+    check_notes.add_objects("site-a", [pods])
     (warning,) = run(["site-a"])["warnings"]
     assert warning.startswith("site-a: StatefulSet a, container supernode: the value of HF_TOKEN looks like a secret, and everyone who reads")
     assert "s3cr3t" not in warning
 
 
 def test_nothing_is_written_if_one_file_is_another_federations(run: Any) -> None:
-    rendering.keep(run.kept, "hub", [item("StatefulSet")])
-    rendering.keep(run.kept, "site-a", [item("StatefulSet")])
+    check_notes.add_objects("hub", [item("StatefulSet")])
+    check_notes.add_objects("site-a", [item("StatefulSet")])
     run(["site-a"], federation="lyon")
     before = (run.folder / "site-a" / "flower.yaml").read_bytes()
     with pytest.raises(AnsibleActionFail, match="^site-a: .*/site-a/flower.yaml has the objects of the federation lyon .* with those of boston "):

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
+from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
 
 class Hub:
@@ -88,9 +89,7 @@ def test_pods_that_the_cluster_refuses_are_not_waited_for(monkeypatch: pytest.Mo
             refused = {"metadata": {}, "involvedObject": {"uid": "u"}, "lastTimestamp": "9999", "message": 'pods "serverapp-0" is forbidden: failed quota'}
             return [refused] if kind == "Event" else super().list(api_version, kind, *place, **more)
 
-    time = SimpleNamespace(now=0.0)
-    time.monotonic = lambda: time.now
-    time.sleep = lambda seconds: setattr(time, "now", time.now + seconds)
+    time = Time()
     for module in (superlink_info, stuck_pods):
         monkeypatch.setattr(module, "time", time)
     action = object.__new__(ActionModule)

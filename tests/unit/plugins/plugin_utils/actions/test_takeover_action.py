@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
 
 OLD = "flower-operator"
 
@@ -41,13 +42,6 @@ class Place(Cluster):
 
     def request(self, method: str, path: str, **_more: Any) -> Any:
         raise AssertionError(f"{method} {path}")
-
-
-class Run:
-    """What became of the site."""
-
-    def failed(self, site: str, message: str) -> None:
-        del site, message
 
 
 def namespace(federation: str = "") -> dict[str, Any]:
@@ -81,6 +75,6 @@ def test_a_namespace_of_someone_else_is_refused_before_a_key_is_read(
     clusters = {"site-a": Place(*objects), "hub": Place()}
     monkeypatch.setattr(action, "connect", lambda host: contextlib.nullcontext(clusters[host]), raising=False)
     monkeypatch.setattr(action, "value_of", lambda _site, name, _default: OLD if name.endswith("namespace") else "lab", raising=False)
-    outcomes = Outcomes(Run(), ["site-a"], 1)
+    outcomes = Outcomes(RecordedRun(), ["site-a"], 1)
     action.work({"sites": None}, {"site-a": site}, outcomes)
     assert outcomes["site-a"].failed and words in outcomes["site-a"].msg, outcomes["site-a"].msg

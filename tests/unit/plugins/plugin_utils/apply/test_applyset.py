@@ -6,14 +6,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply import appl
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id
 
 
-def test_id_is_that_of_the_kep() -> None:
-    # printf 'applyset-hub.flower.ConfigMap.' | sha256sum | xxd -r -p | basenc --base64url
-    identity = applyset.set_id("hub", "flower")
-    assert identity.startswith("applyset-") and identity.endswith("-v1")
-    assert len(identity) == len("applyset--v1") + 43
-    assert identity != applyset.set_id("hub", "other")
-
-
 def test_record() -> None:
     ids = [
         Id("", "ConfigMap", "flower", "a"),
@@ -47,9 +39,3 @@ def test_sets_of_other_tools_are_left_alone() -> None:
     parent["metadata"]["annotations"][applyset.TOOLING] = "kubectl/v1.34"
     assert applyset.foreign_tool(parent) == "kubectl/v1.34"
     assert applyset.foreign_tool({"metadata": {"name": "applyset-x"}, "data": {"a": "b"}}) == "something else"
-
-
-def test_label() -> None:
-    given = {"kind": "X", "metadata": {"name": "a", "labels": {"b": "c"}}}
-    assert applyset.with_label(given, "id")["metadata"]["labels"] == {"b": "c", "applyset.kubernetes.io/part-of": "id"}
-    assert given["metadata"]["labels"] == {"b": "c"}

@@ -103,12 +103,6 @@ def run(hub: Hub, state: str = "present", **options: Any) -> Any:
     return apply_objects(hub, objects, state=state, applyset="superlink", applyset_namespace="flower", **options)
 
 
-def test_what_may_be_listed_is_pruned_and_forgotten() -> None:
-    hub = Hub("Ingress.networking.k8s.io", {})
-    run(hub)
-    assert hub.gone() == [f"{INGRESSES}/superlink"] and hub.noted() == ("ConfigMap", "")
-
-
 def test_a_kind_that_may_not_be_listed_stays_in_the_record() -> None:
     hub = Hub("Ingress.networking.k8s.io", {INGRESSES: 403})
     result = run(hub)

@@ -40,53 +40,33 @@ SEEN = {"observedGeneration": 2}
 STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", message="no progress")
 
 
+def deployment(wanted: int, **status: Any) -> dict[str, Any]:
+    return obj("apps/v1", "Deployment", {"replicas": wanted}, **SEEN, **status)
+
+
+def daemon_set(desired: int, updated: int = 0, available: int = 0, **spec: Any) -> dict[str, Any]:
+    status = {"desiredNumberScheduled": desired, "updatedNumberScheduled": updated, "numberAvailable": available}
+    return obj("apps/v1", "DaemonSet", spec, **SEEN, **status)
+
+
+def site(conditions: list[dict[str, str]]) -> dict[str, Any]:
+    return obj("skupper.io/v2alpha1", "Site", conditions=conditions)
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
         (obj("apps/v1", "Deployment", {}, observedGeneration=1), "its controller has not seen generation 2 yet"),
-        (obj("apps/v1", "Deployment", {"replicas": 2}, **SEEN, updatedReplicas=1), "1 of 2 replicas are updated"),
-        (
-            obj("apps/v1", "Deployment", {"replicas": 1}, **SEEN, updatedReplicas=1, replicas=2),
-            "1 old replicas have not ended yet",
-        ),
-        (
-            obj("apps/v1", "Deployment", {"replicas": 1}, **SEEN, updatedReplicas=1, replicas=1),
-            "0 of 1 replicas are available",
-        ),
-        (obj("apps/v1", "Deployment", {"replicas": 1}, **SEEN, updatedReplicas=1, replicas=1, availableReplicas=1), ""),
-        (obj("apps/v1", "Deployment", {"replicas": 0}, **SEEN), ""),
-        (
-            obj("apps/v1", "Deployment", {}, **SEEN, conditions=STUCK),
-            "the rollout is stuck: ProgressDeadlineExceeded: no progress",
-        ),
-        (
-            obj("apps/v1", "DaemonSet", {}, **SEEN, desiredNumberScheduled=2, updatedNumberScheduled=1),
-            "1 of 2 pods are updated",
-        ),
-        (
-            obj(
-                "apps/v1",
-                "DaemonSet",
-                {},
-                **SEEN,
-                desiredNumberScheduled=2,
-                updatedNumberScheduled=2,
-                numberAvailable=1,
-            ),
-            "1 of 2 pods are available",
-        ),
-        (obj("apps/v1", "DaemonSet", {}, **SEEN, desiredNumberScheduled=0), ""),
-        (
-            obj(
-                "apps/v1",
-                "DaemonSet",
-                {"updateStrategy": {"type": "OnDelete"}},
-                **SEEN,
-                desiredNumberScheduled=1,
-                numberAvailable=1,
-            ),
-            "",
-        ),
+        (deployment(2, updatedReplicas=1), "1 of 2 replicas are updated"),
+        (deployment(1, updatedReplicas=1, replicas=2), "1 old replicas have not ended yet"),
+        (deployment(1, updatedReplicas=1, replicas=1), "0 of 1 replicas are available"),
+        (deployment(1, updatedReplicas=1, replicas=1, availableReplicas=1), ""),
+        (deployment(0), ""),
+        (deployment(1, conditions=STUCK), "the rollout is stuck: ProgressDeadlineExceeded: no progress"),
+        (daemon_set(2, updated=1), "1 of 2 pods are updated"),
+        (daemon_set(2, updated=2, available=1), "1 of 2 pods are available"),
+        (daemon_set(0), ""),
+        (daemon_set(1, available=1, updateStrategy={"type": "OnDelete"}), ""),
         (obj("v1", "PersistentVolumeClaim", phase="Bound"), ""),
         (obj("v1", "PersistentVolumeClaim", phase="Pending"), "it is Pending, not Bound"),
         (obj("v1", "PersistentVolumeClaim", phase="Lost"), "its volume is lost"),
@@ -112,22 +92,13 @@ STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", mes
         (obj("apiextensions.k8s.io/v1", "CustomResourceDefinition"), "it is not Established"),
         (obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", conditions=condition("Established", "True")), ""),
         (obj("skupper.io/v2alpha1", "Site"), ""),
-        (
-            obj(
-                "skupper.io/v2alpha1",
-                "Site",
-                conditions=condition("Ready", "False", reason="Pending", message="no router"),
-            ),
-            "it is not Ready (Pending: no router)",
-        ),
-        (obj("skupper.io/v2alpha1", "Site", conditions=condition("Ready", "True")), ""),
-        (obj("skupper.io/v2alpha1", "Site", observedGeneration=1), "its controller has not seen generation 2 yet"),
+        (site(condition("Ready", "False", reason="Pending", message="no router")), "it is not Ready (Pending: no router)"),
+        (site(condition("Ready", "True")), ""),
         (
             obj("example.com/v1", "X", conditions=condition("Available", "Unknown")),
             "it is not Available (no reason reported)",
         ),
         (obj("example.com/v1", "X", conditions=condition("Stalled", "True", reason="No")), "it is stalled: No"),
-        (obj("networking.k8s.io/v1", "Ingress", loadBalancer={}), ""),
         (obj("v1", "ConfigMap"), ""),
         (routed(), "no router has admitted host a.example.com"),
         (routed(host=""), "no router has admitted host (none yet)"),
@@ -149,6 +120,10 @@ def test_state(given: dict[str, Any], why: str) -> None:
 REVISIONS = {"currentRevision": "a", "updateRevision": "b"}
 
 
+def kept_back(partition: int, **spec: Any) -> dict[str, Any]:
+    return {"replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": partition}}, **spec}
+
+
 @pytest.mark.parametrize(
     ("spec", "status", "why"),
     [
@@ -156,28 +131,12 @@ REVISIONS = {"currentRevision": "a", "updateRevision": "b"}
         ({"replicas": 1}, {"readyReplicas": 1, "replicas": 2}, "1 surplus replicas have not ended yet"),
         ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 1, **REVISIONS}, "1 of 2 replicas are updated"),
         ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 2, **REVISIONS}, "revision b is not current yet"),
-        (
-            {"replicas": 2},
-            {"readyReplicas": 2, "updatedReplicas": 2, "currentRevision": "b", "updateRevision": "b"},
-            "",
-        ),
+        ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 2, **REVISIONS, "currentRevision": "b"}, ""),
         ({"replicas": 0}, {"currentRevision": "b", "updateRevision": "b"}, ""),
         ({"replicas": 1, "updateStrategy": {"type": "OnDelete"}}, {"readyReplicas": 1, **REVISIONS}, ""),
-        (
-            {"replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": 3}}},
-            {"readyReplicas": 4, "updatedReplicas": 0, **REVISIONS},
-            "0 of 1 replicas are updated",
-        ),
-        (
-            {"replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": 3}}},
-            {"readyReplicas": 4, "updatedReplicas": 1, **REVISIONS},
-            "",
-        ),
-        (
-            {"replicas": 4, "ordinals": {"start": 10}, "updateStrategy": {"rollingUpdate": {"partition": 12}}},
-            {"readyReplicas": 4, "updatedReplicas": 1, **REVISIONS},
-            "1 of 2 replicas are updated",
-        ),
+        (kept_back(3), {"readyReplicas": 4, "updatedReplicas": 0, **REVISIONS}, "0 of 1 replicas are updated"),
+        (kept_back(3), {"readyReplicas": 4, "updatedReplicas": 1, **REVISIONS}, ""),
+        (kept_back(12, ordinals={"start": 10}), {"readyReplicas": 4, "updatedReplicas": 1, **REVISIONS}, "1 of 2 replicas are updated"),
     ],
 )
 def test_stateful_set(spec: dict[str, Any], status: dict[str, Any], why: str) -> None:

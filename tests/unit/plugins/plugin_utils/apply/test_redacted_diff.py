@@ -17,15 +17,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.redacted_di
     diff_entry,
 )
 
-CONFIG = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "x", "namespace": "f"},
-    "data": {"b": "1", "a": "2"},
-}
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "f"}, "data": {"b": "1", "a": "2"}}
 
 VALUE = "a-secret-value"
 ENCODED = base64.b64encode(VALUE.encode()).decode()
+
+
+def item(api_version, kind, **content):
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "n"}, **content}
 
 
 def workload(value):
@@ -33,12 +32,15 @@ def workload(value):
         {"name": "PASSWORD", "value": value},
         {"name": "OTHER", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
     ]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p"},
-        "spec": {"containers": [{"name": "c", "env": env}]},
-    }
+    return item("v1", "Pod", spec={"containers": [{"name": "c", "env": env}]})
+
+
+def work(value):
+    return item("work.open-cluster-management.io/v1", "ManifestWork", spec={"workload": {"manifests": [secret(k=value)]}})
+
+
+def token(code):
+    return item("skupper.io/v2alpha1", "AccessToken", spec={"code": code, "url": "u"})
 
 
 def test_it_can_be_computed_by_others():
@@ -46,36 +48,12 @@ def test_it_can_be_computed_by_others():
     assert content_digest(CONFIG) == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_every_other_difference_counts():
-    assert content_digest({**CONFIG, "data": {"a": "2"}}) != content_digest(CONFIG)
-
-
 def test_a_secret_has_none():
-    assert (
-        content_digest({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"k": "eA=="}}) == ""
-    )
+    assert content_digest(secret(k="eA==")) == ""
 
 
 def test_secrets_in_other_objects_leave_no_trace():
-    def work(value):
-        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"k": value}}
-        return {
-            "apiVersion": "work/v1",
-            "kind": "ManifestWork",
-            "metadata": {"name": "w"},
-            "spec": {"manifests": [secret]},
-        }
-
     assert content_digest(work("eA==")) == content_digest(work("eQ=="))
-
-    def token(code):
-        return {
-            "apiVersion": "skupper.io/v2alpha1",
-            "kind": "AccessToken",
-            "metadata": {"name": "t"},
-            "spec": {"code": code, "url": "u"},
-        }
-
     assert content_digest(token("a")) == content_digest(token("b"))
 
 
@@ -108,13 +86,7 @@ def test_markers_are_equal_only_for_the_same_place_and_value() -> None:
 
 
 def test_secrets_inside_other_objects() -> None:
-    work = {
-        "apiVersion": "work.open-cluster-management.io/v1",
-        "kind": "ManifestWork",
-        "metadata": {"name": "w", "namespace": "n"},
-    }
-    shown = Mask().shown({**work, "spec": {"workload": {"manifests": [secret(k=ENCODED)]}}})
-    assert ENCODED not in str(shown)
+    assert ENCODED not in str(Mask().shown(work(ENCODED)))
 
 
 def test_last_applied_repeats_the_object() -> None:
@@ -126,13 +98,7 @@ def test_last_applied_repeats_the_object() -> None:
 
 
 def test_access_tokens() -> None:
-    token = {
-        "apiVersion": "skupper.io/v2alpha1",
-        "kind": "AccessToken",
-        "metadata": {"name": "t"},
-        "spec": {"code": VALUE, "url": "u"},
-    }
-    shown = Mask().shown(token)
+    shown = Mask().shown(token(VALUE))
     assert VALUE not in str(shown) and shown["spec"]["url"] == "u"
 
 
@@ -166,10 +132,5 @@ def test_diff_entry() -> None:
 
 
 def test_diff_shows_lines_of_texts() -> None:
-    given = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "c", "namespace": "n"},
-        "data": {"f": "one\ntwo\n"},
-    }
+    given = item("v1", "ConfigMap", data={"f": "one\ntwo\n"})
     assert "  f: |\n    one\n    two\n" in diff_entry(id_of(given), None, given, Mask())["after"]

@@ -21,33 +21,25 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
     return cls("hub", "PATCH /x", status, {"message": message, "reason": "Reason", "details": details})
 
 
+def forbidden(message: str) -> ApiError:
+    return error(Forbidden, 403, message)
+
+
 @pytest.mark.parametrize(
     ("given", "category", "text"),
     [
         (
-            error(
-                Forbidden,
-                403,
-                'statefulsets.apps "x" is forbidden: User "jane" cannot patch resource "statefulsets" in API group "apps" in the namespace "flower"',
-            ),
+            forbidden('statefulsets.apps "x" is forbidden: User "jane" cannot patch resource "statefulsets" in API group "apps" in the namespace "flower"'),
             "forbidden",
             "forbidden: user jane cannot patch statefulsets in namespace flower (verb patch, resource statefulsets, API group apps)",
         ),
         (
-            error(
-                Forbidden,
-                403,
-                'namespaces is forbidden: User "jane" cannot get resource "namespaces" in API group "" at the cluster scope',
-            ),
+            forbidden('namespaces is forbidden: User "jane" cannot get resource "namespaces" in API group "" at the cluster scope'),
             "forbidden",
             "forbidden: user jane cannot get namespaces (verb get, resource namespaces)",
         ),
         (
-            error(
-                Forbidden,
-                403,
-                'pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0',
-            ),
+            forbidden('pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0'),
             "quota",
             "quota exceeded: q, requested: pods=1, used: pods=0, limited: pods=0. Request a higher quota, or reduce the object's resources",
         ),
@@ -62,19 +54,13 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
             "the admission webhook 'w' did not answer (no endpoints); the cluster's administrator must repair or remove it",
         ),
         (
-            error(
-                Invalid,
-                422,
-                "x \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too big",
-            ),
+            error(Invalid, 422, "x \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too big"),
             "policy",
             "denied by the ValidatingAdmissionPolicy 'p': too big",
         ),
         (
             error(
-                ApiError,
-                500,
-                "failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .dataa: field not declared in schema",
+                ApiError, 500, "failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .dataa: field not declared in schema",
             ),
             "schema",
             "not valid for its schema: .dataa: field not declared in schema",
@@ -93,11 +79,7 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
         (error(ApiError, 413, "Request entity too large: limit is 3145728"), "too large", None),
         (error(ApiError, 418, "teapot"), "refused", "Reason: teapot"),
         (
-            error(
-                Forbidden,
-                403,
-                'configmaps "a" is forbidden: unable to create new content in namespace n because it is being terminated',
-            ),
+            forbidden('configmaps "a" is forbidden: unable to create new content in namespace n because it is being terminated'),
             "terminating",
             None,
         ),

@@ -29,6 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import record_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed, Unreachable
+from ansible_collections.federated.flower.tests.unit.passing_time import Time
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import SPACE, Kept, act
 
 SERVES = Term(ACTIVE, 1, "hub", "spare", "2026-11-24T20:00:00Z")
@@ -64,7 +65,7 @@ class Pair:
 
 @pytest.fixture
 def pair(parsed_hub, monkeypatch):
-    monkeypatch.setattr(runs, "read_all", lambda _cli: [])
+    monkeypatch.setattr(runs, "read_all", lambda _cli: [{"run-id": 1, "status": "finished:completed"}])
     made = Pair(parsed_hub)
     monkeypatch.setattr(Volume, "ask", lambda _self, action: made.measured)
     return made
@@ -329,9 +330,9 @@ def test_one_that_may_have_the_only_outputs_is_removed_only_on_demand(pair):
 @pytest.fixture
 def follow(pair, copied, monkeypatch):
     """Follow the hub for a minute; C(during) is called before each copy."""
-    now = [0.0]
-    monkeypatch.setattr(standby_copy.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(standby_copy.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    time = Time()
+    monkeypatch.setattr(standby_copy.time, "monotonic", time.monotonic)
+    monkeypatch.setattr(standby_copy.time, "sleep", time.sleep)
     monkeypatch.setattr(standby_copy, "run_facts", lambda _vars: {"pid": os.getppid()})
     lease = SimpleNamespace(take=lambda *_more: "taken", kept=nullcontext, give_back=lambda: True)
     monkeypatch.setattr(standby_copy, "Lease", lambda *_arguments: lease)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -15,10 +14,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.serverapp_pod import (
     check,
-    fault,
-    is_switched,
-    outputs_change,
-    replaced,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
@@ -29,46 +24,6 @@ def deployed(spec):
     """(kind, name) -> workload of a hub."""
     listed = superlink.objects(spec.complete())
     return {(one["kind"], one["metadata"]["name"]): one for one in listed if one["apiVersion"] == "apps/v1"}
-
-
-@pytest.mark.parametrize("isolation", ["process", "subprocess"])
-@pytest.mark.parametrize("before", [True, False])
-@pytest.mark.parametrize("after", [True, False])
-def test_a_switch_is_seen_in_both_directions(parsed_hub, isolation, before, after):
-    spec = parsed_hub(isolation=isolation, outputs_enabled=before)
-    live = deployed(spec)
-    wanted = replace(spec, outputs_enabled=after)
-    assert is_switched(wanted, live.get(replaced(wanted))) == (before != after)
-    # A hub that stopped half-way has both workloads: the old one may still have a run.
-    assert not wanted.is_process or is_switched(wanted, {**deployed(wanted), **live}.get(replaced(wanted))) == (
-        before != after
-    )
-
-
-def test_a_new_hub_and_a_workload_of_someone_else_are_no_switch(parsed_hub):
-    spec = parsed_hub()
-    assert not is_switched(spec, None)
-    (live,) = [one for key, one in deployed(replace(spec, outputs_enabled=False)).items() if key == replaced(spec)]
-    assert is_switched(spec, live)
-    assert not is_switched(
-        spec, {**live, "metadata": {**live["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
-    )
-    live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "someone"
-    assert not is_switched(spec, live)
-
-
-@pytest.mark.parametrize("status", ["pending", "starting", "running"])
-def test_active_runs_are_named_with_both_ways_out(parsed_hub, status):
-    listed = [
-        {"run-id": 7, "status": "finished:completed", "fab-id": "me/old"},
-        {"run-id": 8, "status": status, "fab-id": "me/demo"},
-    ]
-    words = fault(outputs_change(parsed_hub()), listed)
-    assert f"would fail run 8 of me/demo ({status}). Nothing was changed. Wait until no run is active" in words
-    assert "switched on" in words and words.endswith("superlink_outputs_enabled: false") and "run 7" not in words
-    words = fault(outputs_change(parsed_hub(outputs_enabled=False)), listed)
-    assert "switched off" in words and words.endswith("superlink_outputs_enabled: true")
-    assert fault(outputs_change(parsed_hub()), listed[:1]) == ""
 
 
 CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
@@ -156,6 +111,24 @@ class Hub:
 @pytest.fixture(autouse=True)
 def one_run(monkeypatch):
     monkeypatch.setattr(runs, "read_all", lambda cli: [{"run-id": 8, "status": "running", "fab-id": "me/demo"}])
+
+
+@pytest.mark.parametrize("isolation", ["process", "subprocess"])
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (True, True), (False, False)])
+def test_a_switch_of_outputs_is_refused_in_both_directions(parsed_hub, isolation, before, after):
+    live, wanted = deployed(parsed_hub(isolation=isolation, outputs_enabled=before)), parsed_hub(isolation=isolation, outputs_enabled=after)
+    for there in (live, {**deployed(wanted), **live}):  # a hub that stopped half-way has both workloads: the old one may still have a run
+        words = Hub(there).refusal(wanted)
+        assert bool(words) == (before != after)
+        assert not words or f"are switched {'on' if after else 'off'}" in words and f"superlink_outputs_enabled: {str(before).lower()}" in words
+
+
+@pytest.mark.parametrize("meta", [{"deletionTimestamp": "2026-11-22T00:00:00Z"}, {"labels": {}}])
+def test_a_workload_that_goes_or_is_of_someone_else_is_no_switch(parsed_hub, meta):
+    hub = Hub(deployed(parsed_hub(outputs_enabled=False)))
+    for item in hub.live.values():
+        item["metadata"] |= meta
+    assert hub.refusal(parsed_hub()) == ""
 
 
 @pytest.mark.parametrize("outputs_enabled", [True, False])

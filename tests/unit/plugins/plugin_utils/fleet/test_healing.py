@@ -21,31 +21,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.healing imp
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
+from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
 
 LONG_AGO = "2026-01-01T00:00:00Z"
 SITES = ("a", "b", "c")
 NEVER = 1e9
-
-
-class Run:
-    """What healing needs of a run."""
-
-    check, show_diff = False, False
-
-    def __init__(self) -> None:
-        self.errors: dict[str, str] = {}
-
-    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
-        pass
-
-    def say(self, text: str) -> None:
-        pass
-
-    def failed(self, site: str, message: str) -> None:
-        self.errors[site] = message
-
-    def say_details(self, text: str) -> None:
-        pass
 
 
 class Fleet:
@@ -124,8 +104,8 @@ def fleet(monkeypatch: pytest.MonkeyPatch) -> Fleet:
     return made
 
 
-def healed(fleet: Fleet, run: Run | None = None, *, together: bool = False, known: bool = True) -> dict[str, Any]:
-    run = run or Run()
+def healed(fleet: Fleet, run: RecordedRun | None = None, *, together: bool = False, known: bool = True) -> dict[str, Any]:
+    run = run or RecordedRun()
     healer = Healer(run, fleet, "flower", "flower", Options(True, together, 180, 180))  # type: ignore[arg-type]
     found = fleet.records if known else {}
     healer.ledger = SimpleNamespace(  # type: ignore[assignment]
@@ -179,7 +159,7 @@ def test_what_is_online_before_its_turn_is_left_alone(fleet: Fleet, monkeypatch:
 
 
 def test_a_site_that_refuses_is_reported_and_the_others_are_healed(fleet: Fleet) -> None:
-    fleet.refuses, run = "b", Run()
+    fleet.refuses, run = "b", RecordedRun()
     told = healed(fleet, run)
     assert told["unreadable"] == {"b": "b: pods must not be deleted"} == run.errors
     assert of(told["healed"]) == ["a0", "a1", "c0", "c1"] and not told["waiting"]

@@ -18,6 +18,7 @@ from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.t
     pod,
     stateful_set,
 )
+from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
 
 MEANT = {"namespace": "flower", "uid": "old"}
 
@@ -49,19 +50,6 @@ class Line:
         return ready
 
 
-class Run:
-    """What is reported."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-    def note(self, site: str, *, words: list[str]) -> None:
-        assert [f"{site}: {one}" for one in words] == self.said[-1:]
-
-
 NEW = pod(RUNS, ready=True, revision="superlink-2", namespace="flower", uid="new")
 
 
@@ -75,7 +63,8 @@ NEW = pod(RUNS, ready=True, revision="superlink-2", namespace="flower", uid="new
     ],
 )
 def test_a_pod_with_a_former_template(waits: list[list[dict[str, Any]]], deleted: list[str]) -> None:
-    hub, line, run = Hub(), Line(*waits), Run()
+    hub, line, run = Hub(), Line(*waits), RecordedRun()
     recreate_superlink_pod.Rescue(run, hub, "hub", "f").wait(line, 1)  # type: ignore[arg-type]
     assert hub.deleted == deleted and not line.waits
     assert bool(run.said) is bool(deleted) and all("hub: pod superlink-0 was created again: it was not ready" in one for one in run.said)
+    assert [f"{host}: {words}" for host, words in run.notes] == run.said

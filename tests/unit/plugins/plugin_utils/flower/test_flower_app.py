@@ -17,7 +17,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 
-ROOT = Path(__file__).resolve().parents[5]
 PROJECT = """
 [project]
 name = "demo"
@@ -182,12 +181,6 @@ def test_bundles_that_are_refused(folder: Path) -> None:
     (folder / "c.fab").write_text("no zip")
     with pytest.raises(FlowerError, match="not a Flower app bundle"):
         apps.load(folder / "c.fab")
-
-
-def test_the_example_is_an_app() -> None:
-    app = apps.load(ROOT / "examples" / "quickstart")
-    assert app.name == "federated-flower/quickstart"
-    assert {"num-server-rounds", "min-nodes", "fail", "sleep"} <= set(app.defaults)
 
 
 def test_dependencies_are_read(folder: Path) -> None:

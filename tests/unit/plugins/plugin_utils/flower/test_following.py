@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import run
-from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import following, in_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import following
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following, Sight, ahead
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, duration, state
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import Run, UnknownRun
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 
@@ -340,22 +339,3 @@ def test_the_pace_needs_no_news() -> None:
         while len(lines) < 3:
             pass
     assert "state not known, number of online SuperNodes not known" in lines[0]
-
-
-def test_durations() -> None:
-    assert [duration(one) for one in (0, 59.9, 3600, 90000, -1)] == [
-        "0:00:00",
-        "0:00:59",
-        "1:00:00",
-        "1 day, 1:00:00",
-        "0:00:00",
-    ]
-    assert state(Sight(Run("5")), 0, 0) == "state not known, number of online SuperNodes not known"
-
-
-def test_pieces_of_lines() -> None:
-    lines = in_pod.Lines()
-    text = "a\n\u00e9\n".encode()
-    assert [line for byte in range(len(text)) for line in lines.feed(text[byte : byte + 1])] == ["a", "\u00e9"]
-    assert lines.feed(b"rest") == []
-    assert issubclass(Unreachable, ClusterError)

@@ -73,13 +73,6 @@ def test_a_folder_is_sent_once(root, folder):
     assert again.requests == 0
 
 
-def test_a_file_keeps_its_name(root, tmp_path):
-    file = write(tmp_path / "weights.bin", b"weights")
-    work = sending(root, file)
-    work.send()
-    assert (root / work.inputs.place).read_bytes() == b"weights" and work.inputs.place.endswith("/weights.bin")
-
-
 def test_the_name_follows_the_content(tmp_path):
     def name(path, data):
         return inputs_send.load(str(write(tmp_path / path, data))).name

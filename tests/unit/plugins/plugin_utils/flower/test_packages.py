@@ -243,25 +243,19 @@ IMAGE = Image(
 @pytest.mark.parametrize(
     ("text", "lacks"),
     [
-        ("numpy", []),
         ("NumPy>=1.26,<2", []),
         ("numpy>=2", ["numpy: >=2 is required, and 1.26.4 is installed"]),
         ("pandas", ["pandas: any version is required, and it is not installed"]),
-        ("pandas>=2,<3", ["pandas: <3,>=2 is required, and it is not installed"]),
         ("torch==2.9.0", []),  # a local version is a build of that version
-        ("torch==2.9.0+cu128", ["torch: ==2.9.0+cu128 is required, and 2.9.0+cpu is installed"]),
         ("scikit_learn>=1.7", []),  # a pre-release that is installed counts
         ("Scikit.Learn>=1.8", ["Scikit.Learn: >=1.8 is required, and 1.8.0rc1 is installed"]),
-        ("flwr~=1.40", []),
         ("flwr[simulation]>=1.40", []),  # of every template of Flower, and of no use here
         ("pywin32; sys_platform == 'win32'", []),
         ("numpy>=2; python_version >= '3.13'", ["numpy: >=2 is required, and 1.26.4 is installed"]),
         ("numpy>=2; python_version < '3.13'", []),
-        ("intel-openmp; platform_machine == 'x86_64'", []),
         ("odd; platform_release >= '6'", []),  # what the image does not decide
         ("torch @ https://example.com/torch.whl", []),
         ("jax @ https://example.com/jax.whl", ["jax: any version is required, and it is not installed"]),
-        ("strange", []),
         ("strange>=1", ["strange: >=1 is required, and unknown is installed"]),
         (
             "uvicorn[standard]>=0.20",
@@ -303,9 +297,7 @@ def test_versions_from_other_containers_cannot_forge_lines() -> None:
     "wrong",
     [
         [],
-        {"packages": {}, "extras": {}},
         {"packages": {}, "environment": {}},
-        {"packages": {}, "environment": {}, "extras": {"a": []}},
         {"packages": {}, "environment": {}, "extras": {"a": {"b": 1}}},
         {"packages": [], "environment": {}, "extras": {}},
     ],

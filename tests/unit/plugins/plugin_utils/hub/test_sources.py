@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import datetime
 from dataclasses import replace
 
@@ -467,13 +466,6 @@ def test_the_ca_of_the_next_renewal_is_trusted_before(parsed_hub):
     # Whoever gives a bundle says everything.
     given = cert_manager(parsed_hub, ca_bundle=CA.certificate)
     assert plan(given, issuer(ca=ca), asked(READY), issued(), coming).trust == CA.certificate
-
-
-def test_plans_change_nothing_that_was_given(parsed_hub):
-    spec = parsed_hub(certificates_source="cert_manager", issuer=ISSUER, ca_bundle="")
-    before = copy.deepcopy(spec)
-    plan(choose(spec, NOTHING), issuer())
-    assert spec == before
 
 
 def test_no_source_shows_a_key(parsed_hub):

@@ -79,10 +79,6 @@ def test_context_of_a_file(tmp_path: Path) -> None:
     assert resolve({"kubeconfig": path}).name == "c1"
 
 
-def test_content_as_a_dict() -> None:
-    assert resolve({"kubeconfig": kubeconfig(), "context": "c0"}).server == "http://server-0:800"
-
-
 def test_several_files_first_one_wins(tmp_path: Path) -> None:
     first, second = kubeconfig(1), kubeconfig(3)
     del first["current-context"]
@@ -113,20 +109,6 @@ def test_host_with_credentials_stands_alone(tmp_path: Path) -> None:
     assert access.headers == [("Authorization", "Basic dTpw")]
 
 
-def test_single_options_win_over_the_kubeconfig(tmp_path: Path) -> None:
-    path = written(tmp_path / "k", kubeconfig())
-    access = resolve(
-        {"kubeconfig": path, "host": "http://other", "impersonate_user": "jane", "impersonate_groups": ["a", "b"]}
-    )
-    assert access.server == "http://other"
-    assert access.headers == [
-        ("Authorization", "Bearer token-1"),
-        ("Impersonate-User", "jane"),
-        ("Impersonate-Group", "a"),
-        ("Impersonate-Group", "b"),
-    ]
-
-
 @pytest.mark.parametrize("variable", ["K8S_AUTH_KUBECONFIG", "KUBECONFIG", ""])
 def test_credentials_of_one_server_are_not_sent_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     """As of a host whose token is a variable that is empty, or of a login that was left out."""
@@ -154,30 +136,10 @@ def test_errors_name_file_and_context(tmp_path: Path, change: dict[str, str], me
         resolve({"kubeconfig": written(tmp_path / "k", kubeconfig()), **change})
 
 
-def test_broken_files(tmp_path: Path) -> None:
-    for content in ("", "- a\n", "{", "just text"):
-        with pytest.raises(AuthError):
-            resolve({"kubeconfig": written(tmp_path / "k", content)})
-
-
 def test_token_file_relative_to_the_kubeconfig(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("from-a-file")
     access = resolve({"kubeconfig": written(tmp_path / "k", kubeconfig(tokenFile="token"))})
     assert ("Authorization", "Bearer from-a-file") in access.headers and access.renewable
-
-
-def test_exec_plugin(tmp_path: Path) -> None:
-    script = tmp_path / "plugin"
-    status = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "kind": "ExecCredential",
-        "status": {"token": "from-exec"},
-    }
-    script.write_text(f"#!/bin/sh\necho '{json.dumps(status)}'\n")
-    script.chmod(0o755)
-    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}
-    access = resolve({"kubeconfig": kubeconfig(exec=plugin), "context": "c1"})
-    assert ("Authorization", "Bearer from-exec") in access.headers and access.renewable
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods that a quota, a LimitRange, Pod Security or a webhook refuses, and images that a registry refuses, are told at once."""
+"""Pods that a quota, a LimitRange, Pod Security or a webhook refuses, and images that a registry refuses, are told at once; so is why others wait."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import wait
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import id_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import cli
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import awaits_a_volume, nobody_binds
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
 # As Kubernetes 1.34 wrote them.
@@ -187,3 +188,106 @@ def test_a_data_scientist_asks_for_nothing_but_the_pod(clock: Time) -> None:
     with pytest.raises(cli.FlowerError, match="is not ready after 60 s; last seen: there is no such pod"):
         cli.FlowerCLI(cluster, "n").wait_for_superlink(60)
     assert clock.now >= 60
+
+
+WAITING = {"state": {"waiting": {"reason": "ContainerCreating"}}, "restartCount": 0}
+
+
+def waiting_pod(phase: str = "Pending", node: str = "n1", containers: Any = (WAITING, WAITING), **meta: str) -> dict[str, Any]:
+    return {"metadata": meta, "spec": {"nodeName": node}, "status": {"phase": phase, "containerStatuses": list(containers)}}
+
+
+def claim(phase: str = "Pending", volume: str = "", **annotations: str) -> dict[str, Any]:
+    return {"metadata": {"annotations": annotations}, "spec": {"volumeName": volume}, "status": {"phase": phase}}
+
+
+def test_a_pod_with_a_node_in_which_nothing_ever_ran() -> None:
+    assert awaits_a_volume(waiting_pod())
+    assert awaits_a_volume({"metadata": {}, "spec": {"nodeName": "n1"}, "status": {"phase": "Pending"}})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        waiting_pod(node=""),
+        waiting_pod("Running"),
+        waiting_pod(deletionTimestamp="2026-01-01T00:00:00Z"),
+        waiting_pod(containers=[WAITING, {"state": {"running": {}}}]),
+        waiting_pod(containers=[WAITING, {"state": {"terminated": {"exitCode": 0}}}]),
+        waiting_pod(containers=[{"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "restartCount": 2}]),
+    ],
+)
+def test_a_pod_that_may_have_run_or_may_get_a_node(other: dict[str, Any]) -> None:
+    assert not awaits_a_volume(other)
+
+
+def test_whose_claim_is_nobodys_work() -> None:
+    assert nobody_binds(claim())
+    assert not nobody_binds(claim("Bound", "pv-1"))
+    assert not nobody_binds(claim(volume="pv-1"))
+    assert not nobody_binds(claim(**{"volume.kubernetes.io/selected-node": "n1"}))
+    assert not nobody_binds(claim("Lost"))
+
+
+def pod_with(*statuses: dict[str, Any], **meta: Any) -> dict[str, Any]:
+    """A pod with the containers a and b, and an init container i."""
+    containers = [{"name": name, "image": f"r/{name}:1"} for name in ("a", "b")]
+    spec = {"containers": containers, "initContainers": [{"name": "i", "image": "r/i:1"}]}
+    return {"metadata": {"name": "p", **meta}, "spec": spec, "status": {"containerStatuses": list(statuses)}}
+
+
+def waiting(name: str, reason: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "state": {"waiting": {"reason": reason, "message": "no\n such image"}}, "restartCount": 0, **more}
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+def test_the_image_that_is_missing(reason: str) -> None:
+    found = pod_health.unpulled(pod_with({"name": "a", "state": {"running": {}}}, waiting("b", reason)))
+    assert found == "pod p: the image r/b:1 of container b cannot be pulled: no such image"
+
+
+def test_other_reasons_to_wait() -> None:
+    assert pod_health.unpulled(pod_with(waiting("a", "CrashLoopBackOff"), waiting("b", "ContainerCreating"))) == ""
+    assert pod_health.unpulled({"metadata": {"name": "p"}, "spec": {"containers": []}}) == ""
+
+
+def test_images_of_a_pod() -> None:
+    assert pod_health.images_of_pod(pod_with()) == {"a": "r/a:1", "b": "r/b:1", "i": "r/i:1"}
+
+
+def test_whether_a_container_ever_ran() -> None:
+    missing = waiting("b", "ImagePullBackOff")
+    running = {"name": "a", "state": {"running": {}}, "restartCount": 0}
+    assert stuck_pods.never_started(pod_with(running, missing), "b")
+    assert not stuck_pods.never_started(pod_with(running, missing), "a")
+    assert not stuck_pods.never_started(pod_with(waiting("b", "CrashLoopBackOff", restartCount=1)), "b")
+    assert not stuck_pods.never_started(pod_with(), "b"), "of a pod without a status nothing is known"
+    assert not stuck_pods.never_started(pod_with(missing, deletionTimestamp="now"), "b")
+
+
+def test_whether_a_node_has_all_images() -> None:
+    ended = {"name": "a", "state": {"terminated": {"exitCode": 128, "reason": "StartError"}}}
+    first = {"name": "i", "state": {"running": {}}}
+    for reason, has in (("CreateContainerError", True), ("CreateContainerConfigError", True), ("ContainerCreating", False), ("ErrImagePull", False)):
+        assert pod_health.has_images(pod_with(ended, first, waiting("b", reason))) is has, reason
+    assert not pod_health.has_images(pod_with(ended)), "of the others nothing is known yet"
+    assert not pod_health.has_images(pod_with())
+
+
+def test_what_containers_do_not_say() -> None:
+    """A node that does not answer leaves the state of its containers as it was, and the pod's condition alone is set."""
+    ready = {"name": "a", "ready": True, "state": {"running": {}}}
+    lost = pod_with(ready)
+    lost["spec"]["nodeName"] = "gpu-7"
+    lost["status"] |= {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    assert pod_health.describe(lost) == "p (Running): its containers were ready when its node last answered: is the node lost? kubectl get node gpu-7"
+    lost["metadata"]["deletionTimestamp"] = "2026-11-26T10:00:00Z"
+    assert pod_health.describe(lost).startswith("p (Running): it is being deleted, and should end by 2026-11-26T10:00:00Z; its containers")
+    evicted = {"metadata": {"name": "p"}, "status": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}}
+    assert pod_health.describe(evicted) == "p (Failed): Evicted: The node was low on resource: memory."
+    side = pod_with({**ready, "ready": True})
+    side["status"] |= {"initContainerStatuses": [{"name": "i", "ready": False, "state": {"running": {}}}], "conditions": [{"type": "Ready", "status": "False"}]}
+    assert pod_health.describe(side) == "p (no status): i runs but is not ready", "its node answers"
+    gated = pod_with(ready)
+    gated["status"]["conditions"] = [{"type": "Ready", "status": "False", "message": 'the status of pod readiness gate "lb" is not "True"'}]
+    assert pod_health.describe(gated).endswith('gate "lb" is not "True"')

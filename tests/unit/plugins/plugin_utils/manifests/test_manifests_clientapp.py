@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, haproxy, sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.workloads import workload
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.specs import supernode_faults
@@ -119,57 +116,10 @@ def test_a_pod_template_that_names_no_container_is_a_fault(spec):
     assert supernode_faults(spec(pod_template={"spec": {"containers": [{"name": "more", "image": "more:1"}]}})) == []
 
 
-def test_what_computes_is_with_the_client_app(spec):
-    objects = specs.supernode_objects(spec())
-    node = found(objects, "StatefulSet", "supernode-gpu")["spec"]["template"]["spec"]
-    app = found(objects, "StatefulSet", "clientapp-gpu")["spec"]["template"]["spec"]
-    assert [one["name"] for one in node["containers"]] == ["supernode"]
-    assert [one["name"] for one in app["containers"]] == ["superexec"] and "initContainers" not in app
-    assert app["containers"][0]["resources"]["limits"] == {"memory": "8Gi", "nvidia.com/gpu": "1"}
-    assert "nvidia.com/gpu" not in str(node["containers"])
-    assert "shm" in {one["name"] for one in app["volumes"]} - {one["name"] for one in node["volumes"]}
-    # Neither the SuperNode's key nor the site's client certificate nor the key of the door is where the app's code runs.
-    secrets = [one["secret"] for one in app["volumes"] if "secret" in one]
-    assert [one["secretName"] for one in secrets] == ["supernode-local-tls", "supernode-superexec"]
-    assert secrets[0]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
-    assert app["automountServiceAccountToken"] is False
-
-
-def test_the_door_lets_runtime_calls_through_and_nothing_else(spec):
-    whole = sidecar.configuration(specs.site_of(spec()))
-    door = whole[whole.index("frontend runtime") : whole.index("backend supernode")]
-    assert set(re.findall(r"path (\S+)", door)) == {f"/v1/runtime/{call}" for call in haproxy.RUNTIME_CALLS}
-    assert "deny deny_status 503 unless METH_POST runtime_call" in door and "bind :9095 " in door
-    assert "frontend runtime" not in sidecar.configuration(specs.site_of(spec(clientapp="pod")))
-
-
-def test_only_client_apps_may_call_supernodes_and_only_at_their_door(spec):
-    more = [{"cidr": "198.51.100.0/24", "ports": ["443"]}]
-    objects = specs.supernode_objects(spec(egress=more))
-    node = found(objects, "NetworkPolicy", "supernode")["spec"]
-    app = found(objects, "NetworkPolicy", "clientapp")["spec"]
-    (ingress,) = node["ingress"]
-    assert ingress["ports"] == [{"port": 9095, "protocol": "TCP"}]
-    assert ingress["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/name"] == "clientapp"
-    assert app["policyTypes"] == ["Ingress", "Egress"] and "ingress" not in app
-    assert [rule["ports"][0]["port"] for rule in app["egress"]] == [53, 53, 53, 9095, 443]
-    assert "198.51.100.0/24" not in str(node)
-
-
 def test_patches_reach_them(spec):
     patch = {"target": {"kind": "StatefulSet", "name": "clientapp-gpu"}, "patch": {"spec": {"minReadySeconds": 5}}}
     for objects in (specs.supernode_objects(spec(patches=[patch])), specs.clientapp_objects(spec(patches=[patch]))):
         assert found(objects, "StatefulSet", "clientapp-gpu")["spec"]["minReadySeconds"] == 5
-
-
-def test_the_certificate_is_for_every_door():
-    assert listener_certificate_name("flower") == "*.flower.svc"
-
-
-def test_the_form_with_one_pod_stays_as_it_is(supernode_spec):
-    names = {item["metadata"]["name"] for item in specs.supernode_objects(supernode_spec())}
-    assert not any("clientapp" in name or "runtime" in name for name in names)
-    assert specs.clientapp_objects(supernode_spec()) == []
 
 
 @pytest.mark.parametrize(

@@ -50,69 +50,6 @@ def test_golden(name: str, supernode_spec: Any, golden: Any) -> None:
     golden(f"supernode-{name}", specs.supernode_objects(supernode_spec(**CASES[name])))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_order_of_a_list_does_not_matter(name: str, supernode_spec: Any) -> None:
-    changes = CASES[name]
-    turned = {**changes, "datasets": changes["datasets"][::-1]}
-    assert specs.supernode_objects(supernode_spec(**changes)) == specs.supernode_objects(supernode_spec(**turned))
-
-
-def test_an_empty_list_renders_nothing(supernode_spec: Any) -> None:
-    plain = specs.supernode_objects(supernode_spec())
-    assert (
-        specs.supernode_objects(supernode_spec(datasets=[], pools=[{**supernode_spec()["pools"][0], "datasets": []}]))
-        == plain
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "computes", "changes"),
-    [
-        ("supernode-one", "superexec", {}),
-        ("supernode-one", "supernode", {"isolation": "subprocess"}),
-        ("clientapp-one", "superexec", {"clientapp": "workload"}),
-    ],
-)
-def test_only_the_container_that_computes_has_them(
-    name: str, computes: str, changes: dict[str, Any], supernode_spec: Any
-) -> None:
-    spec = supernode_spec(datasets=OF_SITE[:1], pools=[{"name": "one"}], **changes)
-    found = []
-    for item in specs.supernode_objects(spec):
-        for one in item["spec"]["template"]["spec"]["containers"] if item["kind"] == "StatefulSet" else ():
-            mounts = [each for each in one["volumeMounts"] if each["name"] == "dataset-ct"]
-            env = {each["name"]: each.get("value") for each in one.get("env", [])}
-            assert bool(mounts) == ("FLOWER_DATASET_CT" in env) == ("FLOWER_DATASETS" in env)
-            if mounts:
-                found.append((item["metadata"]["name"], one["name"]))
-                assert mounts == [{"name": "dataset-ct", "mountPath": "/data/ct", "readOnly": True}]
-                assert (env["FLOWER_DATASET_CT"], env["FLOWER_DATASETS"]) == ("/data/ct", "ct")
-    assert found == [(name, computes)]
-
-
-def test_a_pool_replaces_datasets_of_its_site_by_name(supernode_spec: Any) -> None:
-    objects = specs.supernode_objects(supernode_spec(**CASES["datasets"]))
-    volumes = {
-        pool: {
-            one["name"]: one for one in workload(objects, f"supernode-{pool}")["spec"]["template"]["spec"]["volumes"]
-        }
-        for pool in ("cpu", "fast")
-    }
-    assert volumes["cpu"]["dataset-ct"]["persistentVolumeClaim"] == {"claimName": "radiology-ct", "readOnly": True}
-    assert volumes["fast"]["dataset-ct"]["persistentVolumeClaim"] == {
-        "claimName": "radiology-ct-fast",
-        "readOnly": True,
-    }
-    assert volumes["cpu"]["dataset-scratch-2"]["persistentVolumeClaim"] == {"claimName": "dataset-scratch-2"}
-    assert "dataset-codes" not in volumes["cpu"] and "dataset-archive" in volumes["fast"]
-
-
-def test_a_placeholder_is_the_path_of_a_dataset(supernode_spec: Any) -> None:
-    item = workload(specs.supernode_objects(supernode_spec(**CASES["datasets"])), "supernode-cpu")
-    (argument,) = (one for one in container(item, "supernode")["args"] if one.startswith("--node-config="))
-    assert argument == '--node-config=all="/data/archive" data="/data/ct/train"'
-
-
 def test_what_the_user_sets_comes_after_the_paths(supernode_spec: Any) -> None:
     spec = supernode_spec(datasets=OF_SITE[:1], env=[{"name": "HOME", "value": "/tmp/x"}])
     env = container(workload(specs.supernode_objects(spec), "supernode-default"), "superexec")["env"]
@@ -127,14 +64,6 @@ def test_a_live_workload_says_which_datasets_it_has(supernode_spec: Any) -> None
     objects = specs.supernode_objects(supernode_spec(**CASES["datasets"], **mine))
     assert object_names.mounted_datasets(workload(objects, "supernode-cpu")) == sorted(one["name"] for one in OF_SITE)
     assert object_names.mounted_datasets({}) == []
-
-
-def test_a_claim_is_rendered_once_for_all_pools(supernode_spec: Any) -> None:
-    pools = [{"name": name} for name in ("one", "two")]
-    objects = specs.supernode_objects(supernode_spec(datasets=[OF_SITE[1]], pools=pools))
-    (claim,) = (item for item in objects if item["kind"] == "PersistentVolumeClaim")
-    assert claim["metadata"]["name"] == "dataset-scratch-2"
-    assert claim["metadata"]["labels"]["federated.flower/dataset"] == "scratch-2"
 
 
 def test_names_of_volumes_are_unique_and_fit(parsed_site: Any) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible import constants
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import check_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops, superlink, supernode
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 
@@ -40,13 +41,14 @@ def test_the_guide_has_every_kind(parsed_hub: Any, parsed_site: Any) -> None:
     assert {one["kind"] for one in gitops.chosen(rendered) if f"``{one['kind']}``" not in page} == set()
 
 
-def test_each_object_once_and_in_order(tmp_path: Path) -> None:
-    rendering.keep(tmp_path, "hub", [item("Service", "b"), item("Service", "a", labels={"x": "old"}), item("Secret")])
-    rendering.keep(tmp_path, "hub", [item("Service", "a", labels={"x": "new"}), item("Deployment", "z")])
-    rendering.keep(tmp_path, "empty", [item("Secret")])
-    found = rendering.kept(tmp_path, "hub")
+def test_each_object_once_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    check_notes.add_objects("hub", [item("Service", "b"), item("Service", "a", labels={"x": "old"}), item("Secret")])
+    check_notes.add_objects("hub", [item("Service", "a", labels={"x": "new"}), item("Deployment", "z")])
+    check_notes.add_objects("empty", [item("Secret")])
+    found = check_notes.objects_of("hub")
     assert found == [item("Deployment", "z"), item("Service", "a", labels={"x": "new"}), item("Service", "b")]
-    assert rendering.kept(tmp_path, "empty") == [] and rendering.kept(tmp_path, "other") is None
+    assert check_notes.objects_of("empty") == [] and check_notes.objects_of("other") is None
     written = gitops.text("hub", "flower", "lab", found)
     assert list(yaml.safe_load_all(written)) == found
     assert written.startswith(gitops.HEADER)

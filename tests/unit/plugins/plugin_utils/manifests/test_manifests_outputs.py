@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import is_member_kind
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs
 from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults
 
@@ -31,19 +30,6 @@ def pod_of(objects, kind, name):
 
 def paths(container):
     return {one["mountPath"] for one in container.get("volumeMounts", [])}
-
-
-@pytest.mark.parametrize(
-    ("isolation", "workload", "computes"),
-    [("process", "serverapp", "superexec"), ("subprocess", "superlink", "superlink")],
-)
-def test_outputs_are_mounted_where_the_serverapp_computes(superlink_spec, isolation, workload, computes):
-    objects = specs.superlink_objects(superlink_spec(isolation=isolation))
-    containers, volumes = pod_of(objects, "StatefulSet", workload)
-    assert volumes["flower-outputs"]["persistentVolumeClaim"] == {"claimName": "superlink-outputs"}
-    assert "/outputs" in paths(containers[computes])
-    assert {"name": "FLOWER_OUTPUTS_DIR", "value": "/outputs"} in containers[computes]["env"]
-    assert len(found(objects, "PersistentVolumeClaim", "superlink-outputs")) == 1
 
 
 @pytest.mark.parametrize(
@@ -68,22 +54,6 @@ def test_serverapps_are_started_in_the_folder_of_their_outputs(superlink_spec, t
     assert done.stdout == f"/serverapp:{path} --one two words\n"
 
 
-def test_the_superlink_has_no_part_in_them_where_apps_have_their_own_pod(superlink_spec):
-    containers, volumes = pod_of(specs.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
-    assert set(containers) == {"superlink", "gateway"} and "flower-outputs" not in volumes
-
-
-@pytest.mark.parametrize(("isolation", "workload"), [("process", "serverapp"), ("subprocess", "superlink")])
-def test_the_reader_has_the_volume_and_nothing_else(superlink_spec, isolation, workload):
-    spec = superlink_spec(isolation=isolation, serverapp_image="registry.example.com/theirs:1" if isolation == "process" else "")
-    containers, _volumes = pod_of(specs.superlink_objects(spec), "StatefulSet", workload)
-    reader = containers["outputs"]
-    assert paths(reader) == {"/outputs"}
-    assert "theirs" not in reader["image"], "its image has no code of an app"
-    assert reader["securityContext"]["readOnlyRootFilesystem"] is True
-    assert {one["name"] for one in reader["env"]} == {"FLOWER_OUTPUTS_DIR", "FLOWER_OUTPUTS_MIN_FREE"}
-
-
 def test_the_reader_sleeps_until_it_is_told_to_stop(superlink_spec):
     containers, _volumes = pod_of(specs.superlink_objects(superlink_spec()), "StatefulSet", "serverapp")
     command = [sys.executable, *containers["outputs"]["command"][1:]]
@@ -103,19 +73,6 @@ def test_the_reader_sleeps_until_it_is_told_to_stop(superlink_spec):
 
 def test_a_claim_is_never_pruned():
     assert not is_member_kind("", "PersistentVolumeClaim")
-
-
-def test_without_outputs_there_is_nothing_of_them(superlink_spec):
-    text = str(specs.superlink_objects(superlink_spec(outputs_enabled=False)))
-    assert "utputs" not in text and "'kind': 'Deployment'" in text and "/serverapp'" not in text
-
-
-def test_an_existing_claim_is_used_and_not_rendered(superlink_spec):
-    objects = specs.superlink_objects(superlink_spec(outputs_claim="models"))
-    assert not [one for one in objects if one["kind"] == "PersistentVolumeClaim"]
-    _containers, volumes = pod_of(objects, "StatefulSet", "serverapp")
-    assert volumes["flower-outputs"]["persistentVolumeClaim"] == {"claimName": "models"}
-    assert outputs.ROOT == "/outputs"
 
 
 @pytest.mark.parametrize(

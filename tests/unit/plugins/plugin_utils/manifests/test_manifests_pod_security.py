@@ -9,7 +9,6 @@ the values of Kubernetes 1.34 (k8s.io/pod-security-admission). On the fleet the 
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Callable
 
 import pytest
@@ -151,82 +150,3 @@ def test_any_user(ids, isolation, superlink_spec, supernode_spec):
         }
         # Nobody but the pod says who it runs as.
         assert not any({"runAsUser", "runAsGroup"} & set(one) for one in contexts(pod))
-
-
-@pytest.mark.parametrize("level", ["restricted", "baseline"])
-def test_namespaces_say_the_level(level, superlink_spec, supernode_spec):
-    for objects in (
-        specs.superlink_objects(superlink_spec(pod_security=level)),
-        specs.supernode_objects(supernode_spec(pod_security=level)),
-    ):
-        labels = objects[0]["metadata"]["labels"]
-        assert [labels[f"pod-security.kubernetes.io/{mode}"] for mode in ("enforce", "warn", "audit")] == [level] * 3
-
-
-GOOD = {
-    "metadata": {},
-    "spec": {
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [
-            {
-                "name": "one",
-                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-            }
-        ],
-    },
-}
-
-
-def worse(path, value):
-    """The good pod with something else at a path, where C(one) is its container."""
-    pod = copy.deepcopy(GOOD)
-    at = pod["spec"]["containers"][0] if path[0] == "one" else pod
-    *steps, last = path[1:] if path[0] == "one" else path
-    for step in steps:
-        at = at.setdefault(step, {})
-    at[last] = value
-    return pod
-
-
-@pytest.mark.parametrize(
-    ("control", "path", "value"),
-    [
-        ("HostProcess", "one.securityContext.windowsOptions.hostProcess", True),
-        ("Host Namespaces", "spec.hostNetwork", True),
-        ("Host Namespaces", "spec.hostPID", True),
-        ("Host Namespaces", "spec.hostIPC", True),
-        ("Privileged Containers", "one.securityContext.privileged", True),
-        ("Host Ports", "one.ports", [{"containerPort": 1, "hostPort": 1}]),
-        ("Host Probes / Lifecycle Hooks", "one.livenessProbe.httpGet.host", "192.0.2.1"),
-        ("Host Probes / Lifecycle Hooks", "one.lifecycle.preStop.tcpSocket.host", "192.0.2.1"),
-        ("AppArmor", "spec.securityContext.appArmorProfile", {"type": "Unconfined"}),
-        ("AppArmor", "metadata.annotations", {"container.apparmor.security.beta.kubernetes.io/one": "unconfined"}),
-        ("SELinux", "spec.securityContext.seLinuxOptions", {"type": "spc_t"}),
-        ("SELinux", "one.securityContext.seLinuxOptions", {"role": "system_r"}),
-        ("/proc Mount Type", "one.securityContext.procMount", "Unmasked"),
-        ("Sysctls", "spec.securityContext.sysctls", [{"name": "kernel.msgmax", "value": "1"}]),
-        ("Volume Types", "spec.volumes", [{"name": "x", "nfs": {"server": "s", "path": "/"}}]),
-        ("Privilege Escalation", "one.securityContext.allowPrivilegeEscalation", None),
-        ("Running as Non-root", "spec.securityContext.runAsNonRoot", None),
-        ("Running as Non-root", "one.securityContext.runAsNonRoot", False),
-        ("Running as Non-root user", "one.securityContext.runAsUser", 0),
-        ("Seccomp", "spec.securityContext.seccompProfile", None),
-        ("Seccomp", "one.securityContext.seccompProfile", {"type": "Unconfined"}),
-        ("Capabilities", "one.securityContext.capabilities", {"drop": ["NET_RAW"]}),
-        ("Capabilities", "one.securityContext.capabilities", {"drop": ["ALL"], "add": ["CHOWN"]}),
-    ],
-)
-def test_each_control_is_looked_at(control, path, value):
-    assert violations(GOOD) == []
-    assert violations(worse(path.split("."), value)) == [control]
-
-
-def test_host_path_breaks_two_controls():
-    pod = worse(["spec", "volumes"], [{"name": "x", "hostPath": {"path": "/"}}])
-    assert violations(pod) == ["HostPath Volumes", "Volume Types"]
-
-
-def test_init_containers_count():
-    pod = copy.deepcopy(GOOD)
-    pod["spec"]["initContainers"] = [{"name": "two"}]
-    assert violations(pod) == ["Privilege Escalation", "Capabilities"]

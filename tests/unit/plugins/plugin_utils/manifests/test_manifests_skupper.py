@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import network_policies, skupper, supernode
 
 HUB = [
@@ -48,16 +45,6 @@ def test_a_site_without_access_says_nothing_of_it(parsed_network_site):
     assert site["spec"] == {}
     (open_site,) = skupper.site_objects(parsed_network_site(link_access="route", settings={"size": "big"}))
     assert open_site["spec"] == {"linkAccess": "route", "settings": {"size": "big"}}
-
-
-def test_no_object_names_a_release_of_flower(parsed_network_site):
-    (site,) = skupper.site_objects(parsed_network_site())
-    assert "app.kubernetes.io/version" not in site["metadata"]["labels"]
-
-
-def test_secret_before_links_and_in_the_form_that_skupper_takes(parsed_link):
-    secret = skupper.link_secret(parsed_link(), DATA)
-    assert secret["type"] == "kubernetes.io/tls" and entries(secret) == DATA
 
 
 def test_one_link_for_each_group_of_a_hub_with_two_routers(parsed_link):
@@ -149,9 +136,8 @@ def test_a_controller_of_the_namespace_has_its_ways(parsed_network_site):
     assert len(skupper.skupper_site_objects(parsed_network_site(install="manifests"))) == 1
 
 
-@pytest.mark.parametrize("pods", [supernode])
-def test_router_takes_calls_of_supernodes(pods, parsed_listener, parsed_site):
+def test_router_takes_calls_of_supernodes(parsed_listener, parsed_site):
     ((_name, rule),) = rules(skupper.skupper_listener_objects(parsed_listener()), "ingress")
-    (stateful_set,) = (o for o in pods.objects(parsed_site()) if o["kind"] == "StatefulSet")
+    (stateful_set,) = (o for o in supernode.objects(parsed_site()) if o["kind"] == "StatefulSet")
     labels = stateful_set["spec"]["template"]["metadata"]["labels"]
     assert rule["from"][0]["podSelector"]["matchLabels"].items() <= labels.items()

@@ -30,34 +30,12 @@ def env(one):
     }
 
 
-@pytest.mark.parametrize(
-    ("isolation", "workload", "computes", "beside"),
-    [("process", "serverapp", "superexec", "outputs"), ("subprocess", "superlink", "superlink", "gateway")],
-)
-def test_it_is_where_the_serverapp_computes_and_nowhere_else(superlink_spec, isolation, workload, computes, beside):
-    spec = superlink_spec(isolation=isolation, tracking={"uri": URI, "secret": "mlflow", "token_key": "t", "ca": CA})
-    objects = specs.superlink_objects(spec)
-    assert env(container(objects, "StatefulSet", workload, computes)) == {
-        "MLFLOW_TRACKING_URI": URI,
-        "MLFLOW_TRACKING_TOKEN": {"secretKeyRef": {"name": "mlflow", "key": "t"}},
-        "MLFLOW_TRACKING_SERVER_CERT_PATH": "/tracking-ca/ca.crt",
-    }
-    (config,) = [one for one in objects if one["metadata"]["name"] == "superlink-tracking-ca"]
-    assert config["data"] == {"ca.crt": CA}
-    assert "tracking" not in str(container(objects, "StatefulSet", workload, beside)).lower()
-
-
 def test_credentials_from_variables_are_in_the_secret_of_the_role(superlink_spec):
     spec = superlink_spec(tracking={"uri": URI}, tracking_credentials=["password", "username"])
     found = env(container(specs.superlink_objects(spec), "StatefulSet", "serverapp", "superexec"))
     assert found["MLFLOW_TRACKING_PASSWORD"] == {"secretKeyRef": {"name": "superlink-tracking", "key": "password"}}
     assert found["MLFLOW_TRACKING_USERNAME"] == {"secretKeyRef": {"name": "superlink-tracking", "key": "username"}}
     assert "MLFLOW_TRACKING_TOKEN" not in found
-
-
-def test_without_it_there_is_nothing_of_it(superlink_spec):
-    text = str(specs.superlink_objects(superlink_spec()))
-    assert "MLFLOW" not in text and "tracking" not in text
 
 
 @pytest.mark.parametrize(

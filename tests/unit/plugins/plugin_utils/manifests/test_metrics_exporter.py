@@ -26,42 +26,6 @@ def find(listed, kind, name="superlink-metrics"):
     return found
 
 
-def test_without_it_there_is_nothing_of_it(superlink_spec):
-    for own in ({}, {"enabled": False}, {"enabled": False, "image": "x"}):
-        assert "metrics-control" not in str(specs.superlink_objects(superlink_spec(metrics=own)))
-        assert "superlink-metrics" not in str(specs.superlink_objects(superlink_spec(metrics=own)))
-
-
-def test_the_pod_may_list_config_maps_and_nothing_else(superlink_spec):
-    listed = objects(superlink_spec)
-    assert find(listed, "Role")["rules"] == [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}]
-    pod = find(listed, "Deployment")["spec"]["template"]["spec"]
-    assert pod["automountServiceAccountToken"] is False and pod["serviceAccountName"] == "superlink-metrics"
-    (container,) = pod["containers"]
-    assert container["securityContext"]["readOnlyRootFilesystem"] and not container["securityContext"]["allowPrivilegeEscalation"]
-    (secret,) = [one["secret"] for one in pod["volumes"] if "secret" in one]
-    assert [item["key"] for item in secret["items"]] == ["ca.crt", "token"], "not the port's key"
-
-
-def test_no_container_of_app_code_has_the_shared_secret(superlink_spec):
-    listed = objects(superlink_spec)
-    assert "superlink-metrics" not in str(find(listed, "StatefulSet", "serverapp"))
-    containers = find(listed, "StatefulSet", "superlink")["spec"]["template"]["spec"]["containers"]
-    mounting = [one["name"] for one in containers if "metrics-control" in str(one["volumeMounts"])]
-    assert mounting == ["gateway"]
-
-
-def test_the_port_refuses_all_but_two_reading_calls(superlink_spec):
-    text = find(objects(superlink_spec), "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]
-    lines = text.split("frontend metrics\n")[1].split("\nbackend ")[0].splitlines()
-    calls = [line.split()[-1] for line in lines if "acl control_call path" in line]
-    assert calls == ["/v1/control/list-nodes", "/v1/control/list-runs"]
-    denials = [line for line in lines if " deny " in line]
-    assert all("deny_status 503" in line for line in denials)
-    assert "unless { req.hdr(x-flower-metrics) -m str -f /metrics-control/token }" in denials[0]
-    assert "unless METH_POST control_call" in denials[1]
-
-
 def test_the_list_for_advanced_cluster_management_has_all_metrics(superlink_spec):
     name = "observability-metrics-custom-allowlist"
     assert all(one["metadata"]["name"] != name for one in objects(superlink_spec, monitor=True))
@@ -97,13 +61,6 @@ def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
     monkeypatch.setattr(metrics_exporter, "_program", lambda: "# another one\n")
     after = find(objects(superlink_spec), "Deployment")
     assert before["spec"]["template"]["metadata"]["annotations"] != after["spec"]["template"]["metadata"]["annotations"]
-
-
-def test_the_program_compiles_as_it_is_shipped(superlink_spec):
-    text = find(objects(superlink_spec), "ConfigMap")["data"]["exporter.py"]
-    compile(text, "exporter.py", "exec")
-    assert "from ." not in text, "it has no package around it"
-    assert metrics_program.HEADER in text
 
 
 def test_the_monitor_selects_ports_that_there_are(superlink_spec):

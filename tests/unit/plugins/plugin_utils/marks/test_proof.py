@@ -1,7 +1,10 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whose an object is, by labels, annotations and managedFields as API servers write them."""
+"""Whose an object is, by labels, annotations and managedFields as API servers write them, and what is said of one that is someone else's.
+
+An object that lost its labels is not to be deleted: the message has the command that gives them back.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners, proof
 from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "demo"}
@@ -58,34 +61,72 @@ def test_every_pod_that_is_rendered_is_selected(goldens: dict[str, list[dict[str
 
 
 def test_what_may_be_changed() -> None:
-    assert proof.fault(thing(labels=OURS), None) == ""
-    assert proof.fault(thing(labels=OURS), thing(labels=OURS)) == ""
-    assert proof.fault(thing(), thing()) == "", "a user's own objects are the user's"
+    for live in (None, thing(labels=OURS), thing(labels=OURS, managers=[APPLIED])):
+        assert owners.foreign_object_error(thing(labels=OURS), live) == ""
+    assert owners.foreign_object_error(thing(), thing()) == "", "a user's own objects are the user's"
+
+
+HELM = {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "x"}
 
 
 @pytest.mark.parametrize(
     "live, words",
     [
-        (thing(labels={**OURS, "app.kubernetes.io/instance": "other"}), "belongs to the federation other"),
-        (thing(labels={"app.kubernetes.io/managed-by": "Helm"}), "is managed by Helm"),
-        (thing(labels={**OURS, "app.kubernetes.io/managed-by": "Helm"}), "is managed by Helm"),
-        (thing(**{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "x"}), "Helm release x/web"),
-        (thing(managers=[{"manager": "kubectl-create"}]), "field manager kubectl-create"),
+        (thing(labels={**OURS, proof.INSTANCE: "other"}), "belongs to the federation other"),
+        (thing(labels={proof.MANAGED_BY: "Helm"}), "is managed by Helm"),
+        (thing(labels={**OURS, proof.MANAGED_BY: "Helm"}, managers=[APPLIED]), "is managed by Helm"),
+        (thing(**HELM), "Helm release x/web"),
+        (thing(labels={proof.INSTANCE: "demo"}, managers=[{"manager": "kubectl-create"}]), "field manager kubectl-create"),
         (thing(), "was created by someone else"),
+        # This collection wrote to these, but not alone or not for this federation.
+        (thing(labels={proof.INSTANCE: "other"}, managers=[APPLIED]), "was created by someone else"),
+        (thing(labels={proof.INSTANCE: "demo"}, managers=[APPLIED], **HELM), "Helm release x/web"),
+        (thing(labels={proof.INSTANCE: "demo"}, managers=[APPLIED], **{proof.ADOPT: "true"}), "was created by someone else"),
     ],
 )
-def test_what_is_refused_names_who_manages_it_and_the_way_out(live: Any, words: str) -> None:
-    fault = proof.fault(thing(labels=OURS), live)
-    assert words in fault and "flower_namespace" in fault
+def test_what_is_or_may_be_someone_elses_is_refused_with_who_manages_it_and_the_remedy(live: Any, words: str) -> None:
+    why = owners.foreign_object_error(thing(labels=OURS), live)
+    assert why.startswith("it exists already and ") and words in why and "Objects of others are not changed." in why
+    assert "another namespace (flower_namespace), or delete it: kubectl delete service superlink -n flower." in why
+    assert "under another name before: kubectl get service superlink -n flower -o yaml." in why
+    assert proof.ADOPT not in why
 
 
-def test_namespaces_have_ways_out_of_their_own() -> None:
-    for fault in (proof.fault(space(OURS), space()), proof.fault(space(OURS), space({**OURS, "app.kubernetes.io/instance": "other"}))):
-        assert "supernode_namespace or superlink_namespace, where that is set" in fault, "flower_namespace has no effect then"
-    assert "flower_create_namespace" in proof.fault(space(OURS), space())
-    other = {**OURS, "app.kubernetes.io/instance": "other"}
-    fault = proof.fault(space(OURS), space(other))
-    assert "federation other" in fault and "flower_create_namespace" not in fault
+@pytest.mark.parametrize(
+    "labels, given",
+    [
+        ({proof.INSTANCE: "demo"}, f"{proof.MANAGED_BY}=federated.flower"),
+        ({proof.MANAGED_BY: "federated.flower"}, f"{proof.INSTANCE}=demo"),
+        ({}, f"{proof.MANAGED_BY}=federated.flower {proof.INSTANCE}=demo"),
+    ],
+)
+def test_what_lost_its_labels_gets_them_back(labels: Any, given: str) -> None:
+    why = owners.foreign_object_error(thing(labels=OURS), thing(labels=labels, managers=[APPLIED]))
+    assert f"Give it back: kubectl label service superlink -n flower {given}." in why
+    assert "Delete or rename" not in why and "Do not delete it" in why
+
+
+@pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "Secret", "Service"])
+def test_an_annotation_does_not_have_an_object_of_others_changed(kind: str) -> None:
+    wanted = thing(kind, OURS, **{proof.ADOPT: "true"})
+    why = owners.foreign_object_error(wanted, thing(kind))
+    assert "was created by someone else" in why and f"The annotation {proof.ADOPT} has no effect any more" in why
+    assert ("deletes its data" in why) is (kind == "PersistentVolumeClaim")
+    assert owners.foreign_object_error(wanted, None) == owners.foreign_object_error(wanted, thing(kind, OURS, [APPLIED])) == ""
+
+
+def test_objects_outside_of_namespaces_have_no_namespace_in_the_remedy() -> None:
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}}
+    why = owners.foreign_object_error({**volume, "metadata": {"name": "v", "labels": OURS}}, volume)
+    assert "Delete it, which deletes its data: kubectl delete persistentvolume v. If" in why and "flower_namespace" not in why
+
+
+def test_namespaces_have_remedies_of_their_own() -> None:
+    others = space({**OURS, proof.INSTANCE: "other"})
+    whys = [owners.foreign_object_error(space(OURS), live) for live in (space(), others)]
+    assert all("supernode_namespace or superlink_namespace, where that is set" in why for why in whys), "flower_namespace has no effect then"
+    assert "flower_create_namespace to false" in whys[0]
+    assert "federation other" in whys[1] and "flower_create_namespace" not in whys[1]
 
 
 def test_what_an_earlier_release_adopted_is_not_deleted() -> None:

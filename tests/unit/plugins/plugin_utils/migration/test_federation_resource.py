@@ -235,16 +235,6 @@ def test_every_kind_of_example_converts_and_renders(kind: dict[str, Any], render
         assert ("--node-config=" in json.dumps(boxes["supernode"]["args"])) == bool(pool.get("nodeConfig"))
 
 
-def test_kinds_are_all_there() -> None:
-    """Those that the operator has examples of, in both modes and isolations."""
-    made = [of_kind(kind)["spec"] for kind in KINDS]
-    assert {(one["mode"], one["isolationMode"]) for one in made} == {
-        (mode, isolation) for mode in ("StatefulSet", "DaemonSet") for isolation in ("process", "subprocess")
-    }
-    pools = [pool for one in made for pool in one["supernodes"]["pools"]]
-    assert {pool["gpu"].get("vendor") for pool in pools if "gpu" in pool} == {"nvidia", "amd", None}
-
-
 def test_volumes_with_names_and_paths_of_the_collection() -> None:
     parts = from_federation(of_kind(next(kind for kind in KINDS if kind["name"] == "volumes")))
     hub, pool, report = parts[1]["variables"], parts[2]["variables"]["supernode_pools"][0], entries(parts)
@@ -313,11 +303,6 @@ def test_a_pod_template_becomes_one() -> None:
 def test_containers_of_the_operator_are_not_taken_from_a_template(name: str) -> None:
     found = entries(from_federation(resource(podTemplate={"spec": {"containers": [{"name": name, "image": "x"}]}})))
     assert "the operator makes itself" in found["supernodes.pools[cpu].podTemplate.spec.containers"]["why"]
-
-
-def test_autoscaling_is_refused() -> None:
-    found = entries(from_federation(resource(autoscaling={"maxReplicas": 9})))
-    assert "autoscaling is not possible" in found["supernodes.pools[cpu].autoscaling"]["why"]
 
 
 def test_mounts_go_where_the_operator_mounts_them() -> None:

@@ -146,10 +146,6 @@ def render(superlink_spec: Callable[..., Any], supernode_spec: Callable[..., Any
     return objects
 
 
-def test_336_rows() -> None:
-    assert len(ALL) == 336
-
-
 def test_each_has_a_row() -> None:
     for chart, name, default in ALL:
         (row,) = [one for one in TABLE[chart] if one.name == name]
@@ -231,43 +227,6 @@ def test_a_file_with_every_row_renders(chart: str, ingress: bool, issuer: bool, 
     assert all(name.endswith(tuple(STAY_ON)) or name in other or name in INGRESS for name in kept), kept
     assert {name.partition("_")[0] for name in result["variables"]} == {chart}
     assert "StatefulSet" in render(chart, result["variables"])
-
-
-# What the values files of the scenario leave out, and why.
-NOT_ON_THE_FLEET = {
-    "superlink": {
-        "global.ingressClassName": "no ingress controller", "superlink.ingress.enabled": "", "superlink.ingress.annotations": "",
-        "superlink.ingress.ingressClassName": "", "superlink.ingress.fleet.enabled": "", "superlink.ingress.fleet.hostname": "",
-        "tls.certificate.issuerGroup": "test_15 has cert-manager", "tls.certificate.existingIssuer": "", "tls.certificate.existingIssuerKind": "",
-        "tls.existingSecret": "test_15 has Secrets of others",
-        "superlink.image.digest": "images are loaded without the registry's digest", "superexec.image.digest": "",
-        "superexec.extraArgs": "flower-superexec has no other option",
-        "superexec.allowRuntimeDependencyInstallation": "no package index",
-    },
-    "supernode": {
-        "supernode.superlink.address": "site.yml knows it", "supernode.superlink.port": "",
-        "supernode.image.digest": "images are loaded without the registry's digest", "superexec.image.digest": "",
-        "superexec.extraArgs": "flower-superexec has no other option",
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("chart", "converted"), [("superlink", 79), ("supernode", 70)])
-def test_the_values_of_the_scenario_have_all_that_the_fleet_can(chart: str, converted: int, render: Callable[..., str]) -> None:
-    given = yaml.safe_load((ROOT / f"tests/integration/scenarios/helm/{chart}.yaml").read_text(encoding="utf-8"))
-    result = convert(chart, given)
-    found = {entry["parameter"]: entry["result"] for entry in result["report"]}
-    assert set(found.values()) <= {"mapped", "met", "default"}, "nothing is refused"
-    mappable = {row.name for row in TABLE[chart] if row.fate in (VARIABLE, PATCH)}
-    stay = {name for name, fate in found.items() if fate == "default" and name.endswith(tuple(STAY_ON))}
-    assert mappable - {name for name, fate in found.items() if fate == "mapped"} - stay == set(NOT_ON_THE_FLEET[chart])
-    assert {row.name for row in TABLE[chart] if row.fate == FIXED} - set(found) <= IMPOSSIBLE, "what the collection always does is asked for"
-    assert sum(fate == "mapped" for fate in found.values()) == converted
-    assert "StatefulSet" in render(chart, result["variables"])
-
-
-# Fixed rows whose only value is the chart's default, or that are of Flower Enterprise.
-IMPOSSIBLE = {row.name for rows in TABLE.values() for row in rows if row.fate == FIXED and row.only == row.default}
 
 
 @pytest.mark.parametrize("chart", TABLE)

@@ -13,7 +13,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import REPLICA_SET_DIGITS
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
-    api,
     app_versions,
     checks,
     delivery,
@@ -144,18 +143,6 @@ def test_rules_are_there_where_the_hub_knows_them(apps):
     assert conditions(False) == []
     ((rule,),) = conditions(True)
     assert rule["condition"] == "Progressing" and "readyReplicas" in rule["celExpressions"][0]
-
-
-def test_whether_the_hub_knows_rules_is_in_its_schema():
-    def document(**option):
-        items = {"items": {"properties": option}}
-        spec = {"manifestWorkTemplate": {"properties": {"manifestConfigs": items}}}
-        kind = {"properties": {"spec": {"properties": spec}}}
-        kind["x-kubernetes-group-version-kind"] = [{"kind": "ManifestWorkReplicaSet"}]
-        return {"components": {"schemas": {"x": kind}}}
-
-    assert api.supports_replica_set_rules(document(conditionRules={}))
-    assert not api.supports_replica_set_rules(document(feedbackRules={})) and not api.supports_replica_set_rules({})
 
 
 def test_services_of_single_supernodes_are_the_sites_own(apps):

@@ -39,12 +39,6 @@ NEW = placement_api("labelSelector", "claimSelector", "celSelector")
 REQUEST = {"metadata": {"name": "csr-1"}, "status": {}}
 
 
-def test_features_are_decided_from_the_schema():
-    assert (
-        api.supports_read_only(work_api()) and not api.supports_read_only(work_api(strategies=["Update"])) and not api.supports_read_only({})
-    )
-
-
 def test_a_selector_that_the_hub_would_drop_is_refused(parsed_addon):
     cel = [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["true"]}}}]
     (fault,) = checks.apis(parsed_addon(predicates=cel), work_api(), OLD)

@@ -92,12 +92,6 @@ def test_same_input_same_bytes(ocm_site_spec, ocm_addon_spec):
     assert ocm_addon_objects(addon) == ocm_addon_objects(dict(reversed(addon.items())))
 
 
-def test_every_api_version_is_explicit_and_served_since_0_16(parsed_ocm_site, parsed_addon):
-    found = {item["apiVersion"] for item in everything(parsed_ocm_site()) + addon_objects.addon_objects(parsed_addon())}
-    assert found == {api.ADDONS, api.WORKS, api.PLACEMENTS, api.SETS}
-    assert api.ADDONS.endswith("/v1alpha1")
-
-
 def test_sites_with_the_same_settings_share_template_and_config(parsed_ocm_site):
     one = everything(parsed_ocm_site())
     other = everything(
@@ -124,14 +118,6 @@ def test_a_site_behind_an_http_proxy_has_the_tunnel_and_brings_its_own_login(par
     assert [one["secret"]["secretName"] for one in body["volumes"] if one["name"] == "http-proxy"] == ["office"]
 
 
-def test_a_change_of_content_is_another_object_and_the_old_name_comes_back_with_the_old_content(parsed_ocm_site):
-    before = of_kind(everything(parsed_ocm_site()), "AddOnTemplate")[0]
-    after = of_kind(everything(parsed_ocm_site(sidecar_max_connections=50)), "AddOnTemplate")[0]
-    again = of_kind(everything(parsed_ocm_site()), "AddOnTemplate")[0]
-    assert before["metadata"]["name"] != after["metadata"]["name"]
-    assert again == before
-
-
 def test_a_setting_of_the_pods_leaves_the_template_alone(parsed_ocm_site):
     """So one site after the other gets it, by its own ManifestWork."""
     before, after = everything(parsed_ocm_site()), everything(parsed_ocm_site(image="mirror/supernode:new"))
@@ -145,20 +131,6 @@ def test_templates_have_no_variables_and_configs_set_none(parsed_ocm_site, parse
             assert "{{" not in json.dumps(item)
         if item["kind"] == "AddOnDeploymentConfig":
             assert set(item["spec"]) == {"agentInstallNamespace"} and item["spec"]["agentInstallNamespace"]
-
-
-def test_all_of_a_site_goes_with_its_add_on_but_the_namespace_stays(parsed_ocm_site):
-    objects = everything(parsed_ocm_site())
-    for work in of_kind(objects, "ManifestWork"):
-        (owner,) = work["metadata"]["ownerReferences"]
-        assert (owner["kind"], owner["uid"]) == ("ManagedClusterAddOn", "1-2-3")
-    (made,) = of_kind(objects, "AddOnTemplate")
-    staying = [
-        item["kind"]
-        for item in made["spec"]["agentSpec"]["workload"]["manifests"]
-        if api.STAYS in item["metadata"].get("annotations", {})
-    ]
-    assert staying == ["Namespace"]
 
 
 def test_each_manifest_has_its_option_and_no_secret_is_among_them(parsed_ocm_site):
@@ -211,11 +183,6 @@ def test_what_is_told_of_the_job_is_never_newer_than_what_the_job_told(parsed_oc
     kinds = [(item["kind"], item["metadata"]["name"]) for item in listed]
     assert kinds[-1] == ("ConfigMap", "supernode-public") and kinds[-2][0] == "Job"
     assert kinds[0] == ("ConfigMap", site_jobs.OWNER)
-
-
-def test_rights_and_token_are_there_only_while_keys_are_made(parsed_ocm_site):
-    rest = key_work.idle_work(parsed_ocm_site(), ["supernode-superexec"], OWNER)
-    assert {item["kind"] for item in rest["spec"]["workload"]["manifests"]} == {"ConfigMap"}
 
 
 def test_a_marked_workload_says_what_it_is(ocm_site_spec):

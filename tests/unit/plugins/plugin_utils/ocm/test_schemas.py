@@ -13,7 +13,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     addon_objects,
     api,
-    checks,
     delivery,
     key_work,
     nodes_work,
@@ -78,30 +77,62 @@ def test_what_a_site_gets_is_taken_whole(name, changes, parsed_ocm_site, schema_
         assert schema_faults(name, item) == []
 
 
-@pytest.mark.parametrize("name", [OLD, NEW])
-def test_a_field_that_would_be_dropped_is_found(name, ocm_addon_spec, schema_faults):
-    *_rest, management = ocm_addon_objects(ocm_addon_spec())
-    management["spec"]["installStrategy"]["placements"][0]["rollOut"] = {}
-    assert "rollOut" in schema_faults(name, management)[0]
-
-
 def test_what_a_release_knows(ocm_addon_spec):
     old, new = document(OLD), document(NEW)
     assert (api.supports_read_only(old), api.supports_read_only(new)) == (True, True)
     assert (api.supports_watch(old), api.supports_watch(new)) == (False, True)
     assert (api.supports_replica_set_watch(old), api.supports_replica_set_watch(new)) == (False, True)
+    assert (api.supports_replica_set_rules(old), api.supports_replica_set_rules(new)) == (False, True)
     assert [api.unknown_selectors(one, [LABELS, CLAIMS, CEL]) for one in (old, new)] == [["celSelector"], []]
 
 
-def test_a_selector_that_the_old_release_would_drop_is_refused(parsed_addon):
-    spec = parsed_addon(predicates=[CEL])
-    (fault,) = checks.apis(spec, document(OLD), document(OLD))
-    assert "do not support celSelector" in fault
-    assert checks.apis(spec, document(NEW), document(NEW)) == []
-    assert checks.apis(parsed_addon(), document(OLD), document(OLD)) == []
+SET = "cluster.open-cluster-management.io/clusterset"
 
 
-def test_an_empty_namespace_is_only_taken_by_the_newer_release(schema_faults):
-    config = addon_objects.deployment_config("flower-supernode", "flower", "flower", "")
-    assert schema_faults(NEW, config) == []
-    assert "agentInstallNamespace" in schema_faults(OLD, config)[0]
+def test_joined() -> None:
+    assert api.joined_selectors() == ""
+    assert api.joined_selectors("", "a=b", "", "c in (d,e)") == "a=b,c in (d,e)"
+
+
+@pytest.mark.parametrize(
+    ("selector", "text"),
+    [
+        (None, ""),
+        ({}, ""),
+        ({"matchLabels": {"region": "eu", "gpu": ""}}, "gpu=,region=eu"),
+        (
+            {
+                "matchLabels": {"region": "eu"},
+                "matchExpressions": [
+                    {"key": "gpu", "operator": "In", "values": ["a100", "h100"]},
+                    {"key": "vendor", "operator": "NotIn", "values": ["OpenShift"]},
+                    {"key": "flower", "operator": "Exists"},
+                    {"key": "edge", "operator": "DoesNotExist", "values": None},
+                ],
+            },
+            "region=eu,gpu in (a100,h100),vendor notin (OpenShift),flower,!edge",
+        ),
+    ],
+)
+def test_text(selector: Any, text: str) -> None:
+    assert api.selector_text(selector) == text
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (None, f"{SET}=one"),
+        ({"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}, f"{SET}=one"),
+        ({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}, ""),
+        ({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"a": "b"}}}}, "a=b"),
+    ],
+)
+def test_cluster_sets(spec: Any, text: str) -> None:
+    assert api.of_set({"metadata": {"name": "one"}, "spec": spec}) == text
+
+
+def test_what_is_not_known_is_not_guessed() -> None:
+    with pytest.raises(ValueError, match="unknown selectorType 'ByMoon'"):
+        api.of_set({"metadata": {"name": "one"}, "spec": {"clusterSelector": {"selectorType": "ByMoon"}}})
+    with pytest.raises(ValueError, match="unknown operator 'Gt'"):
+        api.selector_text({"matchExpressions": [{"key": "cpus", "operator": "Gt", "values": ["3"]}]})

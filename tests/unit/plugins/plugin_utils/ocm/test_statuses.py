@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import OCM_PACE
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import site_jobs
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     addon_objects,
-    app_versions,
     key_work,
     nodes_work,
     statuses,
@@ -281,11 +279,3 @@ def test_no_private_half_and_no_secret_is_in_any_work(parsed_ocm_site, status):
     ):
         assert "PRIVATE" not in str(work)
         assert all(item["kind"] != "Secret" for item in work["spec"]["workload"]["manifests"])
-
-
-def test_another_image_is_no_other_version_where_the_hub_paces(parsed_ocm_site):
-    digests = set()
-    for image in ("r/app:1", "r/app:2"):
-        spec = parsed_ocm_site(superexec_image=image, clientapp="workload", clientapp_pace=OCM_PACE)
-        digests.add(app_versions.version(spec, supernode.clientapps(spec)))
-    assert len(digests) == 1

@@ -22,13 +22,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants imp
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import grants as grants_grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
     CLUSTER,
-    FEDERATION,
     TEARDOWN,
     WORKS,
-    Need,
     Right,
     missing,
-    policy_rules,
     rights,
     singles,
 )
@@ -423,23 +420,6 @@ def test_every_row_says_what_it_is_for():
             assert need.purpose and not need.purpose.endswith(".") and need.verbs
 
 
-def test_rules_are_few():
-    needs = [
-        Need(FEDERATION, "configmaps", "get list", "a"),
-        Need(FEDERATION, "secrets", "list get", "b"),
-        Need(FEDERATION, "secrets", "get", "c", names="one"),
-        Need(FEDERATION, "pods", "get", "d", names="one"),
-        Need(FEDERATION, "pods", "list", "e"),
-        Need(FEDERATION, "namespaces", "patch", "f", names="{namespace}"),
-    ]
-    assert policy_rules(needs, "here") == [
-        {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get", "list"]},
-        {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["here"], "verbs": ["patch"]},
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
-        {"apiGroups": [""], "resources": ["pods"], "resourceNames": ["one"], "verbs": ["get"]},
-    ]
-
-
 def right(verb, group, resource, name=""):
     """A right in some namespace."""
     return Right(verb, group, resource, "here", name)
@@ -460,15 +440,6 @@ def test_a_rule_for_some_names_is_a_right_on_these():
     rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["one"]}
     all_pods, two = right("get", "", "pods"), right("get", "", "pods", "two")
     assert missing([right("get", "", "pods", "one"), two, all_pods], [rule]) == [two, all_pods]
-
-
-def test_a_right_is_told_in_words():
-    need = Need(FEDERATION, "pods/exec", "get create", "", names="superlink-0")
-    assert [str(one) for one in rights(need, "flower")] == [
-        "get pods/exec in namespace flower (superlink-0)",
-        "create pods/exec in namespace flower (superlink-0)",
-    ]
-    assert str(Right("list", "apps", "statefulsets", "flower")) == "list statefulsets.apps in namespace flower"
 
 
 WRONG = {

@@ -294,12 +294,6 @@ def test_the_previous_ca_is_trusted_for_the_time_of_grace():
     ended(world)
 
 
-def test_what_a_site_said_before_the_switch_is_no_proof_after_it():
-    controller = Controller(World())
-    controller.run()
-    assert controller.steps.count("ask") == 3
-
-
 def test_an_ended_ca_is_replaced_without_its_acceptance():
     world = World()
     controller = Controller(world)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.labels impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners, proof
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import (
-    duplicate_targets,
     namespace_contents,
     namespace_inspection,
     namespace_leftovers,
@@ -99,17 +97,6 @@ def test_the_old_name_of_a_renamed_site_is_freed_first() -> None:
     """Its keys are refused while they are those of another name in the ledger (C(state/key_claims.py))."""
     fault = owners.other_deployment_error(parent(**owners.deployment_notes("flower", "site-a", "1")), owners.deployment_notes("flower", "site-b", "1"))
     assert fault.index("flower_forget_sites=site-a") < fault.index("flower_claim_sites=true")
-
-
-# ---- two hosts
-
-
-def test_two_hosts_of_one_place(tmp_path: Path) -> None:
-    assert duplicate_targets.claim(tmp_path, ["uid-1", "uid-2"], "site-a") == ""
-    assert duplicate_targets.claim(tmp_path, ["uid-1", "uid-2"], "site-a") == "", "a host is looked at twice"
-    assert duplicate_targets.claim(tmp_path, ["uid-3"], "site-b") == ""
-    assert duplicate_targets.claim(tmp_path, ["uid-2"], "site-c") == "site-a"
-    assert all(len(path.read_text()) == len("site-a") for path in tmp_path.iterdir()), "something is half written"
 
 
 # ---- what else is in a namespace

@@ -201,3 +201,21 @@ def test_a_site_that_open_cluster_management_still_delivers_to_is_refused(parsed
     with pytest.raises(ClusterError, match="teardown --limit site-a -e flower_delivery=ocm") as raised:
         direct_checks._refuse_delivered(cluster, spec)
     assert "StatefulSet supernode-" in raised.value.message and set(asked) == {("apps/v1", "StatefulSet", spec.namespace)}
+
+
+def test_two_hosts_of_one_place_are_refused(parsed_site):
+    claims: dict[str, str] = {}
+    run = SimpleNamespace(claim=lambda host, places: next((other for one in places if (other := claims.setdefault(one, host)) != host), ""))
+    hub = {"places": ["uid-of-the-hub"]}
+
+    def check(name: str, *places: str, **variables: str) -> None:
+        direct_checks.refuse_duplicate(run, Site(name, parsed_site(), access_of(variables), hub="hub"), places, hub)
+
+    check("site-a", "uid-1", "uid-2")
+    check("site-a", "uid-1", "uid-2")
+    with pytest.raises(ClusterError, match="this host and site-a are the same namespace"):
+        check("site-b", "uid-2")
+    check("site-c", "uid-of-the-hub")  # they connect directly
+    claims.clear()
+    with pytest.raises(ClusterError, match="this host and hub are the same namespace .* Skupper serves one Site"):
+        check("site-c", "uid-of-the-hub", flower_connectivity="skupper")

@@ -164,11 +164,6 @@ def test_a_namespace_with_that_description_and_no_requester_proves_nothing() -> 
     assert "exists already" in proof.fault(DESIRED, live)
 
 
-def test_a_project_of_another_federation_is_named() -> None:
-    live = project(proof.project_note("us"))
-    assert "belongs to the federation us" in proof.fault(DESIRED, live)
-
-
 @pytest.mark.parametrize(
     ("delivery", "names"),
     [("direct", ["flower", "flower-ca", "site"]), ("ocm", ["flower", "flower-ca"]), ("bundle", ["flower", "flower-ca"])],

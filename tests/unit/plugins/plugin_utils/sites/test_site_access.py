@@ -85,16 +85,6 @@ def test_playbooks_ask_the_same_question() -> None:
     assert sites_with(hostvars, ["a", "b", "c"], connectivity="skupper") == ["c"]
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
-def test_every_delivery_has_the_whole_interface(delivery: str) -> None:
-    from ansible_collections.federated.flower.plugins.plugin_utils.sites import site
-
-    wanted = {name for name in vars(site.Reach) if not name.startswith("_")}
-    module = DELIVERIES[delivery]._module
-    assert wanted <= set(dir(module.Way)), "a method is missing"
-    assert callable(module.statuses)
-
-
 def parameters(function: object) -> list[tuple[str, object, object]]:
     """What a method takes, and how."""
     found = inspect.signature(function).parameters.values()

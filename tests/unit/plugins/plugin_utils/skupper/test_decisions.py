@@ -10,13 +10,7 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
-    link_credentials,
-    links,
-    ownership,
-    site_plan,
-    state,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, links, site_plan, state
 from ansible_collections.federated.flower.tests.unit.client_certificates import issue_client
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
@@ -337,12 +331,3 @@ def test_a_connector(parsed_listener):
         in site_plan.decide_connector(parsed_listener(), [connector("flower-superlink", "x")]).fault
     )
     assert site_plan.decide_connector(parsed_listener(), [connector(key="db", port=5432)]) == site_plan.ListenerPlan()
-
-
-def test_whose_an_object_is():
-    assert (
-        ownership.is_ours(given.site())
-        and not ownership.is_ours(given.site(ours=False))
-        and not ownership.is_ours(None)
-    )
-    assert ownership.split([given.site("a"), given.site("b", ours=False)])[1][0]["metadata"]["name"] == "b"

@@ -144,16 +144,3 @@ def test_report_and_table():
         line.startswith("skupper 2.2.1 at 192.0.2.7:55671") and "linked: site-a (down)" in line for line in lines
     )
     assert any(line.startswith("skupper certificates expire: CA 20") and "links: site-a 20" in line for line in lines)
-
-
-def test_a_fleet_without_skupper_says_nothing_of_it():
-    told = {"reachable": True, "error": "", "workloads": [], "trouble": ""}
-    made = fleet_report(
-        "hub",
-        {
-            "reachable": True, "error": "", "deployed": True, "address": "", "version": "", "workloads": [], "trouble": "", "certificate": {},
-            "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [], "unknown_nodes": [],
-        },
-        {"site-a": told},
-    )  # fmt: skip
-    assert made["network"] == {} and "skupper" not in fleet_table(made)

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible import constants
 
 from ansible_collections.federated.flower.plugins.action import (
     skupper_link,
@@ -157,37 +155,12 @@ def test_a_site_beside_a_standby_may_leave(site_spec: Any, monkeypatch: pytest.M
     assert written == ["skupper-site", "skupper-site-leader"]
 
 
-def looked(
-    cluster: Cluster, folder: Path, monkeypatch: pytest.MonkeyPatch, site: Any, listener: Any, **more: Any
-) -> Any:
+def looked(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, site: Any, listener: Any, **more: Any) -> Any:
     host = site["cluster"]
-    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(folder))
     monkeypatch.setattr(skupper_site.ActionModule, "check_site", lambda self, spec: self.check_parts(spec, {**listener, "cluster": host}, more.get("link", {})))
     return act(skupper_site, cluster, host, spec=site, state="checked")
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_hub_and_site_in_one_namespace_are_refused_before_anything_is_changed(
-    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site_spec: Any, listener_spec: Any, link_spec: Any
-) -> None:
-    cluster = Place(there=there)
-    hub = site_spec(cluster="hub", hub=True, link_access="default")
-    assert looked(cluster, tmp_path, monkeypatch, hub, listener_spec())["msg"].endswith(
-        "can take part in the Skupper network"
-    )
-    with pytest.raises(ClusterError, match="this host and hub are the same namespace flower of the same cluster"):
-        looked(
-            cluster,
-            tmp_path,
-            monkeypatch,
-            site_spec(cluster="site-x"),
-            listener_spec(),
-            link=link_spec(cluster="site-x"),
-        )
-
-
-def test_with_a_limit_the_records_show_the_hub(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site_spec: Any, listener_spec: Any, link_spec: Any
-) -> None:
+def test_with_a_limit_the_records_show_the_hub(monkeypatch: pytest.MonkeyPatch, site_spec: Any, listener_spec: Any, link_spec: Any) -> None:
     with pytest.raises(ClusterError, match="would replace the hub's, and all links would be lost"):
-        looked(Place(SUPERLINK), tmp_path, monkeypatch, site_spec(cluster="site-x"), listener_spec(), link=link_spec())
+        looked(Place(SUPERLINK), monkeypatch, site_spec(cluster="site-x"), listener_spec(), link=link_spec())

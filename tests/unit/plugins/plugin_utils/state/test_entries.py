@@ -19,16 +19,16 @@ TIME = "2026-11-21T12:00:00+00:00"
 HASH = "0123456789abcdef" * 4
 
 
-def note(site, *, check=False, at="2026-11-21T11:59:00+00:00", **words):
-    return {"run": RUN, "at": at, "check": check, "site": site, **words}
+def note(site, *, at="2026-11-21T11:59:00+00:00", **words):
+    return {"at": at, "site": site, **words}
 
 
 def objects(*changes):
     return {"objects": [{"change": change, "object": name} for change, name in changes]}
 
 
-def compose(*notes, **words):
-    return audit_notes.compose(notes, time=TIME, kubernetes="system:admin", **words)
+def compose(*notes):
+    return audit_notes.compose(notes, RUN, time=TIME, kubernetes="system:admin")
 
 
 def test_notes_of_one_run_are_one_entry():
@@ -46,18 +46,12 @@ def test_notes_of_one_run_are_one_entry():
     ]
     assert entry["sites"]["hub"]["certificates"] == [{"serial": "1f"}]
     assert entry["sites"]["site-a"] == {"keys": [{"fingerprint": "SHA256:a"}]}
-    assert "failed" not in entry and "interrupted" not in entry
+    assert "failed" not in entry
 
 
 def test_nothing_changed_no_entry():
     assert compose() is None
-    assert compose(note("site-a", failed="it is down"), failed=["site-a"]) is None
-
-
-def test_check_mode_is_never_recorded():
-    noted = note("hub", check=True, facts=objects(("created", "Service f/superlink")))
-    assert compose(noted) is None
-    assert audit_notes.has_entry([noted]) and not audit_notes.has_entry([note("hub", facts={"words": ["x"]})])
+    assert compose(note("site-a", failed="it is down")) is None
 
 
 def test_a_fact_that_was_noted_twice_is_told_once():
@@ -66,20 +60,8 @@ def test_a_fact_that_was_noted_twice_is_told_once():
 
 
 def test_hosts_that_failed():
-    changed = note("site-b", facts={"words": ["x"]})
-    entry = compose(
-        changed,
-        note("site-a", failed="site-a: " + "x" * 5000),
-        note("site-c", failed="was rescued"),
-        failed=["site-a", "site-b"],
-    )
-    assert list(entry["failed"]) == ["site-a", "site-b"]
-    assert len(entry["failed"]["site-a"]) == audit_notes.MESSAGE and entry["failed"]["site-b"] == ""
-
-
-def test_an_interrupted_run():
-    entry = compose(note("a", facts={"words": ["x"]}), note("b", at="later", failed="down"), interrupted=True)
-    assert entry["interrupted"] == "later" and entry["failed"] == {"b": "down"}
+    entry = compose(note("site-b", facts={"words": ["x"]}), note("site-a", failed="site-a: " + "x" * 5000))
+    assert list(entry["failed"]) == ["site-a"] and len(entry["failed"]["site-a"]) == audit_notes.MESSAGE
 
 
 def test_the_same_notes_have_the_same_id():
@@ -108,7 +90,6 @@ def test_whether_an_object_is_gone():
     assert audit_notes.deleted([gone], "hub", ["Namespace f", "ConfigMap f/x"])
     assert not audit_notes.deleted([gone], "site-a", ["Namespace f"])
     assert not audit_notes.deleted([gone, note("hub", facts=objects(("created", "Namespace f")))], "hub", ["Namespace f"])
-    assert not audit_notes.deleted([note("hub", check=True, facts=gone["facts"])], "hub", ["Namespace f"])
 
 
 def fleet(sites):
@@ -143,7 +124,7 @@ def test_a_small_entry_has_no_parts():
 
 
 def test_a_large_fleet_is_split_into_parts():
-    entry = compose(*fleet(1000), note("site-0000", failed="down"), failed=["site-0000"])
+    entry = compose(*fleet(1000), note("site-0000", failed="down"))
     parts = audit_notes.in_parts(entry)
     assert 5 < len(parts) < 20
     assert max(len(canonical(part)) for part in parts) < audit_notes.LIMIT + 1000

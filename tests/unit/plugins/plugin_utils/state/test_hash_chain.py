@@ -9,15 +9,12 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
-    START,
-    Head,
-    Line,
+from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import (
     export,
     read_export,
-    seal,
     verify,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import START, Head, Line, seal
 
 COUNT = 6
 
@@ -199,15 +196,6 @@ def test_parts():
     ]
     entries.append(seal(told[2], head(entries)))
     assert verify(lines(entries), head(entries)).notes == []
-
-
-def test_exported_and_read_again():
-    entries = made()
-    found = export(lines(entries), head(entries))
-    again, last = read_export(found, "f")
-    assert [line.text for line in again] == [canonical(entry) for entry in entries]
-    assert last == head(entries) and again[4].where == "f, line 5"
-    assert not verify(again, last).fault
 
 
 @pytest.mark.parametrize("cut", range(1, COUNT + 1))

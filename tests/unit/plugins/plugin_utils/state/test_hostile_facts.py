@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Refused, Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
 from ansible_collections.federated.flower.tests.unit.audit_hub import MIB, Hub
 
 KEY = {"keys": [{"change": "registered", "fingerprint": "SHA256:a"}]}
@@ -21,8 +21,8 @@ KEY = {"keys": [{"change": "registered", "fingerprint": "SHA256:a"}]}
 
 def entry(**sites: Any) -> dict[str, Any]:
     run = {"pid": 7, "playbook": "site", "options": {}, "who": {"user": "jane"}}
-    noted = [{"run": run, "at": "t", "check": False, "site": site, "facts": facts} for site, facts in sites.items()]
-    return audit_notes.compose(noted, time="t", kubernetes="jane") or {}
+    noted = [{"at": "t", "site": site, "facts": facts} for site, facts in sites.items()]
+    return audit_notes.compose(noted, run, time="t", kubernetes="jane") or {}
 
 
 def pruned(number: int, length: int) -> dict[str, Any]:
