@@ -78,7 +78,7 @@ class ActionModule(SiteCheck, SiteDeployment):
             return {**found, **self._with_hub(super().execute({"sites": names}, task_vars))}
 
     def _with_hub(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Give the hub its own result if it cannot go on: a task that fails would end the play of the sites before they report theirs."""
+        """Report a rotation that cannot go on as the result of the hub: a task that fails would end the play before the sites report theirs."""
         hub = self._options["hub"]
         if self._fault and hub in self.task_vars["ansible_play_hosts"]:
             result["sites"][hub] = self.public({"changed": False, "failed": True, "msg": self._fault})

@@ -29,7 +29,7 @@ class Unrecorded(ClusterError):
     """Changes that could not be recorded: C(entries)."""
 
     def __init__(self, error: ClusterError, entries: Sequence[Mapping[str, Any]]) -> None:
-        super().__init__(f"not all changes could be recorded in the audit trail; those are in this result (unrecorded). {error.message}")
+        super().__init__(f"some changes could not be recorded in the audit trail; this result has them as unrecorded. {error.message}")
         self.entries = list(entries)
 
 
@@ -127,4 +127,4 @@ class Recording:
     def _report(self, added: Sequence[Entry]) -> None:
         """Show the hash of the last entry, which should be stored outside of the hub."""
         if added:
-            self._say(f"audit trail: {added[-1]['seq']} entries, the hash of the last one is {added[-1]['hash']}")
+            self._say(f"audit trail: entry {added[-1]['seq']}, hash {added[-1]['hash']}")

@@ -138,7 +138,7 @@ class FailoverSteps(StandbyAction):
     @staticmethod
     def _claim_faults(target: End, there: Term | None) -> list[str]:
         """Whether the volume with the copy is still there: a SuperLink would start with an empty one."""
-        if there is not None and there.claim and leadership_plans.uid(target.cluster, target.spec.namespace) == there.claim:
+        if there is not None and there.claim and copying.claim_uid(target.cluster, target.spec.namespace) == there.claim:
             return []
         return [
             f"{target.host}: the volume claim {target.spec.namespace}/{DATABASE_CLAIM} is not the one with the copy of "
@@ -173,7 +173,7 @@ class FailoverSteps(StandbyAction):
             if there is not None and there.state == ACTIVE:
                 return {"changed": False, "msg": f"{target.host} serves in term {there.number} already"}
             words, copied = self._prepare(params, target, there)
-            claim = leadership_plans.uid(target.cluster, spec.namespace)
+            claim = copying.claim_uid(target.cluster, spec.namespace)
         except ClusterError as error:
             if not (plan["fence"] and plan["promote"]):
                 raise

@@ -83,7 +83,7 @@ class StandbyAction(ClusterAction):
             own: the record of the hub.
             there: the record of the standby.
         """
-        live = leadership_plans.uid(source.cluster, source.spec.namespace)
+        live = copying.claim_uid(source.cluster, source.spec.namespace)
         wrong = copying.faults(source, target, there)
         if not (wrong or params["accept_volumes"]):
             known = leadership_plans.recorded(source.host, there, own)

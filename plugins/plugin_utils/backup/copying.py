@@ -18,7 +18,7 @@ from ..marks import proof
 from ..programs import database_program
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import NEW, Ledger
-from . import database, fencing, leadership_plans, making, restoring, volume_pod
+from . import database, fencing, making, restoring, volume_pod
 from .database import Volume
 from .leadership import Term
 
@@ -81,6 +81,12 @@ class Done:
     def words(self) -> str:
         """For people."""
         return f"a database of {readable(self.size)}, {len(self.objects)} objects that differed"
+
+
+def claim_uid(cluster: Cluster, namespace: str) -> str:
+    """The uid of the volume claim of a SuperLink; empty where there is none."""
+    live = cluster.get("v1", "PersistentVolumeClaim", DATABASE_CLAIM, namespace)
+    return str(live["metadata"]["uid"]) if live else ""
 
 
 def origin(source: End) -> str:
@@ -158,7 +164,7 @@ def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Cal
             lambda there: database.put(there, facts, data, replace=True, assure=assure),  # type: ignore[arg-type]  # it is read only
             source=origin(source), seconds=seconds, is_standby=True,
         )  # fmt: skip
-    done.claim, done.replaced, done.objects = leadership_plans.uid(target.cluster, target.spec.namespace), restored.database, restored.objects
+    done.claim, done.replaced, done.objects = claim_uid(target.cluster, target.spec.namespace), restored.database, restored.objects
     return done
 
 

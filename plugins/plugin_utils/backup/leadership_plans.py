@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a copy, or a failover, begins with: the term that follows from the records of both hubs, and why it is refused. Pure, apart from C(uid).
+"""What a copy, or a failover, begins with: the term that follows from the records of both hubs, and why it is refused. Pure.
 
 The records of both hubs have the uid of the volume claim with the database, so that a copy of an empty database, by whatever playbook, is refused.
 """
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..base.object_names import DATABASE_CLAIM
-from ..kube.client import Cluster
 from .leadership import ACTIVE, FENCED, STANDBY, Term, contradiction, refusal, refusal_by_peer
 
 
@@ -112,12 +110,6 @@ def recorded(hub: str, *records: Term | None) -> str:
     return next((one.hub_claim for one in records if one is not None and one.serves == hub and one.hub_claim), "")
 
 
-def uid(cluster: Cluster, namespace: str) -> str:
-    """The uid of the volume claim of a SuperLink; empty where there is none."""
-    live = cluster.get("v1", "PersistentVolumeClaim", DATABASE_CLAIM, namespace)
-    return str(live["metadata"]["uid"]) if live else ""
-
-
 def fault(hub: str, standby: str, known: str, live: str, there: Term | None) -> str:
     """Why a hub is not copied over what its standby has: a sentence; empty if it may be.
 
@@ -125,7 +117,7 @@ def fault(hub: str, standby: str, known: str, live: str, there: Term | None) -> 
         hub: inventory name of the hub.
         standby: that of its standby.
         known: what C(recorded) found.
-        live: what C(uid) found.
+        live: what C(copying.claim_uid) found.
         there: the record of the standby.
     """
     if not known or known == live:

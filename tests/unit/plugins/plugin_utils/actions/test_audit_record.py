@@ -103,7 +103,7 @@ def test_objects_of_a_result_are_recorded(scene: Scene) -> None:
     (entry,) = scene.entries
     assert entry["sites"] == {"site-a": {"objects": CHANGED}} and "failed" not in entry
     assert set(entry["who"]) == {"user", "host", "kubernetes"} and entry["who"]["kubernetes"] == "jane"
-    assert scene.shown == [f"audit trail: 1 entries, the hash of the last one is {entry['hash']}"]
+    assert scene.shown == [f"audit trail: entry 1, hash {entry['hash']}"]
     assert result["msg"] == "done" and not result.get("warnings")
 
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_recorded_is_in_the_result(scene: Scene, attributes: dict
     assert [entry["sites"] for entry in result["unrecorded"]] == [{"site-a": {"objects": CHANGED}}]
     assert result.get("failed", False) is fails_too
     (text,) = result.get("warnings") or [result["msg"]]
-    assert "could be recorded in the audit trail" in text and "no answer" in text
+    assert "could not be recorded in the audit trail" in text and "no answer" in text
     assert result["msg"].startswith("done"), "the message of the task is lost"
 
 

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import leadership, leadership_plans
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import copying, leadership, leadership_plans
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership import ACTIVE, FENCED, STANDBY, Term
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership_plans import Failover
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -60,9 +60,9 @@ def test_a_hub_with_another_volume_is_not_copied():
 
 def test_the_claim_of_a_hub():
     cluster = Kept("a")
-    assert leadership_plans.uid(cluster, SPACE) == ""
+    assert copying.claim_uid(cluster, SPACE) == ""
     cluster.put_hub()
-    assert leadership_plans.uid(cluster, SPACE) == "a-data-superlink-0"
+    assert copying.claim_uid(cluster, SPACE) == "a-data-superlink-0"
 
 
 def test_a_record_is_read_as_it_was_written():
