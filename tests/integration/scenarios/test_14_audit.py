@@ -53,10 +53,10 @@ def test_a_deployment_is_recorded(federation):
     fed.clear()  # that of other scenarios may have been another one
     fed.settled = False
     fed.settle()
-    entries = fed.trail()
-    entry, last = fed.recorded(0), entries[-1]
-    assert "hub" in entries[0]["sites"] and set(last["sites"]) >= {"site-a", "site-b"}
-    for one in entries:
+    trail = fed.trail()
+    entry, last = fed.recorded(0), trail[-1]
+    assert "hub" in trail[0]["sites"] and set(last["sites"]) >= {"site-a", "site-b"}
+    for one in trail:
         assert one["playbook"] == "federated.flower.site" and one["options"] == {} and "failed" not in one
     assert last["who"]["user"] == pwd.getpwuid(os.getuid()).pw_name and last["who"]["host"] == socket.gethostname()
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -76,13 +76,13 @@ def test_a_deployment_is_recorded(federation):
         assert "StatefulSet" in hashed and "Secret" not in hashed
     # What is in force now was issued by one of the runs.
     served = certificates.describe(entries(fed.hub.get("v1", "Secret", SECRET, fed.namespace))["tls.crt"])
-    issued = [one for told in entries for one in fed.noted(told, "hub", "certificates", "issued")]
+    issued = [one for told in trail for one in fed.noted(told, "hub", "certificates", "issued")]
     assert {one["name"] for one in issued} >= {"flower-ca", "flower-client-ca", "flower-internal-ca", SECRET}
     assert (served["serial"], served["fingerprint"]) in {(one["serial"], one["fingerprint"]) for one in issued}
     for site, record in fed.ledger().read_records().items():
         held = keys(fed, entry, site, "registered")
         assert held and held <= set(record["keys"]) | set(record["retired"])
-        given = [one["serial"] for told in entries for one in fed.noted(told, site, "certificates", "issued")]
+        given = [one["serial"] for told in trail for one in fed.noted(told, site, "certificates", "issued")]
         assert record["client"]["serial"] == given[-1]
     assert {"pool": "cpu", "offset": 0, "size": 2} in entry["sites"]["site-a"]["partitions"]
 
