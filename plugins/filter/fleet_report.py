@@ -14,7 +14,6 @@ class FilterModule(Filters):
     """Filters of playbooks."""
 
     FUNCTIONS = {
-        "drifting": summary.drifting,
         "fleet_drift": summary.fleet_drift,
         "fleet_page": fleet_page.fleet_page,
         "fleet_report": fleet.fleet_report,

@@ -25,8 +25,5 @@ class FilterModule(Filters):
     FUNCTIONS = {
         "batch_faults": batch_faults,
         "fleet_faults": inventory.group_faults,
-        "fleet_variable": inventory.fleet_variable,
-        "sites_with": sites_with,
-        "sites_where": inventory.sites_where,
         "standby_faults": inventory.standby_faults,
     }

@@ -111,7 +111,7 @@ def test_argument_specs_are_the_defaults(role: str) -> None:
     options = load(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]["main"]["options"]
     defaults = load(f"roles/{role}/defaults/main.yml")
     specified = {name: option["default"] for name, option in options.items() if option.get("default") is not None}
-    unwritten = ("groups[", "inventory_hostname", "{{ awx_name")
+    unwritten = ("query(", "groups[", "inventory_hostname", "{{ awx_name")
     fixed = trusted(
         {k: v for k, v in defaults.items() if v is not None and not any(word in str(v) for word in unwritten)}
     )

@@ -44,7 +44,7 @@ def evaluated(text: str, **given: Any) -> Any:
     """An expression with the variables of the play."""
     groups = {"flower_hub": ["hub"], "flower_sites": [*HOSTVARS]}
     variables = {"inventory_hostname": "hub", "groups": groups, "hostvars": HOSTVARS, "__drill_hub": HUB, **trusted(PLAY["vars"])}
-    variables |= {"__drill_direct": sites_with(HOSTVARS, HOSTVARS, delivery="direct"), **given}  # filters of collections are not loaded here
+    variables |= {"__drill_direct": sites_with(HOSTVARS, HOSTVARS, delivery="direct"), **given}  # lookups of collections are not loaded here
     return Templar(loader=DataLoader(), variables=variables).template(trusted(text))
 
 

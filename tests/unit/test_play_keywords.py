@@ -17,9 +17,8 @@ from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.inventory_checks import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.inventory import (
-    fleet_variable,
+    Fleet,
     group_faults,
-    sites_where,
 )
 from ansible_collections.federated.flower.tests.unit import read
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
@@ -33,7 +32,7 @@ PER_TASK = {"name", "tasks", "pre_tasks", "post_tasks", "handlers", "roles", "va
 COMMAND_LINE = {"flower_hub_group", "flower_sites_group", "flower_plan", "flower_plan_hash"}
 # The first plays of standby.yml and failover.yml check them before there are variables of hosts; the options of modules check them again.
 CHECKED_AGAIN = {"flower_standby_follow", "flower_standby_interval"}
-GROUPS = {"flower_hub", "flower_sites", "flower_standby"}
+GROUPS = {"flower_hub", "flower_sites", "flower_standby", "flower_repair"}
 NAME = r"\bflower_[a-z0-9_]+\b"
 
 
@@ -59,8 +58,8 @@ def keywords() -> Iterator[tuple[str, str, str]]:
 
 
 def unread(text: str) -> set[str]:
-    """Variables that an expression names and does not read with one of the two filters, which get the name in quotes."""
-    read = set(re.findall(rf"'({NAME})'", text)) if re.search(r"federated\.flower\.(fleet_variable|sites_where)\(", text) else set()
+    """Variables that an expression names and does not read with one of the two lookups, which get the name in quotes."""
+    read = set(re.findall(rf"'federated\.flower\.(?:fleet_variable', |sites', enabled=)'({NAME})'", text))
     read |= set(re.findall(rf"hostvars[^\n]*\)\.({NAME})", text))
     return set(re.findall(NAME, re.sub(r"'[^']*'|federated\.flower\.\w+", "", text))) - read - GROUPS
 
@@ -72,6 +71,11 @@ def test_keywords_read_variables_of_the_inventory_where_they_see_them() -> None:
 
 HOSTVARS: dict[str, dict[str, Any]] = {"hub": {}, "site-a": {}, "site-b": {}}
 SITES = ["site-a", "site-b"]
+
+
+def fleet(hostvars: dict[str, dict[str, Any]], **own: Any) -> Fleet:
+    """A fleet of a hub and two sites."""
+    return Fleet({"groups": {"flower_hub": ["hub"], "flower_sites": SITES}, "hostvars": {**HOSTVARS, **hostvars}, **own}, lambda value: value)
 
 
 @pytest.mark.parametrize(
@@ -87,18 +91,24 @@ SITES = ["site-a", "site-b"]
     ],
 )
 def test_a_variable_of_the_fleet(where: str, value: Any, given: Any, made: Any) -> None:
-    hostvars = {**HOSTVARS, where: {"flower_serial": value}}
-    assert fleet_variable(hostvars, ["hub", "site-a"], "flower_serial", given, "100%") == made
-    assert fleet_variable({}, ["hub", "site-a"], "flower_serial", given or "", "100%") in (given, "100%")
+    own = {"flower_serial": given} if given else {}
+    assert fleet({where: {"flower_serial": value}}, **own).variable("flower_serial", "100%") == made
+    assert Fleet(own, lambda value: value).variable("flower_serial", "100%") in (given, "100%")
 
 
 @pytest.mark.parametrize(
     ("hub", "site", "found"),
     [({}, {}, []), ({"x": True}, {}, SITES), ({"x": "true"}, {"x": False}, ["site-b"]), ({}, {"x": "yes"}, ["site-a"]), ({"x": "false"}, {"x": ""}, [])],
 )
-def test_sites_where_a_variable_is_true(hub: dict[str, Any], site: dict[str, Any], found: list[str]) -> None:
-    assert sites_where({**HOSTVARS, "hub": hub, "site-a": site}, SITES, "x", "hub") == found
-    assert sites_where({}, SITES, "x", "hub") == []
+def test_sites_for_which_a_variable_is_true(hub: dict[str, Any], site: dict[str, Any], found: list[str]) -> None:
+    known = fleet({"hub": hub, "site-a": site})
+    assert [one for one in known.sites if known.is_enabled("x", one)] == found
+
+
+def test_groups_have_the_names_that_the_command_line_gives() -> None:
+    groups = {"banks": ["bank-a"], "flower_sites": SITES}
+    assert Fleet({"groups": groups, "flower_sites_group": "banks"}, lambda value: value).sites == ["bank-a"]
+    assert Fleet({"groups": {}}, lambda value: value).sites == []
 
 
 @pytest.mark.parametrize("playbook", ["site.yml", "clientapp.yml", "reconcile.yml", "render.yml", "failover.yml"])

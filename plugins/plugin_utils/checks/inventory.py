@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 _SHOWN = 5
@@ -122,34 +122,33 @@ def place_faults(host: str, values: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def fleet_variable(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str], name: str, given: Any = "", default: Any = "") -> Any:
-    """The value of a variable of the whole fleet: the first one that is not empty. A controller sends empty ones for questions without an answer.
+class Fleet:
+    """The hosts of the fleet and their variables, for plays that have no host yet: they see variables of the inventory only in C(hostvars).
 
     Args:
-        hostvars: the variables of all hosts; empty where playbooks are only listed.
-        hosts: inventory names in the order in which they count: the hub and a site see what is set for their groups, and for all.
-        name: of the variable.
-        given: the value that a play sees without a host, such as that of the command line.
-        default: the value if there is none.
+        variables: what the play or the task sees; without C(hostvars) where playbooks are only listed.
+        template: returns a value with its templates resolved.
     """
-    if given not in _EMPTY:
-        return given
-    values = ((hostvars.get(host) or {}).get(name) for host in map(str, hosts))
-    return next((value for value in values if value not in _EMPTY), default)
 
+    def __init__(self, variables: Mapping[str, Any], template: Callable[[Any], Any]) -> None:
+        self.hostvars: Mapping[str, Mapping[str, Any]] = variables.get("hostvars") or {}
+        self._variables, self._template = variables, template
+        groups = variables.get("groups") or {}
+        hubs, sites = (groups.get(str(self._own(name) or usual)) or [] for name, usual in (("flower_hub_group", HUB), ("flower_sites_group", SITES)))
+        self.sites = [str(site) for site in sites]
+        self._first = [str(host) for host in [*hubs, *sites[:1]]]
 
-def sites_where(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str], name: str, hub: str = "") -> list[str]:
-    """Those of some sites for which a variable is true. What a site does not say itself, the hub says.
+    def variable(self, name: str, default: Any = "") -> Any:
+        """The first value that is not empty: of the command line or the task, of the hub, of the first site. Questions of a controller give empty ones."""
+        return next((value for value in (self._own(name), *self._of(name, *self._first)) if value not in _EMPTY), default)
 
-    Args:
-        hostvars: the variables of all hosts; empty where playbooks are only listed.
-        sites: inventory names.
-        name: of the variable.
-        hub: inventory name.
-    """
-    of_hub = fleet_variable(hostvars, [hub], name)
-    return [site for site in map(str, sites) if str(_or(fleet_variable(hostvars, [site], name), of_hub)).strip().lower() in _TRUE]
+    def is_enabled(self, name: str, site: str) -> bool:
+        """Whether a variable is true for a site. What a site does not say itself, the hub says."""
+        value = next((value for value in self._of(name, site, *self._first[:1]) if value not in _EMPTY), False)
+        return str(value).strip().lower() in _TRUE
 
+    def _own(self, name: str) -> Any:
+        return self._template(self._variables[name]) if name in self._variables else None
 
-def _or(value: Any, other: Any) -> Any:
-    return other if value in _EMPTY else value
+    def _of(self, name: str, *hosts: str) -> Iterator[Any]:
+        return ((self.hostvars.get(host) or {}).get(name) for host in hosts)

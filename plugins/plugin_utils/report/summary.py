@@ -74,21 +74,6 @@ def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str])
     return found
 
 
-def drifting(hostvars: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> list[str]:
-    """Those of some hosts that are deployed again, if reconcile.yml is to repair; not those that are left to an upgrade.
-
-    Args:
-        hostvars: the variables of all hosts, with what the plays before have kept; empty where playbooks are only listed.
-        hosts: inventory names.
-    """
-    kept = next((own for one in hostvars if (own := hostvars.get(one) or {}).get("__reconcile_drift")), None)
-    if kept is None or kept.get("__reconcile_chosen") != "repair":
-        return []
-    known: Sequence[Mapping[str, Any]] = kept["__reconcile_drift"]
-    names = {str(entry["host"]) for entry in known} - set(kept.get("__reconcile_held") or ())
-    return [str(host) for host in hosts if str(host) in names]
-
-
 def _entries(host: str, result: Mapping[str, Any], words: str) -> list[dict[str, str]]:
     if not result.get("changed"):
         return []

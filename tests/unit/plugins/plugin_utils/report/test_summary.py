@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.report.summary import (
-    drifting,
     fleet_drift,
     fleet_summary,
     sites_to_report,
@@ -39,18 +38,6 @@ def test_objects_by_host() -> None:
         "site-a: ClusterRole supernode would be created",
         "site-c: 1 key to register would be changed",
     ]
-
-
-@pytest.mark.parametrize(("wanted", "chosen"), [("repair", ["b"]), ("report", []), ("heal", [])])
-def test_only_repair_deploys(wanted: str, chosen: list[str]) -> None:
-    hostvars = {"a": {}, "b": {"__reconcile_drift": [{"host": "b"}], "__reconcile_chosen": wanted}}
-    assert drifting(hostvars, ["a", "b"]) == chosen
-    assert drifting({}, ["a", "b"]) == []
-
-
-def test_what_an_upgrade_has_not_completed_is_left_to_it() -> None:
-    kept = {"__reconcile_drift": [{"host": "a"}, {"host": "b"}], "__reconcile_chosen": "repair", "__reconcile_held": ["a"]}
-    assert drifting({"a": {}, "b": kept}, ["a", "b"]) == ["b"]
 
 
 def hub(*sites: str, **changes: Any) -> dict[str, Any]:

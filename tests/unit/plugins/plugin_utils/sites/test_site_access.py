@@ -79,10 +79,13 @@ def test_playbooks_ask_the_same_question() -> None:
         "a": {"flower_delivery": "ocm"},
         "b": {"supernode_delivery": "ocm"},
         "c": {"flower_connectivity": "skupper"},
+        "d": {"flower_clientapp": "workload"},
     }
     assert sites_with(hostvars, ["a", "b", "c", "unknown"], delivery="ocm") == ["a"]
     assert sites_with(hostvars, ["a", "b", "c"], delivery="direct") == ["c"]
     assert sites_with(hostvars, ["a", "b", "c"], connectivity="skupper") == ["c"]
+    assert sites_with({**hostvars, "a": {**hostvars["a"], "flower_clientapp": "workload"}}, "ad", delivery="ocm", clientapp="workload") == ["a"]
+    assert sites_with({}, ["a"], clientapp="workload") == []
 
 
 def parameters(function: object) -> list[tuple[str, object, object]]:
