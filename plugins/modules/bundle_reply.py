@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bundle_reply
-short_description: Take the reply of a site that gives no access
+short_description: Import the key reply of a bundle site
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -54,7 +54,7 @@ seealso:
 
 EXAMPLES = r"""
 ---
-- name: Take the reply of a site
+- name: Import the reply of a site
   federated.flower.bundle_reply:
     hub: hub
     file: /srv/replies/hospital.json

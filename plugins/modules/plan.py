@@ -44,7 +44,7 @@ extends_documentation_fragment:
 
 EXAMPLES = r"""
 ---
-- name: Make the plan
+- name: Write the plan
   federated.flower.plan:
     state: made
     path: fleet-plan.yml

@@ -59,7 +59,7 @@ seealso:
 
 EXAMPLES = r"""
 ---
-- name: Put the backup into the emptied hub
+- name: Restore the backup into the emptied hub
   federated.flower.superlink_restore:
     ca_namespace: flower-ca
     archive: /srv/backups/flower-backup-flower-20261124T010000Z.tar

@@ -190,7 +190,7 @@ def test_a_playbook_that_keeps_the_hub_goes_on_although_every_site_fails(given: 
     assert [evaluated(play, "hosts", groups=groups, **given) for play in SITES_PLAYS] == hosts
     plain, keeping = SITES_PLAYS
     assert keeping["tasks"][1:] == plain["tasks"]
-    assert keeping["tasks"][0] == {"name": "Leave the hub out", "ansible.builtin.meta": "end_host", "when": "inventory_hostname in __site_kept"}
+    assert keeping["tasks"][0] == {"name": "Skip the hub", "ansible.builtin.meta": "end_host", "when": "inventory_hostname in __site_kept"}
 
 
 @pytest.mark.parametrize("playbook", ["failover.yml", "parts/plan_changes.yml", "reconcile.yml", "render.yml"])

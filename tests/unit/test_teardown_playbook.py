@@ -31,8 +31,8 @@ def evaluated(play: str, text: Any, **given: Any) -> Any:
 def test_other_sites_are_named_before_it_is_confirmed_and_refuse_it_afterwards(others: list[str]) -> None:
     play, found = "Ask for confirmation", tasks("Ask for confirmation")
     known = {"__teardown_known": {"others": others}}
-    look, confirm, refuse = found.values()
-    assert look[FORGET]["removed"] == "{{ ansible_play_hosts_all }}" and look[FORGET]["validate"], "a lost hub is asked again further below"
+    finding, confirm, refuse = found.values()
+    assert finding[FORGET]["removed"] == "{{ ansible_play_hosts_all }}" and finding[FORGET]["validate"], "a lost hub is asked again further below"
     words = evaluated(play, confirm[ASSERT]["fail_msg"], **known)
     assert "This removes hub, site-a from the federation." in words
     assert ("not removed and need it: site-b, site-c." in words) == bool(others)
@@ -45,25 +45,25 @@ def test_other_sites_are_named_before_it_is_confirmed_and_refuse_it_afterwards(o
 
 @pytest.mark.parametrize(("hosts", "asks"), [(["hub"], True), (["site-a"], False)])
 def test_only_a_run_that_removes_the_hub_asks_it(hosts: list[str], asks: bool) -> None:
-    look = tasks("Ask for confirmation")["Look for other sites of the hub"]
-    assert evaluated("Ask for confirmation", f"{{{{ {look['when']} }}}}", ansible_play_hosts_all=hosts) is asks
+    finding = tasks("Ask for confirmation")["Find other sites of the hub"]
+    assert evaluated("Ask for confirmation", f"{{{{ {finding['when']} }}}}", ansible_play_hosts_all=hosts) is asks
 
 
 @pytest.mark.parametrize(("given", "named"), [({}, []), ({"flower_forget_sites": "site-b"}, "site-b"), ({"flower_forget_sites": ""}, "")])
 def test_named_sites_may_lose_their_hub(given: dict[str, Any], named: Any) -> None:
     for play in ("Ask for confirmation", "Keep the hub while a site is left"):
-        assert evaluated(play, tasks(play)["Look for other sites of the hub"][FORGET]["sites"], **given) == named
+        assert evaluated(play, tasks(play)["Find other sites of the hub"][FORGET]["sites"], **given) == named
 
 
 def test_it_is_looked_again_under_the_lease_before_anything_of_the_hub_goes() -> None:
     names = list(PLAYS)
     play = "Keep the hub while a site is left"
     assert names.index("Remove the sites") < names.index(play) < names.index("Remove the Open Cluster Management add-on")
-    left, look, keep = tasks(play).values()
-    assert "__teardown_left" in left[ASSERT]["that"] and "validate" not in look[FORGET]
+    left, finding, keep = tasks(play).values()
+    assert "__teardown_left" in left[ASSERT]["that"] and "validate" not in finding[FORGET]
     # In check mode the ledger still has the sites of this run.
-    assert look[FORGET]["removed"] == "{{ __teardown_hosts | default([]) }}"
-    (note,) = tasks("See which sites are left").values()
+    assert finding[FORGET]["removed"] == "{{ __teardown_hosts | default([]) }}"
+    (note,) = tasks("Find out which sites are left").values()
     assert note["ansible.builtin.set_fact"]["__teardown_hosts"] == "{{ ansible_play_hosts_all }}"
     for others in ([], ["site-b"]):
         given = {**keep["vars"], "__teardown_known": {"others": others}}

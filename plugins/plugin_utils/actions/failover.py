@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Have the standby serve instead of the hub, step by step."""
+"""Let the standby serve instead of the hub, step by step."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ def test_every_object_says_who_made_it() -> None:
 
 
 def looked(found: dict[str, dict[str, str]], **given: Any) -> tuple[dict[str, Any], list[str]]:
-    """The role's variables after found.yml, and the messages with which it refuses to begin.
+    """The role's variables after existing.yml, and the messages with which it refuses to begin.
 
     Args:
         found: kind -> name -> description, what the controller has; nothing of the other kinds.
@@ -260,7 +260,7 @@ def looked(found: dict[str, dict[str, str]], **given: Any) -> tuple[dict[str, An
     rows = templated(known["__awx_kinds"], known)
     known["__awx_found"] = {row["kind"]: found.get(row["kind"], {}) for row in rows}
     refused = []
-    for task in load("tasks", "found.yml")[1:]:
+    for task in load("tasks", "existing.yml")[1:]:
         for row in rows if "loop" in task else [None]:
             here = {**known, **task.get("vars", {}), "__awx_row": row}
             if not holds(task, here):
