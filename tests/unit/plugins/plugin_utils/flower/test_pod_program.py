@@ -128,7 +128,8 @@ def test_a_superlink_that_is_away_is_reported(flower: Flower) -> None:
     assert found == {"run": {"rc": "RuntimeError: no SuperLink", "out": ""}, "at": 0, "left_out": 0, "lines": []}
 
 
-def test_the_time_ends_it_after_one_poll(flower: Flower) -> None:
+def test_the_time_ends_it_after_one_poll(flower: Flower, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_program, "FIRST_LINE_SECONDS", 1)
     assert len(list(polled(flower, seconds=0))) == 1
 
 
