@@ -29,7 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import heal_plan, upgrade_record
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, clients, secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners as owner_record
@@ -48,6 +48,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state import (
     site_indexes,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
 SPACE, FEDERATION = "flower", "study"
@@ -193,10 +194,7 @@ def _secrets() -> dict[str, Object]:
     hub = certificate_plan.Wanted(
         FEDERATION, SPACE, "flower-ca", ["hub"], datetime.timedelta(days=90), datetime.timedelta(days=3650)
     )
-    plan = secret_plan.plan(hub, certificate_plan.Observed(dict.fromkeys(secret_plan.reads(hub))))
-    authority = clients.authority(
-        clients.Settings(FEDERATION, SPACE, "flower-ca", 90), None, datetime.timedelta(days=1)
-    )
+    plan = secret_plan.plan(hub, live_objects())
     pools = [{"name": "cpu", "names": ["0", "1"], "offset": 3}]
     asked = {
         "federation": FEDERATION,
@@ -213,7 +211,7 @@ def _secrets() -> dict[str, Object]:
     )
     found = {
         f"Secret {one['metadata']['name']}": {**one, "data": sorted(one["data"])}
-        for one in [*plan.secrets, *authority.secrets, *site.writes]
+        for one in [*plan.secrets, *site.writes]
     }
     return {**found, "Secret of a CA that is rotated": _rotated()}
 

@@ -18,9 +18,8 @@ from ..base.object_names import FEDERATION_CONFIG, FLEET_PORT, SUPERLINK, SUPERL
 from ..base.problems import require
 from ..base.values import boolean, text
 from ..checks import hub_services
-from ..hub import certificate_checks, live_certificates
-from ..hub.certificate_plan import BUILTIN, Plan, Source, Wanted
-from ..hub.certificate_sources import choose
+from ..hub import certificate_checks, certificate_sources, live_certificates
+from ..hub.certificate_plan import BUILTIN, LiveObjects, Plan, Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
 from ..manifests.exposures.exposure_registry import exposure_of
@@ -29,6 +28,9 @@ from ..spec.hub_spec import HubSpec
 from ..state import access_records
 from ..state.ledger import Ledger
 from .cluster_action import ClusterAction
+
+
+_CA_LIFETIME = datetime.timedelta(days=3650)
 
 
 class CertificateAction(ClusterAction):
@@ -47,9 +49,7 @@ class CertificateAction(ClusterAction):
         known = [item for item in live if item]
         return exposure.likely_address(spec, known) if likely else exposure.address(spec, known)
 
-    def wanted(
-        self, hub: Cluster, params: Mapping[str, Any], address: str, warnings: list[str], ca_lifetime_days: int = 3650
-    ) -> Wanted:
+    def wanted(self, hub: Cluster, params: Mapping[str, Any], address: str, warnings: list[str]) -> Wanted:
         """What the hub's credentials must be good for.
 
         Which name a site verifies is not known while its variables cannot be evaluated; its own checks report that. Until then the
@@ -83,7 +83,7 @@ class CertificateAction(ClusterAction):
             ca_namespace=params["ca_namespace"],
             names=replace(spec, superlink_address=address).names_of_certificate([*needed, *kept, *self._told_names(hub, spec)]),
             lifetime=datetime.timedelta(days=spec.certificate_days),
-            ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
+            ca_lifetime=_CA_LIFETIME,
             needed=needed,
             renew_before=spec.renew_before,
             name_variable=certificate_checks.name_variable(spec),
@@ -91,9 +91,9 @@ class CertificateAction(ClusterAction):
         )
 
     @staticmethod
-    def source(params: Mapping[str, Any], wanted: Wanted, address: str) -> Source:
-        """The source of the gateway's certificate."""
-        return choose(replace(params["spec"], superlink_address=address, gateway_names=wanted.names), params)
+    def plan(params: Mapping[str, Any], wanted: Wanted, address: str, live: LiveObjects) -> Plan:
+        """What becomes of the gateway's certificate."""
+        return certificate_sources.plan(replace(params["spec"], superlink_address=address, gateway_names=wanted.names), params, wanted, live)
 
     @staticmethod
     def refuse_faults(hub: Cluster, plan: Plan, wanted: Wanted) -> None:

@@ -93,7 +93,6 @@ class Handover:
         trust: the CA bundle of the sites, PEM.
         secrets: the plan's Secrets that may be written now.
         warnings: sentences.
-        held: the plan's certificate is not served yet.
     """
 
     secret: str
@@ -101,7 +100,6 @@ class Handover:
     trust: str
     secrets: list[dict[str, Any]]
     warnings: list[str] = field(default_factory=list)
-    held: bool = False
 
 
 def hand_over(
@@ -125,7 +123,6 @@ def hand_over(
     former = _former(published, plan.trust, now)
     if not trusted(plan.certificate, published, now):
         if mounted and served and served != plan.certificate and trusted(served, published, now):
-            result.held = True
             result.secret, result.certificate = mounted, served
             result.secrets = [item for item in plan.secrets if item["metadata"]["name"] != mounted]
             result.trust = trust_bundle(published, plan.trust)

@@ -19,9 +19,9 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
 from ..base.object_names import CA_NAMESPACE_ANNOTATION, CLIENT_CA_SECRET, CLIENTS_CONFIG
-from ..base.secret_data import entries, secret
+from ..base.secret_data import entries
 from ..pki import certificates as pki
-from ..pki import chain, keypairs, library
+from ..pki import chain, keypairs
 from ..state import access_records, partition_numbers
 from ..state.ledger import NOTE
 from ..state.records import Record
@@ -54,23 +54,6 @@ class Settings:
     days: int
 
 
-@dataclass
-class Authority:
-    """The CA of the client certificates.
-
-    Attributes:
-        ca: certificate and key.
-        secrets: the Secret to write; empty when it is there.
-        certificates: public facts of it, as in C(certificate_plan.SecretPlan).
-        reasons: why it was created, sentences.
-    """
-
-    ca: pki.Issued
-    secrets: list[dict[str, Any]] = field(default_factory=list)
-    certificates: list[dict[str, Any]] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
-
-
 def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
     """The CA in a live Secret; None when there is none.
 
@@ -92,29 +75,6 @@ def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
 def stand_in() -> pki.Issued:
     """A CA in the place of one that is created together with the hub, for check mode."""
     return pki.make_ca("created together with the hub", datetime.timedelta(days=1))
-
-
-def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: datetime.timedelta) -> Authority:
-    """Read the CA from its live Secret, or create it.
-
-    Args:
-        settings: settings of the hub.
-        live: the Secret C(flower-client-ca).
-        lifetime: of a new CA.
-    """
-    library.require()
-    ca = issued(live)
-    result = Authority(ca or pki.make_ca(pki.ca_name(settings.federation, "client CA"), lifetime))
-    if ca is None:
-        data = {"tls.crt": result.ca.certificate, "tls.key": result.ca.key}
-        result.secrets.append(
-            secret(
-                settings.federation, settings.ca_namespace, CA, data, application="superlink", kind="kubernetes.io/tls"
-            )
-        )
-        result.reasons.append(f"{CA}: it did not exist")
-    result.certificates.append({"name": CA, "namespace": settings.ca_namespace, **pki.describe(result.ca.certificate)})
-    return result
 
 
 def settings_of(live: Mapping[str, Any]) -> Settings:

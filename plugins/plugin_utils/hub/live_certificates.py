@@ -2,37 +2,24 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Certificates and Secrets that are in the hub's cluster: what is read for a source, what the gateway serves, what is published."""
+"""Certificates in the hub's cluster: what the gateway serves, what is published."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..base.object_names import FEDERATION_CONFIG, GATEWAY_VOLUME, SUPERLINK
-from ..base.secret_data import CREDENTIALS, entries
-from ..kube.api_errors import NotServed
-from ..kube.client import Cluster
+from ..base.object_names import GATEWAY_VOLUME
+from ..base.secret_data import entries
 from ..pki import certificates as pki
 from ..pki import chain
-from .certificate_plan import Observed, Ref, Source, Wanted, secret_ref
 
 if TYPE_CHECKING:
     from cryptography import x509
 
 # On the gateway's pod: fingerprint of the certificate for which the kubelet was triggered.
 NOTE = "federated.flower/certificate"
-
-
-def stateful_set_ref(wanted: Wanted) -> Ref:
-    """The SuperLink's StatefulSet."""
-    return Ref("apps/v1", "StatefulSet", wanted.namespace, SUPERLINK)
-
-
-def publication_ref(wanted: Wanted) -> Ref:
-    """The ConfigMap for sites."""
-    return Ref("v1", "ConfigMap", wanted.namespace, FEDERATION_CONFIG)
 
 
 def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
@@ -81,35 +68,3 @@ def served(
 def _dates(ca: x509.Certificate) -> dict[str, str]:
     begun, ends = ca.not_valid_before_utc.isoformat(), ca.not_valid_after_utc.isoformat()
     return {"subject": chain.subject(ca), "not_before": begun, "not_after": ends}
-
-
-def observe(hub: Cluster, source: Source, wanted: Wanted, more: Iterable[Ref] = ()) -> Observed:
-    """Everything that the source needs, and more.
-
-    The collection's own Secrets come with one request for each namespace; what these do not return is read one by
-    one.
-    """
-    seen = Observed()
-    for namespace in (wanted.namespace, wanted.ca_namespace):
-        for secret in hub.list("v1", "Secret", namespace, labels=f"app.kubernetes.io/component={CREDENTIALS}"):
-            seen[secret_ref(namespace, secret["metadata"]["name"])] = secret
-    asked = [*more, *source.reads(wanted, seen)]
-    while asked:
-        for ref in asked:
-            read(hub, seen, ref)
-        asked = [ref for ref in source.reads(wanted, seen) if ref not in seen]  # an object may refer to another
-    return seen
-
-
-def read(hub: Cluster, seen: Observed, ref: Ref) -> None:
-    """Add one object, or all of a kind, to what was read, unless it is there."""
-    if ref in seen:
-        return
-    try:
-        if ref.name:
-            seen[ref] = hub.get(ref.api_version, ref.kind, ref.name, ref.namespace)
-        else:
-            seen[ref] = hub.list(ref.api_version, ref.kind, ref.namespace)
-    except NotServed:
-        seen[ref] = None if ref.name else []
-        seen.unserved.add(ref)

@@ -4,8 +4,8 @@
 
 """The hub's own Secrets: which are needed, and which must be created. Pure but for randomness.
 
-These are its internal certificates and shared secrets, those of the port for metrics, and credentials for the tracking server. The certificate for
-sites comes from C(certificate_sources). Private keys go from here into Secrets and never into an Ansible variable.
+These are its internal certificates and shared secrets, the CA of the sites' client certificates, the secrets of the port for metrics, and credentials
+for the tracking server. The certificate for sites comes from C(certificate_sources). Private keys go from here into Secrets and never into an Ansible variable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from ..base.secret_data import entries, secret
 from ..base.values import text
 from ..pki import certificates, chain, keypairs, library
 from ..spec.hub_spec import HubSpec
-from .certificate_plan import Observed, Ref, SecretPlan, Wanted, entries_of, secret_ref
+from . import clients
+from .certificate_plan import LiveObjects, SecretPlan, Wanted, entries_of
 
 INTERNAL_CA = INTERNAL_CA_SECRET
 INTERNAL = INTERNAL_SECRET
@@ -37,23 +38,29 @@ SUPEREXEC = SUPERLINK_SUPEREXEC_SECRET
 INTERNAL_LIFETIME = datetime.timedelta(days=3650)
 
 
-def reads(wanted: Wanted) -> Iterable[Ref]:
-    """The Secrets that C(plan) must read."""
-    own = [secret_ref(wanted.namespace, name) for name in (INTERNAL, RUNTIME_SECRET, SUPEREXEC)]
-    return [secret_ref(wanted.ca_namespace, INTERNAL_CA), *own]
-
-
-def plan(wanted: Wanted, seen: Observed) -> SecretPlan:
+def plan(wanted: Wanted, live: LiveObjects) -> SecretPlan:
     """Compare existing Secrets with the wanted ones; create what is missing or invalid.
 
-    A CA is created only if there is none.
+    The CA of the sites' client certificates is created only if there is none.
+
+    Raises:
+        ClusterError: someone has damaged that.
     """
     library.require()
-    made = SecretPlan(wanted, seen)
-    ca = made.ca = _internal_ca(made)
+    made = SecretPlan(wanted, live)
+    there = live.entries(wanted.ca_namespace, INTERNAL_CA)
+    made.ca = certificates.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
+    reason = chain.unusable(made.ca.certificate, made.ca.key) if {"tls.crt", "tls.key"} <= set(there) else "it did not exist"
+    if reason:
+        made.ca = made.new_ca(INTERNAL_CA, "internal CA", reason)
+    made.client_ca = clients.issued(live.get("v1", "Secret", wanted.ca_namespace, clients.CA)) or made.new_ca(
+        clients.CA, "client CA", "it did not exist"
+    )
+    made.note(wanted.ca_namespace, INTERNAL_CA, made.ca.certificate)
+    made.note(wanted.ca_namespace, clients.CA, made.client_ca.certificate)
     for name, (subject, names) in _leafs(wanted.namespace).items():
-        made.leaf(name, ca, subject, names, INTERNAL_LIFETIME)
-    if "secret" not in seen.entries(wanted.namespace, SUPEREXEC):
+        made.leaf(name, made.ca, subject, names, INTERNAL_LIFETIME)
+    if "secret" not in live.entries(wanted.namespace, SUPEREXEC):
         made.write(wanted.namespace, SUPEREXEC, {"secret": keypairs.make_secret()}, "it did not exist")
     return made
 
@@ -79,21 +86,6 @@ def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
         INTERNAL: ("superlink internal", ["localhost", "127.0.0.1"]),
         RUNTIME_SECRET: ("superlink runtime", ["superlink-runtime", f"superlink-runtime.{namespace}.svc"]),
     }
-
-
-def _internal_ca(made: SecretPlan) -> certificates.Issued:
-    wanted = made.wanted
-    there = made.seen.entries(wanted.ca_namespace, INTERNAL_CA)
-    complete = {"tls.crt", "tls.key"} <= set(there)
-    reason = chain.unusable(there["tls.crt"], there["tls.key"]) if complete else "it did not exist"
-    if not reason:
-        ca = certificates.Issued(there["tls.crt"], there["tls.key"])
-    else:
-        ca = certificates.make_ca(certificates.ca_name(wanted.federation, "internal CA"), wanted.ca_lifetime)
-        data = {"tls.crt": ca.certificate, "tls.key": ca.key}
-        made.write(wanted.ca_namespace, INTERNAL_CA, data, reason, "kubernetes.io/tls")
-    made.note(wanted.ca_namespace, INTERNAL_CA, ca.certificate)
-    return ca
 
 
 _ENTRIES = {"tls.crt", "tls.key", "ca.crt", "token"}

@@ -13,11 +13,11 @@ import pytest
 from cryptography import x509
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries, secret
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources, secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority, trust_bundle
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Observed, Wanted, secret_ref
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_sources import Builtin
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 
 DAY = datetime.timedelta(days=1)
 
@@ -27,28 +27,26 @@ def wanted(*names, **more):
     return Wanted("demo", "flower", "flower-ca", names, 90 * DAY, 3650 * DAY, **more)
 
 
-def seen(want, *objects):
-    """What there is: nothing but these Secrets."""
-    refs = [*secret_plan.reads(want), *Builtin().reads(want, Observed())]
-    found = Observed(dict.fromkeys(refs))
-    found.update({secret_ref(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in objects})
-    return found
+@pytest.fixture
+def make(parsed_hub):
+    """Everything that is made where there are these Secrets: Secrets, the gateway's plan, the other credentials."""
 
+    def plans(want, *objects):
+        live = live_objects(*objects)
+        given = dict.fromkeys(("ca_certificate", "ca_key", "certificate", "certificate_key"), "")
+        plan, made = certificate_sources.plan(parsed_hub(ca_bundle=""), given, want, live), secret_plan.plan(want, live)
+        return [*plan.secrets, *made.secrets], plan, made
 
-def make(want, *objects):
-    """Everything that is made: Secrets, the gateway's plan, the internal credentials."""
-    there = seen(want, *objects)
-    plan, made = Builtin().plan(want, there), secret_plan.plan(want, there)
-    return [*plan.secrets, *made.secrets], plan, made
+    return plans
 
 
 def named(secrets):
     return sorted(item["metadata"]["name"] for item in secrets)
 
 
-def test_first_run_makes_everything_and_the_second_nothing():
+def test_first_run_makes_everything_and_the_second_nothing(make):
     first, plan, made = make(wanted())
-    assert len(first) == 6
+    assert len(first) == 7
     second, again, kept = make(wanted(), *first)
     assert second == [] and again.reasons == kept.reasons == []
     assert (again.trust, again.certificate, again.key) == (plan.trust, plan.certificate, plan.key)
@@ -56,29 +54,24 @@ def test_first_run_makes_everything_and_the_second_nothing():
 
 
 @pytest.mark.parametrize("length", [50, 51, 63])
-def test_a_long_name_of_a_federation_fits_its_certificates(length):
+def test_a_long_name_of_a_federation_fits_its_certificates(make, length):
     want = dataclasses.replace(wanted(), federation="f" * length)
-    plan, made = Builtin().plan(want, seen(want)), secret_plan.plan(want, seen(want))
+    secrets, _plan, _made = make(want)
     subjects = [
         x509.load_pem_x509_certificate(entries(item)["tls.crt"].encode()).subject.rfc4514_string()
-        for item in [*plan.secrets, *made.secrets]
+        for item in secrets
         if item["metadata"]["name"] in ("flower-ca", "flower-internal-ca")
     ]
     assert subjects == [f"CN={'f' * min(length, 64 - len(use) - 1)} {use}" for use in ("federation CA", "internal CA")]
 
 
-def test_what_was_not_looked_at_is_not_taken_for_absent():
-    with pytest.raises(KeyError):
-        Builtin().plan(wanted(), Observed())
-
-
-def test_ca_keys_are_apart_from_the_workload():
+def test_ca_keys_are_apart_from_the_workload(make):
     for item in make(wanted())[0]:
-        is_ca = item["metadata"]["name"] in ("flower-ca", "flower-internal-ca")
+        is_ca = item["metadata"]["name"] in ("flower-ca", "flower-internal-ca", "flower-client-ca")
         assert (item["metadata"]["namespace"] == "flower-ca") == is_ca
 
 
-def test_a_new_name_gets_a_new_leaf_of_the_same_ca():
+def test_a_new_name_gets_a_new_leaf_of_the_same_ca(make):
     first, plan, _made = make(wanted())
     second, again, _made = make(wanted("hub.example", "other.example"), *first)
     assert named(second) == ["superlink-gateway-tls"]
@@ -86,13 +79,13 @@ def test_a_new_name_gets_a_new_leaf_of_the_same_ca():
     assert again.trust == plan.trust
 
 
-def test_secrets_fit_the_mount_of_the_gateway():
+def test_secrets_fit_the_mount_of_the_gateway(make):
     for item in make(wanted())[0]:
         if item["metadata"]["name"] in ("superlink-gateway-tls", "superlink-runtime-tls", "superlink-internal"):
             assert set(item["data"]) == {"tls.crt", "tls.key", "ca.crt"}
 
 
-def test_an_internal_ca_that_someone_damaged_is_made_anew_with_all_that_it_signs():
+def test_an_internal_ca_that_someone_damaged_is_made_anew_with_all_that_it_signs(make):
     first, _plan, _made = make(wanted())
     (own,) = (item for item in first if item["metadata"]["name"] == "flower-internal-ca")
     own["data"]["tls.key"] = "eA=="
@@ -101,7 +94,7 @@ def test_an_internal_ca_that_someone_damaged_is_made_anew_with_all_that_it_signs
     assert made.reasons[0] == "flower-internal-ca: its private key is not a PEM private key (ValueError)"
 
 
-def test_a_secret_of_an_earlier_release_is_good_as_it_is():
+def test_a_secret_of_an_earlier_release_is_good_as_it_is(make):
     first, _plan, _made = make(wanted())
     for item in first:
         item["data"]["tls.pem"] = "eA=="
@@ -109,7 +102,7 @@ def test_a_secret_of_an_earlier_release_is_good_as_it_is():
     assert make(wanted(), *first)[0] == []
 
 
-def test_a_ca_in_change_is_trusted_old_and_new():
+def test_a_ca_in_change_is_trusted_old_and_new(make):
     cas = [certificates.make_ca(name, 10 * DAY) for name in ("previous", "current", "next")]
     authority = Authority(cas[1], cas[2], cas[0].certificate)
     assert Authority.read(authority.entries()) == authority
@@ -172,7 +165,7 @@ def test_a_leaf_never_outlives_its_ca():
     assert certificates.describe(leaf.certificate)["not_after"] <= certificates.describe(ca.certificate)["not_after"]
 
 
-def test_no_private_key_is_in_what_is_told():
+def test_no_private_key_is_in_what_is_told(make):
     secrets, plan, made = make(wanted())
     told = plan.trust + repr(made.certificates) + repr([*plan.reasons, *made.reasons]) + repr(plan) + repr(made)
     assert "PRIVATE" not in told

@@ -27,20 +27,20 @@ def plan(name="new", leaf=NEW_LEAF, trust=NEW.certificate, **more):
 
 def test_the_first_deployment():
     got = hand_over(plan(), "", "", "", NOW)
-    assert (got.secret, got.trust, len(got.secrets), got.warnings, got.held) == ("new", NEW.certificate, 1, [], False)
+    assert (got.secret, got.trust, len(got.secrets), got.warnings) == ("new", NEW.certificate, 1, [])
 
 
 def test_a_change_of_the_ca_goes_in_steps():
     # 1. Both are published, the old certificate is served.
     got = hand_over(plan(), OLD.certificate, "old", OLD_LEAF.certificate, NOW)
-    assert got.held and got.secret == "old" and got.certificate == OLD_LEAF.certificate
+    assert got.secret == "old" and got.certificate == OLD_LEAF.certificate
     assert got.trust == OLD.certificate + NEW.certificate
     assert len(got.secrets) == 1, "the new Secret may be written: nobody serves it yet"
     assert "run site.yml again" in got.warnings[0] and "CN=new" in got.warnings[0]
     # 2. The new one is served, both are trusted.
     published = got.trust
     got = hand_over(plan(), published, "old", OLD_LEAF.certificate, NOW)
-    assert not got.held and got.secret == "new"
+    assert got.secret == "new"
     assert got.trust == OLD.certificate + NEW.certificate
     assert "CN=old" in got.warnings[0] and "flower_forget_cas" in got.warnings[0]
     # 3. So it stays, until someone says that the old one is over, or it ends.
@@ -58,7 +58,7 @@ def test_a_change_of_the_ca_goes_in_steps():
 
 def test_a_secret_of_the_same_name_is_not_written_yet():
     got = hand_over(plan("same"), OLD.certificate, "same", OLD_LEAF.certificate, NOW)
-    assert got.held and got.secrets == []
+    assert got.certificate == OLD_LEAF.certificate and got.secrets == []
 
 
 def test_forgetting_does_not_cut_off_what_is_served():
@@ -70,13 +70,13 @@ def test_forgetting_does_not_cut_off_what_is_served():
 def test_what_is_served_already_cannot_be_held_back(served):
     """cert-manager renewed its CA, or someone exchanged a Secret."""
     got = hand_over(plan("same"), OLD.certificate, "same", served, NOW)
-    assert not got.held and got.trust == OLD.certificate + NEW.certificate
+    assert got.certificate == NEW_LEAF.certificate and got.trust == OLD.certificate + NEW.certificate
     assert "cannot connect until this run has reached them" in got.warnings[0]
 
 
 def test_nothing_is_held_for_a_certificate_that_has_ended():
     got = hand_over(plan(trust=NEW.certificate), OLD.certificate, "old", OLD_LEAF.certificate, NOW + 60 * DAY)
-    assert not got.held
+    assert got.certificate == NEW_LEAF.certificate
 
 
 def test_the_own_ca_remembers_by_itself():
@@ -92,7 +92,7 @@ def test_the_own_ca_remembers_by_itself():
 def test_renewal_under_one_ca_is_no_matter():
     later = certificates.issue(NEW, "hub", ["hub.example"], DAY)
     got = hand_over(plan(leaf=later), NEW.certificate, "new", NEW_LEAF.certificate, NOW)
-    assert (got.held, got.trust, got.warnings, len(got.secrets)) == (False, NEW.certificate, [], 1)
+    assert (got.certificate, got.trust, got.warnings, len(got.secrets)) == (later.certificate, NEW.certificate, [], 1)
 
 
 def test_check_mode_shows_what_is_there():
