@@ -27,7 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.problems imp
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import text
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.certificate_rules import rotation_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import deploy
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
@@ -155,7 +155,7 @@ class ActionModule(SiteCheck, SiteDeployment):
                 if required and report["trouble"]:
                     raise ClusterError(report["trouble"])
 
-            self._outcomes.each(resting(ways, one), expected)
+            self._outcomes.each(one, expected)
         for name, fault in self.faults().items():
             if name in found and not found[name]["trouble"]:
                 found[name]["trouble"] = fault

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import healing, rollback
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_objects import beside, rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Reach, Site
@@ -102,4 +102,4 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
             if done.failed:
                 raise ClusterError(done.msg)
 
-        outcomes.each(resting(ways, one))
+        outcomes.each(one)

@@ -13,7 +13,7 @@ from ..base.values import boolean, integer
 from ..checks.site_rules import site_problems
 from ..fleet import upgrade_record
 from ..fleet.healing import Healer, Options
-from ..fleet.outcome import Outcomes, resting
+from ..fleet.outcome import Outcomes
 from ..manifests import supernode
 from ..sites.site import Pulled, Reach, Site
 from .fleet_action import FleetAction
@@ -61,7 +61,7 @@ class ImagePull(FleetAction):
                 self.note(name, words=[done.msg])
             outcomes[name].facts = {"images": done.images, "nodes": done.nodes, "skipped": done.skipped}
 
-        outcomes.each(resting(ways, one), seconds)
+        outcomes.each(one, seconds)
         return {"lines": [named_hosts(name, outcome.msg) for name, outcome in outcomes.sites.items()]}
 
     @staticmethod

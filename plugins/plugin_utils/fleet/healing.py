@@ -24,7 +24,7 @@ from ..state.ledger import Ledger
 from ..state.parent import Abandoned
 from . import heal_plan
 from .heal_plan import Lost
-from .outcome import Outcomes, resting
+from .outcome import Outcomes
 
 Nodes = Mapping[str, Mapping[str, Any]]
 
@@ -115,7 +115,7 @@ class Healer:
                 raise
             # The hub is compared with the inventory nevertheless: what stopped it may be drift.
             return {**result, "fault": error.message}
-        pods = outcomes.each(resting(ways, lambda name: self._pods(sites[name], ways[name])), [*sites])
+        pods = outcomes.each(lambda name: self._pods(sites[name], ways[name]), [*sites])
         hub = heal_plan.Hub(found, self.ledger.read_book(), nodes, started)
         plan = heal_plan.plan(hub, pods, self._now(), datetime.timedelta(seconds=self.options.after))
         result |= {"fault": plan.fault, "pause": plan.pause}
@@ -166,7 +166,7 @@ class Healer:
             open_batches[name].begun = time.monotonic()
             self._restart(ways[name], open_batches[name].lost)
 
-        step, heard = resting(ways, restart), time.monotonic()
+        heard = time.monotonic()
         end = heard + _LONGEST
         try:
             while left or open_batches:
@@ -201,7 +201,7 @@ class Healer:
                     if batches:
                         open_batches[name] = _Batch(batches[0], {one.node: nodes.get(one.node, {}).get("online-at") for one in batches[0]})
                         due.append(name)
-                outcomes.each(step, due)
+                outcomes.each(restart, due)
                 for name in [name for name in todo if outcomes[name].failed]:  # its error is reported instead
                     left.pop(name, None)
                     open_batches.pop(name, None)

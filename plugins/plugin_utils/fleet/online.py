@@ -27,13 +27,11 @@ class Online:
         changed: sites of which a SuperNode was unregistered, or a certificate revoked.
         sites: site -> C(denied), C(expected), C(online) and C(missing); none in check mode.
         faults: site -> what could not be done at the hub.
-        msg: a sentence.
     """
 
     changed: set[str] = field(default_factory=set)
     sites: dict[str, dict[str, Any]] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
-    msg: str = ""
 
 
 def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
@@ -57,7 +55,7 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
     }
     changed = {*(set(leaving) - by_hand), *superseded}
     if hub.run.check:
-        return Online(changed, faults=faults, msg=f"{sum(map(len, leaving.values()))} nodes to unregister")
+        return Online(changed, faults=faults)
     denied = {name: record["access"] for name, record in known.items() if record.get("access")}
     expected = {name: _expected(known.get(name), sites[name]) for name in sites}
     _revoke(hub, superseded, faults)
@@ -80,12 +78,7 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
     if leaving:
         store.bring()
     report = {name: _report(expected[name], nodes, denied.get(name)) for name in sites}
-    online = sum(site["online"] for site in report.values())
-    wanted = sum(site["expected"] for site in report.values())
-    gone = sum(map(len, leaving.values()))
-    return Online(
-        {*leaving, *superseded}, report, faults, f"{online} of {wanted} SuperNodes online, {gone} unregistered"
-    )
+    return Online({*leaving, *superseded}, report, faults)
 
 
 def _revoke(hub: Registry, superseded: Mapping[str, list[Any]], faults: dict[str, str]) -> None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +24,6 @@ from .recreate_superlink_pod import Rescue
 
 # flwr 1.41: a key that was registered once, also one that was unregistered since.
 _IN_USE = "[code: 23]"
-# Seconds in which a controller that registered a key writes its node id.
-_RIVAL = 3.0
 
 
 @dataclass
@@ -41,7 +38,6 @@ class Registered:
         faults: site -> why its keys were refused.
         issued: sites whose certificate is a new one.
         lost: site -> how many of its nodes the SuperLink does not know any more; they were registered again.
-        msg: a sentence.
     """
 
     changed: set[str] = field(default_factory=set)
@@ -51,7 +47,6 @@ class Registered:
     faults: dict[str, str] = field(default_factory=dict)
     issued: set[str] = field(default_factory=set)
     lost: dict[str, int] = field(default_factory=dict)
-    msg: str = ""
 
 
 class Registry:
@@ -94,7 +89,6 @@ class Registry:
         known, unreadable = self.ledger.read_sites()
         taken = {name: held for name in claiming if (held := key_claims.of_others(name, sites[name].keys, known))}
         sites = {name: site for name, site in sites.items() if name not in taken}
-        self._in_use: dict[str, list[str]] = {}
         self._lost: dict[str, int] = {}
         claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
         self._faults = {name: unreadable[name] for name in sites if name in unreadable} | key_claims.refused(claimed, known)
@@ -115,11 +109,18 @@ class Registry:
         final = dict(merged)
         changed = [name for name in merged if merged[name] != known.get(name, records.empty_record(name))]
         for name in changed:
-            final[name] = self._write(name, merged[name], known.get(name, {}))
+
+            def change(old: records.Record, name: str = name) -> records.Record:
+                """Merged with what another run wrote meanwhile."""
+                final[name] = records.merged(old, merged[name], known.get(name, {}))
+                return final[name]
+
+            try:
+                self.ledger.change_record(name, change)
+            except ClusterError as error:
+                self._faults[name] = error.message
             if name in issued:
                 self.run.note(name, certificates=access_records.certificate_facts(final[name], "issued"))
-        if self._in_use:
-            final.update(self._reread())
         if registered:
             # The gateway needs the owners of the new keys.
             self.client_store().bring()
@@ -136,38 +137,7 @@ class Registry:
             faults=dict(self._faults),
             issued=set(issued),
             lost=dict(self._lost),
-            msg=f"{registered} keys {'to register' if check else 'registered'}, "
-            f"{len(issued)} client certificates {'to issue' if check else 'issued'}, {len(merged)} sites",
         )
-
-    def _write(self, name: str, record: records.Record, seen: records.Record) -> records.Record:
-        """Write a record, merged with what a rival wrote in between; returns what is in the ledger now."""
-        written = record
-
-        def change(old: records.Record) -> records.Record:
-            nonlocal written
-            written = records.merged(old, record, seen)
-            return written
-
-        try:
-            self.ledger.change_record(name, change)
-        except ClusterError as error:
-            self._faults[name] = error.message
-        return written
-
-    def _reread(self) -> dict[str, records.Record]:
-        """Records once a rival that has just registered the same keys has written their node ids, if there is one."""
-        deadline = time.monotonic() + _RIVAL
-        while True:
-            found = self.ledger.read_sites()[0]
-            rivals = {
-                name: found[name]
-                for name, keys in self._in_use.items()
-                if name in found and all(found[name]["keys"].get(key, {}).get("node_id") for key in keys)
-            }
-            if len(rivals) == len(self._in_use) or time.monotonic() >= deadline:
-                return rivals
-            time.sleep(0.5)  # until the rival has written, or the deadline
 
     def client_store(self) -> ClientStore:
         """The gateway's files on sites; what is changed in them is recorded for the hub."""
@@ -242,7 +212,6 @@ class Registry:
             elif _IN_USE in answer.message:
                 # Registered by a run that ended before it could write the ledger, or the record is lost: the id is lost, so is the key.
                 key.update(dead=True, node_id=None)
-                self._in_use.setdefault(name, []).append(fingerprint)
             else:
                 self._faults[name] = (
                     f"the SuperLink on {self.hub.name} refused the key {fingerprint} (pool {key['pool']}, {key['name']}): {answer.message}"
