@@ -171,30 +171,33 @@ class Hub:
             machine.DROP: ca.drop,
             machine.FINISH: ca.finish,
         }
-        others: dict[str, Callable[[], None]] = {
-            machine.BEGIN: lambda: self._begin(now),
-            machine.PUBLISH: self._publish,
-            machine.ISSUE: self.issue,
-            machine.SERVE: self.serve,
-            machine.ISSUE_NEXT: self._issue_next,
-            machine.SERVE_NEXT: self._serve_next,
-            machine.REMOVE_NEXT: self._remove_next,
-        }
         try:
             if step.name in changes:
                 self._change_ca(changes[step.name])
-            else:
-                others[step.name]()
+            elif step.name == machine.BEGIN:
+                new = certificates.make_ca(certificates.ca_name(self.settings.federation, "federation CA"), self.settings.ca_lifetime)
+                self._change_ca(lambda state: ca.begin(state, new, now), certificates=[public(CA_SECRET, new.certificate)])
+            elif step.name == machine.PUBLISH:  # for sites that join
+                self.note(objects=apply_trust(self.cluster, self.publication(), self.ca()[1].bundle))
+            elif step.name == machine.ISSUE:
+                self.issue()
+            elif step.name == machine.SERVE:
+                self.serve()
+            elif step.name == machine.ISSUE_NEXT:
+                signer = self.ca()[1].authority.next
+                if signer is None:
+                    raise ca.StateError("there is no next CA: another control node completed the rotation; run again")
+                names = gateway_certificates.next_names(self._signer()[1])
+                self._write_leaf(GATEWAY_NEXT_SECRET, gateway_certificates.issue(signer, names, self.settings.lifetime))
+            elif step.name == machine.SERVE_NEXT:  # a new file takes a reload
+                self.bring_files()
+                self._wait_served(next_server_name(self.publication()["data"]["server_name"]), self.secret(GATEWAY_NEXT_SECRET)["tls.crt"])
+            elif step.name == machine.REMOVE_NEXT:
+                self._remove_next()
         except Conflict as error:
             raise RotationError(f"{error.message}: another run works on the same federation; run again when it is complete") from error
         except ca.StateError as error:
             raise RotationError(f"{self.cluster.name}: {error}") from error
-
-    def _begin(self, now: datetime.datetime) -> None:
-        """Create the next CA."""
-        name = certificates.ca_name(self.settings.federation, "federation CA")
-        new = certificates.make_ca(name, self.settings.ca_lifetime)
-        self._change_ca(lambda state: ca.begin(state, new, now), certificates=[public(CA_SECRET, new.certificate)])
 
     def _change_ca(self, change: Callable[[State], State], **facts: list[Any]) -> None:
         """Write another state of the CA."""
@@ -206,11 +209,6 @@ class Hub:
         self.cluster.replace(live)
         words = f"the rotation of the CA is {'complete' if state.phase == ca.IDLE else state.phase}"
         self.note(objects=changed("Secret", live), words=[words], **facts)
-
-    def _publish(self) -> None:
-        """Publish the CA bundle for sites that join."""
-        _live, state = self.ca()
-        self.note(objects=apply_trust(self.cluster, self.publication(), state.bundle))
 
     def issue(self) -> None:
         """Put a new certificate of the current CA into the gateway's Secret."""
@@ -231,14 +229,6 @@ class Hub:
             signer, ours = state.authority.current, state.bundle
         return signer, gateway_certificates.names_of(self.secret(self.gateway.secret()), ours, self.publication()["data"])
 
-    def _issue_next(self) -> None:
-        """Put a certificate of the next CA into the Secret of the test names."""
-        _live, state = self.ca()
-        if state.authority.next is None:
-            raise ca.StateError("there is no next CA: another control node completed the rotation; run again")
-        names = gateway_certificates.next_names(self._signer()[1])
-        self._write_leaf(GATEWAY_NEXT_SECRET, gateway_certificates.issue(state.authority.next, names, self.settings.lifetime))
-
     def _write_leaf(self, name: str, data: Mapping[str, str]) -> None:
         wanted = secret(self.settings.federation, self.settings.namespace, name, data, application="superlink")
         outcome = apply_objects(self.cluster, [wanted])
@@ -254,11 +244,6 @@ class Hub:
     def bring_files(self) -> None:
         """Have the kubelet update the files of the gateway's pod now; the gateway loads them."""
         stuck_pods.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, SUPERLINK))
-
-    def _serve_next(self) -> None:
-        """Have the gateway serve the certificate that is tried; a new file takes a reload."""
-        self.bring_files()
-        self._wait_served(next_server_name(self.publication()["data"]["server_name"]), self.secret(GATEWAY_NEXT_SECRET)["tls.crt"])
 
     def _wait_served(self, name: str, certificate: str) -> None:
         serial = certificates.describe(certificate)["serial"]

@@ -28,24 +28,10 @@ from .hub_steps import Hub, RotationError, changed, public
 BEGUN = "federated.flower/secrets-begun"
 
 # Pods of the hub: label, container, file -> (Secret, entry).
-_PODS: tuple[tuple[str, str, dict[str, tuple[str, str]]], ...] = (
-    (
-        "superlink",
-        "superlink",
-        {
-            "/superexec/secret": (secret_plan.SUPEREXEC, "secret"),
-            "/internal/tls.crt": (secret_plan.INTERNAL, "tls.crt"),
-        },
-    ),
-    (
-        "serverapp",
-        "superexec",
-        {
-            "/superexec/secret": (secret_plan.SUPEREXEC, "secret"),
-            "/internal-ca/ca.crt": (secret_plan.INTERNAL, "ca.crt"),
-        },
-    ),
-)
+_Files = dict[str, tuple[str, str]]
+_IN_SUPERLINK: _Files = {"/superexec/secret": (secret_plan.SUPEREXEC, "secret"), "/internal/tls.crt": (secret_plan.INTERNAL, "tls.crt")}
+_IN_SERVERAPP: _Files = {"/superexec/secret": (secret_plan.SUPEREXEC, "secret"), "/internal-ca/ca.crt": (secret_plan.INTERNAL, "ca.crt")}
+_PODS = (("superlink", "superlink", _IN_SUPERLINK), ("serverapp", "superexec", _IN_SERVERAPP))
 
 
 class Internal:
@@ -75,25 +61,24 @@ class Internal:
 
     def begin(self, now: datetime.datetime) -> str:
         """Start, or resume; returns the mark."""
-        live = self._authority()
-        notes = live["metadata"].setdefault("annotations", {})
-        if BEGUN not in notes:
-            notes[BEGUN] = now.isoformat(timespec="seconds")
-            self.cluster.replace(live)
-            self._note(live, "the rotation of shared secrets and internal certificates was started")
-        return notes[BEGUN]
+        mark = self.started() or now.isoformat(timespec="seconds")
+        self._set_mark(mark, "the rotation of shared secrets and internal certificates was started")
+        return mark
 
     def complete(self, words: str) -> bool:
         """Record that it is complete; returns whether it was open. C(words) are for the audit trail."""
-        live = self._authority()
-        if (live["metadata"].get("annotations") or {}).pop(BEGUN, None) is None:
-            return False
-        self.cluster.replace(live)
-        self._note(live, words)
-        return True
+        return self._set_mark(None, words)
 
-    def _note(self, live: Mapping[str, Any], words: str) -> None:
+    def _set_mark(self, mark: str | None, words: str) -> bool:
+        live = self._authority()
+        notes = live["metadata"].setdefault("annotations", {})
+        if notes.pop(BEGUN, None) == mark:
+            return False
+        if mark:
+            notes[BEGUN] = mark
+        self.cluster.replace(live)
         self.hub.note(objects=changed("Secret", live), words=[words])
+        return True
 
     def make(self, mark: str) -> list[str]:
         """Recreate every Secret without the mark; returns their names."""
@@ -103,15 +88,9 @@ class Internal:
         for name, data in secret_plan.recreated(signer, self.settings.namespace).items():
             if _marked(self.cluster.get("v1", "Secret", name, self.settings.namespace), mark):
                 continue
-            wanted = secret(
-                self.settings.federation,
-                self.settings.namespace,
-                name,
-                data,
-                application="superlink",
-                annotations={MARK: mark},
+            outcome = apply_objects(
+                self.cluster, [secret(self.settings.federation, self.settings.namespace, name, data, application="superlink", annotations={MARK: mark})]
             )
-            outcome = apply_objects(self.cluster, [wanted])
             certificates = [public(name, data["tls.crt"])] if "tls.crt" in data else []
             self.hub.note(objects=of_objects(outcome.objects), certificates=certificates)
             made.append(name)
