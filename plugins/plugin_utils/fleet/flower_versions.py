@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Releases and images that run and that are wanted, and what an upgrade refuses of them. Pure.
+"""Releases and images that run and that are wanted, what an upgrade refuses of them, and how it rolls them back. Pure.
 
 What runs in a cluster, or is wanted there, is C(Versions), a dict: C(version), the release of Flower, and C(workloads), a list of dicts with C(name), C(pool)
 (None for those of the hub) and C(images) (container -> image).
@@ -11,12 +11,14 @@ What runs in a cluster, or is wanted there, is C(Versions), a dict: C(version), 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..base.kinds import images_of
 from ..base.labels import POOL_LABEL
-from ..base.object_names import SUPERLINK
+from ..base.object_names import SUPEREXEC, SUPERLINK, SUPERNODE, TUNNEL
 from ..flower import known_releases
+from ..spec.site_spec import PoolSpec, SiteSpec
 
 Versions = dict[str, Any]
 Pair = tuple[Versions, Versions]  # what runs, and what is wanted
@@ -25,6 +27,8 @@ _VERSION = "app.kubernetes.io/version"
 _KINDS = ("StatefulSet", "DaemonSet", "Deployment")
 NOTHING: Versions = {"version": "", "workloads": []}
 AS_IT_IS = "{}, as it is"
+# Names of containers.
+SIDECAR, GATEWAY = "sidecar", "gateway"
 
 
 def wanted(version: str, objects: Iterable[Mapping[str, Any]]) -> Versions:
@@ -182,3 +186,53 @@ def table(hub: str, hub_pair: Pair, waves: Sequence[Sequence[str]], sites: Mappi
                 words = f"a bundle with {version}, which its own people apply"
             lines.append(f"wave {number} of {len(waves)}, {site}: {words}")
     return lines
+
+
+# ---- back to what ran before an upgrade; everything else stays as the inventory says ---------------------------------
+
+
+def former_site(spec: SiteSpec, former: Versions) -> SiteSpec:
+    """A site with its former release and images; a pool that is new keeps its own images."""
+    images: dict[str, dict[str, str]] = {}
+    for one in former["workloads"]:
+        images.setdefault(str(one["pool"]), {}).update(one["images"] or {})
+
+    def pool(new: PoolSpec) -> PoolSpec:
+        old = images.get(new.name, {})
+        return replace(new, image=old.get(SUPERNODE, new.image), superexec_image=old.get(SUPEREXEC, new.superexec_image))
+
+    of_all = {container: image for old in images.values() for container, image in old.items()}  # all pools have the same helpers
+    return replace(
+        spec,
+        version=former["version"],
+        sidecar_image=of_all.get(SIDECAR, spec.sidecar_image),
+        tunnel_image=of_all.get(TUNNEL, spec.tunnel_image),
+        pools=[pool(one) for one in spec.pools],
+    )
+
+
+def former_hub(former: Versions) -> dict[str, Any]:
+    """Variables of the role superlink with the former release and images."""
+    images = {name: image for one in former["workloads"] for name, image in (one["images"] or {}).items()}
+    variables = {
+        "superlink_version": former["version"],
+        "superlink_image": images.get(SUPERLINK),
+        "superlink_serverapp_image": images.get(SUPEREXEC),
+        "superlink_gateway_image": images.get(GATEWAY),
+    }
+    return {name: value for name, value in variables.items() if value}
+
+
+def unreadable_since(former: str, live: str, wanted: str, *, never_started: bool) -> str:
+    """The release in whose format the database may be, and which the former release cannot open; empty if it can.
+
+    A SuperLink changes the format of its database when it starts. What counts is every release that may have opened it since.
+
+    Args:
+        former: release that ran before the upgrade.
+        live: release of the SuperLink when this run of the upgrade began; empty if it is not known.
+        wanted: release that it was to run.
+        never_started: whether a SuperLink was never started with it in this run.
+    """
+    opened = [live] if never_started else [wanted, live]
+    return next((one or "a release that is not known" for one in opened if not known_releases.same_database(former, one)), "")
