@@ -41,9 +41,7 @@ def expected(record: Record) -> list[dict[str, str]]:
 def not_serving(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
     """Of C(expected), those that are not online, and whose pod does not serve with a key that leaves either.
 
-    Args:
-        record: of the site.
-        nodes: node id -> its state at Flower.
+    C(nodes): node id -> its state at Flower.
     """
     serving = records.stand_ins(record["keys"].values(), nodes)
     return [
@@ -65,13 +63,7 @@ def exemption(site: str, book: Book, found: Mapping[str, Record]) -> str:
 
 
 def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Site -> sentence on its SuperNodes that are not online, of those sites that are not excused.
-
-    Args:
-        found: site -> its record.
-        book: the ledger's book.
-        nodes: node id -> its state at Flower.
-    """
+    """Site -> sentence on its SuperNodes that are not online, of those sites that are not excused. C(nodes): node id -> its state at Flower."""
     absent = {site: not_serving(record, nodes) for site, record in sorted(found.items()) if not exemption(site, book, found)}
     return {
         site: ", ".join(f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}" for key in keys)
@@ -112,9 +104,6 @@ def wait_no_run(
     """Wait until no run is active.
 
     Args:
-        cli: the SuperLink's command line.
-        seconds: how long to wait at most.
-        say: shows what is waited for.
         way_out: the variable with the limit, and the option without waiting; the latter is empty where there is none.
         begun: when the wait began (C(time.monotonic)), if that was before this call.
 

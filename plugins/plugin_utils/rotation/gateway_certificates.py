@@ -48,13 +48,7 @@ def needed_names(publication: Mapping[str, str]) -> list[str]:
 
 
 def names_of(found: Mapping[str, str], ours: str, publication: Mapping[str, str]) -> list[str]:
-    """Names for the next certificate of the gateway: all of the current one, if it is ours, and those that are needed.
-
-    Args:
-        found: the decoded entries of its Secret.
-        ours: certificates of CAs that are ours, PEM.
-        publication: what the hub publishes.
-    """
+    """Names for the next certificate of the gateway: all of the one in its Secret, if it is of a CA of ours (PEM), and those that are needed."""
     needed = needed_names(publication)
     if not is_usable(found) or not any(chain.signed_by(found["tls.crt"], ca) for ca in certificates.split(ours)):
         return needed
@@ -82,14 +76,12 @@ def issue(ca: certificates.Issued, names: Sequence[str], lifetime: datetime.time
 
 
 def leaf(found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime) -> machine.Leaf:
-    """What the state machine needs of a certificate.
+    """What the state machine needs of the certificate in a Secret (decoded entries).
 
     Args:
-        found: the decoded entries of its Secret; empty when there is none.
         state: the CA; None where it is not ours, so any signer is accepted.
         names: names that it must cover.
         served: serial that the gateway serves.
-        now: the present.
     """
     if not is_usable(found):
         return machine.Leaf(served=served)
@@ -100,22 +92,17 @@ def leaf(found: Mapping[str, str], state: State | None, names: Sequence[str], se
         issuer = machine.BY_CURRENT
     elif state.authority.next and chain.signed_by(certificate, state.authority.next.certificate):
         issuer = machine.BY_NEXT
-    good = not over(facts, now) and set(names) <= set(facts["names"])
+    good = not has_expired(facts, now) and set(names) <= set(facts["names"])
     return machine.Leaf(facts["serial"], issuer, good, served)
 
 
-def over(facts: Mapping[str, Any], now: datetime.datetime) -> bool:
+def has_expired(facts: Mapping[str, Any], now: datetime.datetime) -> bool:
     """Whether a certificate, as described by C(pki.describe), has expired."""
     return now >= datetime.datetime.fromisoformat(facts["not_after"])
 
 
 class Gateway:
-    """The gateway in the SuperLink pod.
-
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-    """
+    """The gateway in the SuperLink pod."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster = cluster
@@ -158,8 +145,7 @@ class Gateway:
     def push(self, pem: str) -> list[str]:
         """Write a certificate with its key at once, without a reload; returns a warning when it did not accept it.
 
-        Args:
-            pem: certificate and key. They go over the connection to the API server and the pod's memory, into no file.
+        They go over the connection to the API server and the pod's memory, into no file.
         """
         step = {"push": _CERTIFICATE, "socket": f"{HAPROXY_RUN_DIR}/admin.sock", "pem": pem}
         (answer,) = self._ask([step], 60)

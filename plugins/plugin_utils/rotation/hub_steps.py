@@ -39,14 +39,9 @@ class RotationError(ClusterError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a rotation needs of its federation.
+    """What a rotation needs of its federation. C(lifetime) is that of the gateway's certificate.
 
     Attributes:
-        federation: its name.
-        namespace: the SuperLink's.
-        ca_namespace: that of the CA.
-        lifetime: of the gateway's certificate.
-        ca_lifetime: of the CA.
         handed_in: a CA that comes from variables; it signs instead of that of the Secret, and is never replaced here.
     """
 
@@ -59,13 +54,7 @@ class Settings:
 
 
 class Hub:
-    """The hub of one federation.
-
-    Args:
-        cluster: a connection to it.
-        settings: see there.
-        note: records for the audit trail what was written, right after it was (C(ClusterAction.note)).
-    """
+    """The hub of one federation. C(note) records for the audit trail what was written, right after it was (C(ClusterAction.note))."""
 
     def __init__(self, cluster: Cluster, settings: Settings, note: Callable[..., None]) -> None:
         self.cluster = cluster
@@ -133,12 +122,7 @@ class Hub:
         return found
 
     def facts(self, state: State | None, now: datetime.datetime) -> machine.Facts:
-        """What the state machine needs of the hub.
-
-        Args:
-            state: the CA; None where it is not ours.
-            now: the present.
-        """
+        """What the state machine needs of the hub. C(state): the CA; None where it is not ours."""
         reported = self.publication()["data"]
         name = reported["server_name"]
         own, extra = self.secret(self.gateway.secret()), self.secret(GATEWAY_NEXT_SECRET)
@@ -150,7 +134,7 @@ class Hub:
             published=trust_bundle(reported["ca.crt"]),
             leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(reported), shown[0], now),
             extra=gateway_certificates.leaf(extra, state, gateway_certificates.next_names(gateway_certificates.names_in(own)), tried, now),
-            current_good=state is None or not gateway_certificates.over(certificates.describe(state.authority.current.certificate), now),
+            current_good=state is None or not gateway_certificates.has_expired(certificates.describe(state.authority.current.certificate), now),
         )
 
     def needed_names(self) -> list[str]:
@@ -278,12 +262,7 @@ def changed(kind: str, written: Mapping[str, Any], sha256: str = "") -> list[dic
 
 
 def apply_trust(cluster: Cluster, live: dict[str, Any], bundle: str) -> list[dict[str, str]]:
-    """Put another trust into a ConfigMap that was applied before.
-
-    Args:
-        cluster: its cluster.
-        live: the ConfigMap as read. If someone has changed it since, this fails with a conflict.
-        bundle: PEM.
+    """Put another CA bundle into a ConfigMap that was applied before, as read: if someone has changed it since, this fails with a conflict.
 
     Returns:
         Its audit facts; nothing when it had this CA bundle.

@@ -35,11 +35,7 @@ _PODS = (("superlink", "superlink", _IN_SUPERLINK), ("serverapp", "superexec", _
 
 
 class Internal:
-    """The hub's own secrets.
-
-    Args:
-        hub: the hub's side of a rotation.
-    """
+    """The hub's own secrets."""
 
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
@@ -105,13 +101,9 @@ class Internal:
 
 
 def old_pods(cluster: Cluster, namespace: str, federation: str, *, younger: bool = False) -> list[dict[str, Any]]:
-    """The hub's pods that run with older secrets than there are.
+    """The pods of a federation's hub that run with older secrets than there are.
 
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's.
-        federation: the federation's name. Pods of others in the namespace are not asked.
-        younger: look only into pods that are older than one of their Secrets. Both times are the API server's.
+    C(younger): look only into pods that are older than one of their Secrets. Both times are the API server's.
     """
     secrets: dict[str, dict[str, Any] | None] = {}
     found = []
@@ -140,15 +132,7 @@ def restart_old(cluster: Cluster, namespace: str, federation: str, note: Callabl
 
 
 def renew_site(cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
-    """Recreate a site's shared secrets without the mark; returns their audit facts.
-
-    Args:
-        cluster: a connection to the site.
-        federation: its name, for labels.
-        namespace: the site's.
-        mark: see C(Internal.begin).
-        made: name -> new entries.
-    """
+    """Recreate a site's shared secrets (name -> new entries) without the mark (C(Internal.begin)); returns their audit facts."""
     written = []
     for name, data in made.items():
         live = cluster.get("v1", "Secret", name, namespace)

@@ -66,14 +66,7 @@ class Sites(Protocol):
 
 
 class Rotation:
-    """A rotation of one federation.
-
-    Args:
-        hub: the hub's steps.
-        ledger: the federation's.
-        cli: the SuperLink's command line.
-        options: the options of the role cert_rotation, without their prefix and validated.
-        say: shows a line to people.
+    """A rotation of one federation. C(options) are those of the role cert_rotation, without their prefix and validated.
 
     Attributes:
         changed: whether anything was changed on the hub.
@@ -95,11 +88,7 @@ class Rotation:
     # ---- what is due -------------------------------------------------------------------------------------------------
 
     def due(self, names: Collection[str], *, check: bool) -> dict[str, Any]:
-        """What is to be rotated, and what that means.
-
-        Args:
-            names: sites that this run reaches.
-            check: whether nothing may be deployed yet.
+        """What is to be rotated at the hub and at some sites, and what that means; with C(check), nothing may be deployed yet.
 
         Returns:
             C(todo): kind -> why, in the order in which they are done; C(plan): what would happen, sentences; C(msg): the plan, or why nothing is done.
@@ -150,16 +139,13 @@ class Rotation:
     # ---- the parts ---------------------------------------------------------------------------------------------------
 
     def run(self, todo: Mapping[str, str], sites: Sites) -> None:
-        """Do what is due.
-
-        Args:
-            todo: kind -> why.
-            sites: those that this run reaches.
+        """Do what is due: kind -> why.
 
         Raises:
             ClusterError: it cannot continue; the text has the fault and the remedy. The next run completes it.
         """
-        self.sites, self._todo, self._parts = sites, todo, targets.parts(todo)
+        self.sites, self._todo = sites, todo
+        self._parts = list(dict.fromkeys(targets.TARGETS[kind].part for kind in todo))
         self._before: dict[str, Report] = {}
         self._reports: list[Report] = []
         parts = {
@@ -240,8 +226,9 @@ class Rotation:
         while True:
             facts = replace(self._facts(state), asked=requested, sites=site_proof.heard(self._members(), reports))
             step = machine.next_step(state, facts)
-            if step.name == machine.SWITCH:
-                step = self._gate_switch(step, facts)
+            # Every SuperNode is online before the next CA signs; unless none can be, because their CA has expired.
+            if step.name == machine.SWITCH and facts.current_good and not facts.force and (away := self._offline(_OFFLINE_GRACE)):
+                step = machine.Step(machine.WAIT, _sentence(away), tuple(away))
             if step.name in (machine.WAIT, machine.DONE):
                 break
             if step.name != machine.ASK:
@@ -254,33 +241,20 @@ class Rotation:
                 raise RotationError("the CA, or the SuperNodes, were changed by another run during this rotation: run again when that is complete")
             else:
                 rounds += 1
-                reports = self._ask_sites(state, facts)
+                wanted, bundle = site_proof.wanted(state, facts), state.bundle
+                reports = self._prove(wanted, bundle=bundle)
+                self._reports += reports.values()
+                if stale := [name for name, report in reports.items() if report["stale"]]:
+                    # SuperNodes that read the CA bundle only once are restarted, and prove it again.
+                    again = self._prove(wanted, stale, self.sites.restart(stale, ["trust"]), bundle=bundle)
+                    self._reports += again.values()
+                    reports |= again
                 self._read()
             _live, state = self.hub.ca()
         if step.held:
             raise RotationError(f"the rotation of the CA stays {state.phase} until this is resolved: {step.why}")
         if step.name == machine.WAIT:
             self.done.append(step.why)
-
-    def _ask_sites(self, state: State, facts: machine.Facts) -> dict[str, Report]:
-        """Bring the CA bundle to the sites and have it proved. SuperNodes that read it only once are restarted, and prove it again."""
-        wanted, bundle = site_proof.wanted(state, facts), state.bundle
-        reports = self._prove(wanted, bundle=bundle)
-        self._reports += reports.values()
-        stale = [name for name, report in reports.items() if report["stale"]]
-        if stale:
-            restarted = self.sites.restart(stale, ["trust"])
-            again = self._prove(wanted, stale, restarted, bundle=bundle)
-            self._reports += again.values()
-            reports |= again
-        return reports
-
-    def _gate_switch(self, step: machine.Step, facts: machine.Facts) -> machine.Step:
-        """Every SuperNode is online; unless none can be, because their CA has expired."""
-        if facts.force or not facts.current_good:
-            return step
-        away = self._offline(_OFFLINE_GRACE)
-        return machine.Step(machine.WAIT, _sentence(away), tuple(away)) if away else step
 
     def _offline(self, seconds: float) -> dict[str, str]:
         """Site -> which of its SuperNodes do not serve, also after a while; those that wait for their restart with a new key do."""
@@ -311,9 +285,10 @@ class Rotation:
 
     def _renew_sites(self) -> None:
         """As for a site that joins: make, register, apply, wait, retire what is old."""
-        if targets.restarts(self._todo):
+        if any(targets.TARGETS[kind].restarts for kind in self._todo):
             self._gate()
-        self.sites.renew(targets.renewed(self.options["rotate"]))
+        rotate = self.options["rotate"]
+        self.sites.renew([] if rotate == targets.DUE else targets.TARGETS[rotate].renew)
 
     def _replace_secrets(self) -> None:
         """New secrets for the hub's own pods, which are restarted for them, then for the sites."""

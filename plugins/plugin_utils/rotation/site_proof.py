@@ -109,13 +109,11 @@ def argument(pod: Object, option: str, name: str = CONTAINER) -> str:
 
 
 def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: float) -> dict[str, Any]:
-    """What to ask in this pod.
+    """What to ask in this live pod.
 
     Args:
-        pod: the live pod.
         server_name: the name under which the gateway serves sites.
-        serials: C(now) and C(next) -> serial that is expected; empty for any. One that is missing is not
-            asked for.
+        serials: C(now) and C(next) -> serial that is expected; empty for any. One that is missing is not asked for.
         seconds: how long to wait until all of them are received.
     """
     probes: dict[str, dict[str, Any]] = {}
@@ -140,15 +138,9 @@ def is_stale(answer: Object, bundle: str) -> bool:
 
 
 def judge(expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any]], serials: Mapping[str, str]) -> tuple[list[str], str]:
-    """What all SuperNodes of a site accept, and what is wrong.
+    """The serials that every expected SuperNode (C(pool) and C(name)) received and accepted, and a sentence on those that did not.
 
-    Args:
-        expected: the keys that are required, with C(pool) and C(name).
-        pods: those of a site's report.
-        serials: C(now) and C(next) -> serial.
-
-    Returns:
-        The serials that every expected SuperNode received and accepted, and a sentence on those that did not.
+    C(pods) are those of a site's report; C(serials): C(now) and C(next) -> serial.
     """
     found = {(pod["pool"], pod["name"]): pod for pod in pods}
     troubles: list[str] = []
@@ -182,12 +174,7 @@ def said(seen: Mapping[str, str]) -> str:
 
 
 def members(book: Book, found: Mapping[str, conditions.Record], reached: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """All sites that may have to report.
-
-    Args:
-        book: the ledger's book.
-        found: site -> its record.
-        reached: sites that this run reaches.
+    """All sites of the ledger and of this run, which may have to report.
 
     Returns:
         Site -> C(expected) (its keys: C(pool), C(name), C(node_id)), C(excused) (why it need not be asked, or empty) and
@@ -205,12 +192,7 @@ def members(book: Book, found: Mapping[str, conditions.Record], reached: Iterabl
 
 
 def heard(fleet: Mapping[str, Mapping[str, Any]], reports: Mapping[str, Report]) -> dict[str, machine.Site]:
-    """What the state machine needs of each site.
-
-    Args:
-        fleet: see C(members).
-        reports: site -> its report; sites that were not asked yet have none.
-    """
+    """What the state machine needs of each site: see C(members); sites that were not asked yet have no report."""
     sites = {}
     for name, entry in fleet.items():
         if entry["excused"]:

@@ -93,5 +93,5 @@ def test_a_lost_key_is_no_fault():
 
 
 def test_phase_of_a_secret():
-    assert ca.phase({"tls.crt": "c", "tls.key": "k", "previous.crt": "p"}, {}) == "switched"
-    assert ca.phase({"tls.crt": "c", "tls.key": "k"}, {ca.STARTED: NOW.isoformat()}) == "dropping"
+    assert ca.read({"tls.crt": "c", "tls.key": "k", "previous.crt": "p"}, {}).phase == "switched"
+    assert ca.read({"tls.crt": "c", "tls.key": "k"}, {ca.STARTED: NOW.isoformat()}).phase == "dropping"
