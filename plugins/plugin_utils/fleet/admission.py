@@ -46,15 +46,7 @@ class Admitted:
 
 
 class Admission:
-    """Who is admitted to a hub.
-
-    Args:
-        hub: a connection to it.
-        namespace: the SuperLink's.
-        federation: the federation's name.
-        note: records a change for the audit trail.
-        check: True writes nothing.
-    """
+    """Who is admitted to a hub. C(note) records a change for the audit trail."""
 
     def __init__(self, hub: Cluster, namespace: str, federation: str, note: Callable[..., None], *, check: bool = False) -> None:
         self.hub, self.namespace, self.note, self.check = hub, namespace, note, check

@@ -64,24 +64,14 @@ class Rollout:
     """The sites of one run that are served together.
 
     Args:
-        run: the run.
         hub: ledger and SuperLink.
         host: inventory name of the hub.
-        sites: name -> site.
         ways: name -> its delivery.
         outcomes: what becomes of them.
-        options: see there.
     """
 
     def __init__(
-        self,
-        run: RecordedRun,
-        hub: Registry,
-        host: str,
-        sites: Mapping[str, Site],
-        ways: Mapping[str, Reach],
-        outcomes: Outcomes,
-        options: Options,
+        self, run: RecordedRun, hub: Registry, host: str, sites: Mapping[str, Site], ways: Mapping[str, Reach], outcomes: Outcomes, options: Options
     ) -> None:
         self.run, self.hub, self.host, self.sites, self.ways = run, hub, host, sites, ways
         self.outcomes, self.options = outcomes, options
@@ -142,9 +132,7 @@ class Rollout:
         self._note_nodes([name for name in waiting if not self.outcomes[name].failed])
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
-        published = partitions.publication(
-            self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen
-        )
+        published = partitions.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen)
         found = self._numbers = partitions.allocate(
             self.run,
             self.hub.ledger,
@@ -211,12 +199,8 @@ class Rollout:
     def note_datasets(self, names: Sequence[str], applied: Mapping[str, Done]) -> None:
         """Record at the hub which datasets the sites have that were applied; nothing while no site of the fleet has one.
 
-        A site that failed while it was applied may have lost datasets already, and does not have new ones for sure. Nor does one whose people
-        apply files.
-
-        Args:
-            names: the sites.
-            applied: site -> its outcome, of those that did not fail.
+        A site that failed while it was applied, and so has no outcome in C(applied), may have lost datasets already, and does not have new ones for
+        sure. Nor does one whose people apply files.
         """
         deployed = {name: {pool.name: [one.name for one in pool.datasets] for pool in self.sites[name].spec.pools} for name in names}
         if not deployed:
@@ -296,13 +280,9 @@ class Rollout:
             self.run.note(name, words=[f"restart of {one}" for one in result["restarted"]])
 
     def restart_of(self, name: str, files: Sequence[str], mark: str = "", *, heal: bool = False) -> Restart:
-        """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active.
+        """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active; see C(Restart).
 
-        Args:
-            name: of the site.
-            files: see C(Restart).
-            mark: see C(Restart).
-            heal: whether its SuperNodes run with files that are no longer accepted: then others are not waited for.
+        C(heal): whether its SuperNodes run with files that are no longer accepted: then others are not waited for.
         """
         return Restart(files, mark, lambda: self._gate(name, heal), lambda pool: self._await_online(name, pool))
 
@@ -322,9 +302,7 @@ class Rollout:
         away.pop(name, None)
         if away:
             absent = "; ".join(f"{site}: {words}" for site, words in away.items())
-            raise ClusterError(
-                f"SuperNodes are restarted one site after the other, while all others are online; {absent}."
-            )
+            raise ClusterError(f"SuperNodes are restarted one site after the other, while all others are online; {absent}.")
         conditions.wait_no_run(cli, self.options.wait, self.run.say)
 
     def _await_online(self, name: str, pool: str) -> None:
@@ -336,9 +314,7 @@ class Rollout:
         status = FlowerCLI(self.hub.hub, self.hub.namespace).nodes(nodes, seconds)
         away = [node for node in nodes if status.get(node, {}).get("status") != "online"]
         if away and not self.options.force:
-            raise ClusterError(
-                f"SuperNodes of pool {pool} were restarted and are not online after {seconds} s: {', '.join(away)}"
-            )
+            raise ClusterError(f"SuperNodes of pool {pool} were restarted and are not online after {seconds} s: {', '.join(away)}")
 
     def _confirm(self, name: str, keys: KeysMade, report: Mapping[str, Any], dead: Sequence[str]) -> None:
         """Fail when a wanted SuperNode is not online; delete keys that Flower has forgotten."""

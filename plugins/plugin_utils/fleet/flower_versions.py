@@ -96,11 +96,7 @@ def change(live: Versions, want: Versions) -> str:
 def faults(hub: str, hub_pair: Pair, sites: Mapping[str, Pair], by_hand: Collection[str] = ()) -> list[str]:
     """Why an upgrade must not begin: sentences that name host, variable and remedy.
 
-    Args:
-        hub: inventory name of the hub.
-        hub_pair: what runs there, and what is wanted.
-        sites: site -> the same.
-        by_hand: sites that get files, which their own people apply: what the last files have is known of them.
+    C(hub) is its inventory name; C(by_hand) are sites that get files, which their own people apply: what the last files have is known of them.
     """
     found = []
     release = hub_pair[1]["version"]
@@ -117,13 +113,7 @@ def faults(hub: str, hub_pair: Pair, sites: Mapping[str, Pair], by_hand: Collect
 
 
 def newer_fault(version: str, hub: str, release: str) -> str:
-    """Why a site must not get a release; empty if it may.
-
-    Args:
-        version: the release.
-        hub: inventory name of the hub.
-        release: that of its SuperLink.
-    """
+    """Why a site must not get C(version); empty if it may. C(release) is that of the SuperLink of C(hub)."""
     if not known_releases.is_older(release, version):
         return ""
     return (
@@ -133,13 +123,9 @@ def newer_fault(version: str, hub: str, release: str) -> str:
 
 
 def started_fault(version: str, pods: Iterable[Mapping[str, Any]]) -> str:
-    """Why a release must not replace that of the SuperLink; empty if it may.
+    """Why a release must not replace that of the SuperLink with these live pods; empty if it may.
 
     A pod that never started, for example since its image cannot be pulled, has changed no database, and is what one goes back from.
-
-    Args:
-        version: the release that is wanted.
-        pods: of the SuperLink, live.
     """
     for pod in pods:
         runs = str((pod["metadata"].get("labels") or {}).get(_VERSION, ""))
@@ -162,12 +148,7 @@ def _backwards(want: str, runs: str) -> str:
 
 
 def warnings(release: str, sites: Mapping[str, Pair]) -> list[str]:
-    """Releases that meet for a while, or permanently, and of which nothing shows that they work together.
-
-    Args:
-        release: of the SuperLink that is wanted.
-        sites: site -> what runs there, and what is wanted.
-    """
+    """Releases that meet for a while, or permanently, and of which nothing shows that they work with the SuperLink that is wanted."""
     return [
         f"{site}: nothing is known of SuperNodes {version} with a SuperLink {release}; they may be offline until they are upgraded"
         for site, pair in sites.items()
@@ -229,7 +210,6 @@ def unreadable_since(former: str, live: str, wanted: str, *, never_started: bool
     A SuperLink changes the format of its database when it starts. What counts is every release that may have opened it since.
 
     Args:
-        former: release that ran before the upgrade.
         live: release of the SuperLink when this run of the upgrade began; empty if it is not known.
         wanted: release that it was to run.
         never_started: whether a SuperLink was never started with it in this run.

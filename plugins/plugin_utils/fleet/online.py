@@ -35,11 +35,7 @@ class Online:
 
 
 def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
-    """Wait for the wanted nodes, then unregister those that are leaving.
-
-    Args:
-        hub: ledger and SuperLink.
-        sites: site -> its keys.
+    """Wait for the wanted nodes of sites (name -> its keys), then unregister those that are leaving.
 
     Raises:
         ClusterError: the SuperLink does not answer, or does not unregister a node.
@@ -50,9 +46,7 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
     known = {name: found[name] for name in sites if name in found and not records.dead_keys(found[name])}
     leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
     by_hand = {name for name, site in sites.items() if site.by_hand}
-    superseded = {
-        name: record["superseded"] for name, record in known.items() if record.get("superseded") and sites[name].settled
-    }
+    superseded = {name: record["superseded"] for name, record in known.items() if record.get("superseded") and sites[name].settled}
     changed = {*(set(leaving) - by_hand), *superseded}
     if hub.run.check:
         return Online(changed, faults=faults)
@@ -64,16 +58,10 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
         store.bring()
     cli = FlowerCLI(hub.hub, hub.namespace)
     # The pods of a site whose keys were refused are not brought up to date.
-    refused = {
-        name
-        for name, record in known.items()
-        if any(key["fingerprint"] not in record["keys"] for key in sites[name].keys)
-    }
+    refused = {name for name, record in known.items() if any(key["fingerprint"] not in record["keys"] for key in sites[name].keys)}
     awaited = [node for name, ids in expected.items() if name not in {*denied, *refused, *by_hand} for node in ids]
     nodes = cli.nodes(awaited, hub.seconds)
-    leaving = {
-        name: keys for name in leaving if (keys := records.to_retire(known[name], nodes, by_hand=name in by_hand))
-    }
+    leaving = {name: keys for name in leaving if (keys := records.to_retire(known[name], nodes, by_hand=name in by_hand))}
     _unregister(hub, cli, leaving, nodes, faults)
     if leaving:
         store.bring()
@@ -95,15 +83,9 @@ def _revoke(hub: Registry, superseded: Mapping[str, list[Any]], faults: dict[str
 
 
 def _unregister(
-    hub: Registry,
-    cli: FlowerCLI,
-    leaving: Mapping[str, dict[str, dict[str, Any]]],
-    nodes: dict[str, dict[str, Any]],
-    faults: dict[str, str],
+    hub: Registry, cli: FlowerCLI, leaving: Mapping[str, dict[str, dict[str, Any]]], nodes: dict[str, dict[str, Any]], faults: dict[str, str]
 ) -> None:
-    refused = cli.unregister_known(
-        {site: [key["node_id"] for key in keys.values()] for site, keys in leaving.items()}, nodes
-    )
+    refused = cli.unregister_known({site: [key["node_id"] for key in keys.values()] for site, keys in leaving.items()}, nodes)
     faults.update(refused)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     for site, keys in leaving.items():
@@ -114,9 +96,7 @@ def _unregister(
         except ClusterError as error:
             faults[site] = error.message
             continue
-        hub.run.note(
-            site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()]
-        )
+        hub.run.note(site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()])
 
 
 def _expected(record: records.Record | None, site: KeysMade) -> dict[str, dict[str, Any]]:
@@ -127,9 +107,7 @@ def _expected(record: records.Record | None, site: KeysMade) -> dict[str, dict[s
     return {node: key for node, key in records.node_ids(record).items() if key["fingerprint"] in wanted}
 
 
-def _report(
-    expected: dict[str, dict[str, Any]], nodes: dict[str, dict[str, Any]], denied: dict[str, Any] | None
-) -> dict[str, Any]:
+def _report(expected: dict[str, dict[str, Any]], nodes: dict[str, dict[str, Any]], denied: dict[str, Any] | None) -> dict[str, Any]:
     status = {node: nodes.get(node, {}).get("status", "unknown to the SuperLink") for node in expected}
     return {
         "denied": denied or {},

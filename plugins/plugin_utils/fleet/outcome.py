@@ -75,16 +75,7 @@ class Outcome:
 
 
 class Outcomes:
-    """The outcomes of some sites.
-
-    Args:
-        run: the run.
-        sites: their names.
-        workers: how many sites are worked on at the same time.
-
-    Attributes:
-        parent: process of the playbook.
-    """
+    """The outcomes of some sites, of which C(workers) are worked on at the same time. C(parent): process of the playbook."""
 
     def __init__(self, run: RecordedRun, sites: Iterable[str], workers: int) -> None:
         self.run, self.workers = run, workers

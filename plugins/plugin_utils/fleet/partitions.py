@@ -59,8 +59,6 @@ def allocate(
     """Allocate the ranges of sites.
 
     Args:
-        run: the run.
-        ledger: of the federation.
         pools: site -> its pools, in the order in which new ranges are allocated.
         running: gives what runs at some sites, see C(Reach.numbers); called with those that the ledger has no record of, since
             they have either joined now or were lost with it. A site that is not in the answer gets no numbers.
@@ -91,14 +89,7 @@ def allocate(
         nonlocal outcome, before
         before = book
         try:
-            outcome = partition_numbers.allocate(
-                book,
-                wanted,
-                partitions=partitions,
-                repartition=repartition,
-                order=list(pools),
-                held=held,
-            )
+            outcome = partition_numbers.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools), held=held)
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
         # Afterwards: a book without sites that has an identity was not lost.
@@ -120,8 +111,10 @@ def allocate(
         if differs:
             result.changed.add(site)
             run.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
-    for site in pools:
-        _note_pools(run, site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
+    for site in pools:  # ranges that are new or differ, and pools that have none any more
+        old, new = (book["sites"].get(site, {}).get("pools", {}) for book in (before, outcome.book))
+        gone = [{"pool": pool, "change": "freed"} for pool in old if pool not in new]
+        run.note(site, partitions=[*({"pool": pool, **new[pool]} for pool in new if new[pool] != old.get(pool)), *gone])
     result.identity = outcome.book["id"]
     if not outcome.book["partitions"]:
         result.faults |= uncounted(pools)
@@ -170,14 +163,9 @@ def _has_range(pool: PoolSpec) -> bool:
 
 
 def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foreseen: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the hub publishes for its sites: C(address), C(ca_bundle), C(server_name), C(version) and more.
+    """What the hub (inventory name C(host)) publishes for its sites: C(address), C(ca_bundle), C(server_name), C(version) and more.
 
-    Args:
-        hub: a connection.
-        host: its inventory name.
-        namespace: the SuperLink's.
-        check: a stand-in is good where there is no hub yet.
-        foreseen: what the hub would publish after this run in check mode, as far as it is known.
+    In check mode, C(foreseen) is what it would publish after this run, as far as it is known, and a placeholder is good where there is no hub yet.
 
     Raises:
         ClusterError: there is no federation.
@@ -186,8 +174,8 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foresee
     if found is not None:
         return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()} | dict(foreseen or {})
     if check:
-        stand_in = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
-        return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
+        placeholder = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
+        return {"address": UNKNOWN_ADDRESS, "ca_bundle": placeholder, "server_name": "", "version": ""}
     raise ClusterError(
         f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "
         "deploy the hub first, or correct flower_hub_group and flower_namespace."
@@ -200,12 +188,7 @@ def places(sites: Mapping[str, Site], chosen: Iterable[str]) -> dict[str, str]:
 
 
 def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) -> dict[str, str]:
-    """Site -> why it is not deployed: what it has in its former namespace would stay there.
-
-    Args:
-        places: see C(places).
-        found: the records of the ledger.
-    """
+    """Site -> why it is not deployed: what it has in its former namespace, by the ledger's records, would stay there. C(places): see there."""
     former = {site: records.former_namespace(found.get(site, {}), DIRECT, namespace) for site, namespace in places.items()}
     return {
         site: f"it is deployed in namespace {was} so far. Nothing would be deleted there, and its SuperNodes, which the hub refuses then, would restart "
@@ -214,13 +197,6 @@ def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) 
         for site, was in former.items()
         if was
     }
-
-
-def _note_pools(run: Run, site: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Record the ranges of a site that are new or differ, and the pools that have none any more."""
-    was, now = before.get("pools", {}), after.get("pools", {})
-    gone = [{"pool": pool, "change": "freed"} for pool in was if pool not in now]
-    run.note(site, partitions=[*({"pool": pool, **now[pool]} for pool in now if now[pool] != was.get(pool)), *gone])
 
 
 def _dead(record: records.Record | None, renew: Sequence[str]) -> list[str]:

@@ -24,27 +24,19 @@ _PAUSE = 3.0
 
 
 class Rescue:
-    """Deletes the pod if it has a former template and is not ready; and, once, if it waits without end for its volume.
+    """Deletes the pod of a federation's SuperLink if it has a former template and is not ready; and, once, if it waits without end for its volume.
 
-    Args:
-        run: the run.
-        hub: a connection to the hub.
-        host: inventory name of the hub.
-        federation: name of the federation, to which the pod must belong.
+    C(host) is the hub's inventory name.
     """
 
     def __init__(self, run: Run, hub: Cluster, host: str, federation: str) -> None:
         self.run, self.hub, self.host, self.federation = run, hub, host, federation
         self._since: tuple[str, float] | None = None
-        self._looked = 0.0
+        self._checked_at = 0.0
         self._done = False
 
     def wait(self, cli: FlowerCLI, seconds: float) -> None:
         """Wait until the SuperLink container is ready, and look at its pod meanwhile.
-
-        Args:
-            cli: the SuperLink's command line.
-            seconds: time limit.
 
         Raises:
             FlowerError: with its last state, when it is not ready after C(seconds).
@@ -57,9 +49,9 @@ class Rescue:
     def __call__(self, pod: Object) -> None:
         """Look at the pod, whose SuperLink container is not ready."""
         now = time.monotonic()
-        if now - self._looked < _PAUSE or not self._is_ours(pod):
+        if now - self._checked_at < _PAUSE or not self._is_ours(pod):
             return
-        self._looked = now
+        self._checked_at = now
         if not self._replaced_outdated(pod) and not self._done:
             self._replace_stranded(pod, now)
 

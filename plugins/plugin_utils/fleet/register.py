@@ -50,15 +50,7 @@ class Registered:
 
 
 class Registry:
-    """Ledger and SuperLink of one federation.
-
-    Args:
-        run: the run.
-        hub: a connection to its cluster.
-        namespace: the SuperLink's.
-        federation: the federation's name.
-        seconds: how long the SuperLink may take to start.
-    """
+    """Ledger and SuperLink of one federation, on the hub with the inventory name C(host). C(seconds): how long the SuperLink may take to start."""
 
     def __init__(self, run: Run, hub: Cluster, host: str, namespace: str, federation: str, seconds: int) -> None:
         self.run, self.hub, self.host = run, hub, host
@@ -77,7 +69,6 @@ class Registry:
 
         Args:
             sites: site -> its keys.
-            regions: site -> its region.
             without_range: site -> its pools that do not count across the fleet.
             claiming: sites that take over what another one deployed. Where they have its keys, they need new ones: these are dead, and
                 nothing is done for the site.
@@ -173,14 +164,8 @@ class Registry:
         reasons = {}
         for name, request in requests.items():
             try:
-                merged[name], reason = clients.certify(
-                    merged[name],
-                    request,
-                    site=name,
-                    settings=settings,
-                    ca_certificate=certificate or authority().certificate,
-                    ca=authority,
-                )
+                present = certificate or authority().certificate
+                merged[name], reason = clients.certify(merged[name], request, site=name, settings=settings, ca_certificate=present, ca=authority)
             except ValueError as error:
                 self._faults[name] = f"the request for its client certificate cannot be used: {error}."
                 del merged[name]
@@ -192,9 +177,7 @@ class Registry:
     def _register(self, merged: dict[str, records.Record]) -> tuple[int, dict[str, dict[str, Any]]]:
         """Register what is new; returns how many keys that were, and the state at Flower of the nodes that existed before."""
         if self.run.check:
-            pretended: dict[str, dict[str, Any]] = {
-                key["node_id"]: {} for record in merged.values() for key in record["keys"].values()
-            }
+            pretended: dict[str, dict[str, Any]] = {key["node_id"]: {} for record in merged.values() for key in record["keys"].values()}
             return sum(len(records.unregistered(record, pretended)) for record in merged.values()), {}
         cli = FlowerCLI(self.hub, self.namespace)
         Rescue(self.run, self.hub, self.host, self.federation).wait(cli, self.seconds)

@@ -22,9 +22,7 @@ from ..pki import certificates, chain
 from .certificate_plan import Plan
 
 # The remedy where the CA's certificate cannot be read.
-DAMAGED = (
-    "restore it from a backup, or delete the Secret: federated.flower.site, run three times, then changes to a new CA"
-)
+DAMAGED = "restore it from a backup, or delete the Secret: federated.flower.site, run three times, then changes to a new CA"
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,7 @@ class Authority:
         following = None
         if {"next.crt", "next.key"} <= set(entries):
             following = certificates.Issued(entries["next.crt"], entries["next.key"])
-        return cls(
-            certificates.Issued(entries["tls.crt"], entries["tls.key"]), following, entries.get("previous.crt", "")
-        )
+        return cls(certificates.Issued(entries["tls.crt"], entries["tls.key"]), following, entries.get("previous.crt", ""))
 
     def entries(self) -> dict[str, str]:
         """The Secret's entries."""
@@ -69,18 +65,13 @@ class Authority:
 
 
 def trust_bundle(current: str, following: str = "", previous: str = "") -> str:
-    """What sites trust: the CAs that did sign, sign now, and will sign.
-
-    Args:
-        current: PEM certificates; so are the others, and each may be empty.
+    """What sites trust: the CAs that did sign, sign now, and will sign. Each is PEM, and may be empty.
 
     Returns:
         PEM without anything but certificates (SuperNodes hang with a trust file that is not ASCII), each once. They are in
         the order of time, so the text stays the same when the next CA becomes the current one, and no pod restarts because of it.
     """
-    return "".join(
-        dict.fromkeys(found for part in (previous, current, following) for found in certificates.split(part))
-    )
+    return "".join(dict.fromkeys(found for part in (previous, current, following) for found in certificates.split(part)))
 
 
 @dataclass
@@ -102,9 +93,7 @@ class Handover:
     warnings: list[str] = field(default_factory=list)
 
 
-def hand_over(
-    plan: Plan, published: str, mounted: str, served: str, now: datetime.datetime, *, forget: bool = False
-) -> Handover:
+def hand_over(plan: Plan, published: str, mounted: str, served: str, now: datetime.datetime, *, forget: bool = False) -> Handover:
     """Decide what of a plan can be served at once.
 
     Args:
@@ -112,7 +101,6 @@ def hand_over(
         published: the published CA bundle, PEM; empty before the first deployment.
         mounted: name of the Secret that the gateway mounts now; empty before the first deployment.
         served: the certificate in that Secret, PEM; may be empty.
-        now: the present.
         forget: remove previous CAs from the CA bundle.
     """
     if plan.lacks:  # only in check mode: the result is not known yet
@@ -120,7 +108,10 @@ def hand_over(
     result = Handover(plan.secret, plan.certificate, plan.trust, plan.secrets)
     if not published:
         return result
-    former = _former(published, plan.trust, now)
+    # Certificates of the published bundle that are not in the current one and have not expired.
+    known = {certificates.describe(part)["fingerprint"] for part in certificates.split(plan.trust)}
+    others = [part for part in certificates.split(published) if certificates.describe(part)["fingerprint"] not in known]
+    former = "".join(part for part in others if chain.read(part)[0].not_valid_after_utc > now)
     if not trusted(plan.certificate, published, now):
         if mounted and served and served != plan.certificate and trusted(served, published, now):
             result.secret, result.certificate = mounted, served
@@ -156,15 +147,5 @@ def trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
     return True
 
 
-def _former(bundle: str, present: str, now: datetime.datetime) -> str:
-    """Certificates of a bundle that are not in the current one and have not expired."""
-    known = {certificates.describe(part)["fingerprint"] for part in certificates.split(present)}
-    others = [part for part in certificates.split(bundle) if certificates.describe(part)["fingerprint"] not in known]
-    return "".join(part for part in others if chain.read(part)[0].not_valid_after_utc > now)
-
-
 def _subjects(bundle: str) -> str:
-    return ", ".join(
-        f"{chain.subject(certificate)} (until {certificate.not_valid_after_utc.date()})"
-        for certificate in chain.read(bundle)
-    )
+    return ", ".join(f"{chain.subject(one)} (until {one.not_valid_after_utc.date()})" for one in chain.read(bundle))

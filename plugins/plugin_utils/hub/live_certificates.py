@@ -36,13 +36,7 @@ def published_bundle(publication: Mapping[str, Any] | None) -> str:
 def served(
     name: str, secret: Mapping[str, Any] | None, published: str, now: datetime.datetime
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Facts of the gateway's certificate, and of each CA of the published CA bundle.
-
-    Args:
-        name: the Secret that the gateway mounts.
-        secret: it, live.
-        published: the published CA bundle, PEM; empty when nothing is published.
-        now: the present.
+    """Facts of the gateway's certificate in the Secret that it mounts, and of each CA of the published CA bundle (PEM; may be empty).
 
     Returns:
         The certificate's facts (C(certificates.describe)) with C(secret), C(fault), the reason why sites refuse it or an empty

@@ -66,12 +66,7 @@ def plan(wanted: Wanted, live: LiveObjects) -> SecretPlan:
 
 
 def recreated(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:
-    """Secret -> entries of everything that can be exchanged when the hub's pods restart.
-
-    Args:
-        ca: the internal CA, which stays.
-        namespace: the SuperLink's.
-    """
+    """Secret -> entries of everything that can be exchanged when the hub's pods restart; C(ca), the internal CA, stays."""
     fresh = {
         name: entries_of(certificates.issue(ca, subject, names, INTERNAL_LIFETIME), ca)
         for name, (subject, names) in _leafs(namespace).items()
@@ -91,42 +86,28 @@ def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
 _ENTRIES = {"tls.crt", "tls.key", "ca.crt", "token"}
 
 
-def metrics_names(namespace: str) -> list[str]:
-    """Names in its certificate."""
-    return [METRICS_CONTROL, f"{METRICS_CONTROL}.{namespace}.svc"]
-
-
 def metrics_secrets(
     spec: HubSpec, ca: certificates.Issued, live: Mapping[str, Any] | None, owner: Mapping[str, Any] | None
 ) -> list[dict[str, Any]]:
-    """The Secret, if it must be written; none otherwise.
+    """The Secret of the port for metrics, if it must be written; none otherwise.
 
-    Args:
-        spec: the hub.
-        ca: the internal CA.
-        live: the Secret as it is.
-        owner: the live ConfigMap C(superlink-metrics); None in check mode, before the first deployment.
+    C(live) is the Secret as it is, C(owner) the live ConfigMap C(superlink-metrics): None in check mode, before the first deployment.
     """
     if not spec.metrics.enabled:
         return []
     there = entries(live)
-    owners = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "name": METRICS, "uid": one["metadata"]["uid"]}
-        for one in [owner]
-        if one
-    ]
+    names = [METRICS_CONTROL, f"{METRICS_CONTROL}.{spec.namespace}.svc"]
+    owners = [{"apiVersion": "v1", "kind": "ConfigMap", "name": METRICS, "uid": owner["metadata"]["uid"]}] if owner else []
     is_good = set(there) >= _ENTRIES and not (
         chain.unusable(there["tls.crt"], there["tls.key"])
-        or certificates.reissue_reason(there["tls.crt"], ca.certificate, metrics_names(spec.namespace))
+        or certificates.reissue_reason(there["tls.crt"], ca.certificate, names)
     )
     if is_good and (not owners or (live or {})["metadata"].get("ownerReferences") == owners):
         return []
     if not is_good:
-        leaf = certificates.issue(ca, "superlink metrics", metrics_names(spec.namespace), INTERNAL_LIFETIME)
+        leaf = certificates.issue(ca, "superlink metrics", names, INTERNAL_LIFETIME)
         there = {**entries_of(leaf, ca), "token": keypairs.make_secret()}
-    wanted = secret(
-        spec.federation, spec.namespace, METRICS, {name: there[name] for name in _ENTRIES}, application=METRICS
-    )
+    wanted = secret(spec.federation, spec.namespace, METRICS, {name: there[name] for name in _ENTRIES}, application=METRICS)
     if owners:
         wanted["metadata"]["ownerReferences"] = owners
     return [wanted]
@@ -139,11 +120,7 @@ TRACKING_WORDS = (
 
 
 def tracking_secrets(spec: HubSpec, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The Secret; none without credentials.
-
-    Args:
-        spec: the hub.
-        given: name of a credential -> value.
+    """The Secret with credentials (name -> value) for the tracking server; none without them.
 
     Raises:
         ClusterError: a value cannot be sent to a server. The value is not part of the message.
