@@ -81,7 +81,7 @@ class CertificateAction(ClusterAction):
             federation=spec.federation,
             namespace=spec.namespace,
             ca_namespace=params["ca_namespace"],
-            names=replace(spec, superlink_address=address).names_of_certificate([*needed, *kept, *self._told_names(hub, spec)]),
+            names=replace(spec, superlink_address=address).names_of_certificate([*needed, *kept, *self._former_names(hub, spec)]),
             lifetime=datetime.timedelta(days=spec.certificate_days),
             ca_lifetime=_CA_LIFETIME,
             needed=needed,
@@ -112,14 +112,9 @@ class CertificateAction(ClusterAction):
 
     @staticmethod
     def check_denials(hub: Cluster, spec: HubSpec, sites: Collection[str]) -> list[str]:
-        """Fail when the gateway could not refuse a site that is denied; returns warnings.
+        """Fail when the gateway could not refuse a site (of those of the inventory) that is denied; returns warnings.
 
         Nothing is read where the gateway requires certificates.
-
-        Args:
-            hub: a connection.
-            spec: the hub.
-            sites: names of the sites of the inventory.
 
         Raises:
             ClusterError: the sites, and the remedy.
@@ -149,7 +144,7 @@ class CertificateAction(ClusterAction):
         return bool(sites_with({site: way}, [site], connectivity=SKUPPER))
 
     @staticmethod
-    def _told_names(hub: Cluster, spec: HubSpec) -> list[str]:
+    def _former_names(hub: Cluster, spec: HubSpec) -> list[str]:
         """Names by which sites know the gateway until they learn another address; none where those who sign may not know them.
 
         A run reaches them one after the other, and those with a bundle much later. Until then they connect to the old address if it still
@@ -187,9 +182,7 @@ class CertificateAction(ClusterAction):
         dialled = value("supernode_superlink_address")
         if not dialled and value("flower_connectivity") == "skupper":
             # Defaults of the roles skupper_listener and supernode, which this host does not see.
-            dialled = skupper.address(
-                value("skupper_listener_host") or skupper.FLEET, value("skupper_listener_port") or FLEET_PORT
-            )
+            dialled = skupper.address(value("skupper_listener_host") or skupper.FLEET, value("skupper_listener_port") or FLEET_PORT)
         return certificate_checks.SiteNames(
             site,
             text(dialled or value("superlink_address")),
