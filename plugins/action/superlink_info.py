@@ -66,8 +66,8 @@ class ActionModule(ClusterAction):
                 self._wait_ready(hub, params, result)
                 if params["skupper"]:
                     library.require()
-                    listed = [cluster_state.listed(hub, kind, namespace) for kind in ("Site", "Connector")]
-                    result["network"] = network.of_hub(*listed, rotation_plan.facts(cluster_state.read(hub, namespace)))
+                    links, connectors = (cluster_state.listed(hub, kind, namespace) for kind in ("Site", "Connector"))
+                    result["network"] = network.of_hub(links, connectors, rotation_plan.facts(cluster_state.read(hub, namespace)))
                 if result["deployed"]:
                     ledger, cli = Ledger(hub, namespace, federation), FlowerCLI(hub, namespace)
                     result["lease"] = self._lease(Lease(hub, namespace, federation))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.composite_action import CompositeAction
@@ -168,8 +168,8 @@ class ActionModule(CompositeAction):
         Raises:
             ClusterError: names every fault.
         """
-        names = site_hosts(self)
-        hub = self.run_action("superlink_info", {"hub": self.inventory_host})
+        names, host = site_hosts(self), self.inventory_host
+        hub = self.run_action("superlink_info", {"hub": host})
         if not hub["deployed"]:
             there = f"there is no SuperLink in namespace {self.namespace}: federated.flower.site deploys one, and this upgrades it."
             raise ClusterError(hub["error"] or there)
@@ -177,63 +177,49 @@ class ActionModule(CompositeAction):
         checked_hub = self.variable("superlink_checked", None) or self.run_action("superlink", {"state": "checked"})
         found = self._variable_of(self.variables_of(names[0]), "__site_checked") if names else {"sites": {}}
         checked = (found or self.run_action("supernode", {"state": "checked", "sites": names, "hub_checked": checked_hub}))["sites"]
-        left_out = self._unusable(names, hub, seen, checked)
+        unusable = {name: named_hosts(name, why) for name in names if (why := _unusable(name, hub, seen.get(name) or {}, checked.get(name) or {}))}
         live, wanted = flower_versions.running(hub["workloads"]), checked_hub["flower"]
-        sites = {
-            name: (flower_versions.running(self._workloads(seen[name])), checked[name]["flower"]) for name in names if name not in left_out
-        }
-        self.nodes_before = [node for node, facts in hub["nodes"].items() if facts["status"] == "online"]
-        begun = upgrade_record.is_hub_begun(self.record, live, wanted["version"], answers=not hub["error"])
+        sites = {name: (flower_versions.running(_workloads(seen[name])), checked[name]["flower"]) for name in names if name not in unusable}
         half = {name for name, site in (self.record.get("sites") or {}).items() if site["state"] == BEGUN}
-        release = next((str(one.get("version") or "") for one in hub["workloads"] if one["name"] == SUPERLINK), "")
-        self.fleet = UpgradeRun(
-            Hub(live, wanted, release, begun),
+        self.nodes_before = [node for node, facts in hub["nodes"].items() if facts["status"] == "online"]
+        fleet = self.fleet = UpgradeRun(
+            Hub(
+                live,
+                wanted,
+                release=next((str(one.get("version") or "") for one in hub["workloads"] if one["name"] == SUPERLINK), ""),
+                begun=upgrade_record.is_hub_begun(self.record, live, wanted["version"], answers=not hub["error"]),
+            ),
             sites=sites,
             by_hand=frozenset(name for name in sites if seen[name].get("bundle")),
             changes=frozenset(name for name, pair in sites.items() if name in half or flower_versions.differs(*pair)),
             most_failed=params["max_failed"],
-            failed=left_out,
+            failed=unusable,
         )
-        faults = self._faults(params, hub)
-        try:
-            waves = self._waves(params["waves"], names, hub)
-            self.fleet.waves = [wave for one in waves if (wave := [name for name in one if name in sites])]
-        except ValueError as error:
-            faults.append(str(error))
+        faults = [*self._faults(params, hub), *self._set_waves(params["waves"], names, hub)]
         if faults:
             raise ClusterError("\n".join([*faults, _NOTHING_CHANGED]))
-        return self._plan_lines(names) + self._check_pulls()
+        if not self._has_work:
+            return [f"{host}: {live['version']}, and all {len(names)} sites: nothing to upgrade"]
+        self.warnings += flower_versions.warnings(wanted["version"], sites)
+        lines = [f"continued: {upgrade_record.describe(self.record)}"] if self.record else []
+        return lines + flower_versions.table(host, (live, wanted), fleet.waves, sites, fleet.by_hand) + self._check_pulls()
 
-    @staticmethod
-    def _workloads(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """What runs at a site; of one that applies bundles, what its last one has."""
-        return [one for key in ("workloads", "clientapps", "bundle_workloads") for one in facts.get(key) or []]
-
-    @staticmethod
-    def _unusable(
-        names: Iterable[str], hub: Mapping[str, Any], seen: Mapping[str, Any], checked: Mapping[str, Mapping[str, Any]]
-    ) -> dict[str, str]:
-        """Sites that cannot be upgraded, and why."""
-        found = {}
-        for name in names:
-            check, status = checked.get(name) or {}, seen.get(name) or {}
-            if check.get("failed") or "flower" not in check:
-                found[name] = named_hosts(name, str(check.get("msg") or "it was not checked"))
-            elif not status.get("reachable"):
-                found[name] = named_hosts(name, str(status.get("error") or "it does not answer"))
-            elif fault := (hub["sites"].get(name) or {}).get("fault"):
-                found[name] = named_hosts(name, str(fault))
-        return found
-
-    def _waves(self, given: Any, names: list[str], hub: Mapping[str, Any]) -> list[list[str]]:
-        serial = self.variable(batches.SERIAL, "") or "100%"
-        if faults := batches.batch_faults(serial, 100):
-            raise ValueError("\n".join(faults))
+    def _set_waves(self, given: Any, names: list[str], hub: Mapping[str, Any]) -> list[str]:
+        """Set the waves, as wanted or as the batches of C(flower_serial); returns what is wrong with them."""
+        fleet, serial = self.fleet, self.variable(batches.SERIAL, "") or "100%"
         groups = {name: hosts for name, hosts in (self.task_vars.get("groups") or {}).items() if name not in names}
         denied = [name for name, site in hub["sites"].items() if site["access"]]
-        return batches.waves(given, serial, names, groups, {*denied, *self.fleet.failed, *self.fleet.by_hand})
+        if faults := batches.batch_faults(serial, 100):
+            return list(faults)
+        try:
+            waves = batches.waves(given, serial, names, groups, {*denied, *fleet.failed, *fleet.by_hand})
+        except ValueError as error:
+            return [str(error)]
+        fleet.waves = [wave for one in waves if (wave := [name for name in one if name in fleet.sites])]
+        return []
 
     def _faults(self, params: dict[str, Any], hub: Mapping[str, Any]) -> list[str]:
+        """Why the upgrade must not begin."""
         fleet, name = self.fleet, self.inventory_host
         found = flower_versions.faults(name, (fleet.hub.live, fleet.hub.wanted), fleet.sites, fleet.by_hand)
         if len(fleet.failed) > fleet.most_failed:
@@ -248,19 +234,8 @@ class ActionModule(CompositeAction):
                 "flower_backup_directory and flower_backup_recipients, or do without one: -e flower_upgrade_backup=false"
             )
         if hub["error"] and not fleet.hub.begun:
-            found.append(
-                f"{name}: the SuperLink does not answer, so nothing is known of runs: {hub['error']} Repair it with federated.flower.site first"
-            )
+            found.append(f"{name}: the SuperLink does not answer, so nothing is known of runs: {hub['error']} Repair it with federated.flower.site first")
         return found
-
-    def _plan_lines(self, names: list[str]) -> list[str]:
-        fleet = self.fleet
-        if not self._has_work:
-            return [f"{self.inventory_host}: {fleet.hub.live['version']}, and all {len(names)} sites: nothing to upgrade"]
-        self.warnings += flower_versions.warnings(fleet.hub.wanted["version"], fleet.sites)
-        begun = [f"continued: {upgrade_record.describe(self.record)}"] if self.record else []
-        pair = fleet.hub.live, fleet.hub.wanted
-        return begun + flower_versions.table(self.inventory_host, pair, fleet.waves, fleet.sites, fleet.by_hand)
 
     def _check_pulls(self) -> list[str]:
         """Which nodes have to pull images, in lines for people.
@@ -432,7 +407,11 @@ class ActionModule(CompositeAction):
         fleet, asked = self.fleet, [name for name in sites if name not in self.fleet.by_hand or self.deployed[name].get("failed")]
         good = [name for name in sites if not self.deployed[name].get("failed")]
         seen = self.run_action("supernode_info", {"sites": list(sites)})["sites"]
-        accepted = self._acceptance(good) if self.params["verify"] and fleet.changes & {*sites} and good else {}
+        accepted = {}
+        if self.params["verify"] and fleet.changes & {*sites} and good:
+            limits = {name: self.variable(f"flower_verify_{name}", None) for name in ("round_trip", "upload")}
+            options = {name: value for name, value in limits.items() if value not in _EMPTY}
+            accepted = self.run_action("supernode_acceptance", {"sites": good, **options})["sites"]
         run = self._acceptance_run() if self.params["app"] and fleet.changes & {*sites} and len(good) == len(sites) else ""
         ledger = Ledger(self.cluster, self.namespace, self.params["federation"])
         book = ledger.read_book()
@@ -446,7 +425,7 @@ class ActionModule(CompositeAction):
         found = {}
         for name in asked:
             judged = accepted.get(name) if name not in exempt else None  # SuperNodes of a site that is denied are offline, as they should be
-            live = flower_versions.running(self._workloads(seen.get(name) or {}))
+            live = flower_versions.running(_workloads(seen.get(name) or {}))
             reasons = (
                 "" if name in good else str(self.deployed[name]["msg"]),
                 offline.get(name, ""),
@@ -456,12 +435,6 @@ class ActionModule(CompositeAction):
             )
             if why := next(filter(None, reasons), ""):
                 found[name] = named_hosts(name, why)
-        return found
-
-    def _acceptance(self, sites: Collection[str]) -> dict[str, Any]:
-        limits = {name: self.variable(f"flower_verify_{name}", None) for name in ("round_trip", "upload")}
-        options = {name: value for name, value in limits.items() if value not in _EMPTY}
-        found: dict[str, Any] = self.run_action("supernode_acceptance", {"sites": list(sites), **options})["sites"]
         return found
 
     def _acceptance_run(self) -> str:
@@ -492,3 +465,17 @@ class ActionModule(CompositeAction):
         self._add_results(results)
         for name, result in results.items():
             self.note(name, words=[result["msg"]])
+
+
+def _workloads(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What runs at a site; of one that applies bundles, what its last one has."""
+    return [one for key in ("workloads", "clientapps", "bundle_workloads") for one in facts.get(key) or []]
+
+
+def _unusable(name: str, hub: Mapping[str, Any], status: Mapping[str, Any], check: Mapping[str, Any]) -> str:
+    """Why a site cannot be upgraded; empty if it can."""
+    if check.get("failed") or "flower" not in check:
+        return str(check.get("msg") or "it was not checked")
+    if not status.get("reachable"):
+        return str(status.get("error") or "it does not answer")
+    return str((hub["sites"].get(name) or {}).get("fault") or "")

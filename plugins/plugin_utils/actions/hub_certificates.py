@@ -43,12 +43,8 @@ class HubCertificates(CertificateAction):
     def issue_missing(self, spec: HubSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         """Find the address of the gateway, create the Secrets that are missing or no longer valid, wait for those that others create.
 
-        If sites do not trust the CA of a new certificate yet, the gateway keeps its certificate and both CAs are published; the next run
-        continues from there.
-
-        Args:
-            spec: the hub, of which the namespace and the Services exist.
-            params: C(hub_settings) of the action.
+        Namespace and Services of the hub exist. If sites do not trust the CA of a new certificate yet, the gateway keeps its certificate and both CAs
+        are published; the next run continues from there.
 
         Returns:
             C(changed), C(diff), C(warnings), C(objects) and C(msg) as in a result, and C(address), C(names), C(server_name), C(ca_bundle),
