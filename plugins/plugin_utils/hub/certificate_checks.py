@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..base.addresses import is_host, is_ip, split_address
+from ..base.addresses import is_host, split_address
 from ..manifests import exposure
 from ..manifests.exposures.exposure_registry import exposure_of
 from ..pki import chain
@@ -65,7 +65,7 @@ class Routing:
     Attributes:
         faults: due to the hub's variables.
         of_sites: a site -> the fault in its own variables, which concerns no other site.
-        warnings: what may be wrong, and the faults of sites.
+        warnings: the faults of sites.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -76,32 +76,26 @@ class Routing:
 def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> Routing:
     """Where something in front of the gateway passes TLS through: the names by which it does not find the gateway. C(address): see C(needed).
 
-    What sites verify is also the name (SNI) of their handshake. That a site does not reach the gateway is certain if it connects to a host
-    of the Route or Ingress, and possible if it connects to the C(superlink_address), of which nothing is known.
+    What sites verify is also the name (SNI) of their handshake. A site that connects to a host of the Route or Ingress does not reach the gateway
+    by another one.
     """
     found = Routing()
     names = exposure.routed_names(spec, address)
-    lost: dict[tuple[str, str, bool, bool], list[str]] = {}
+    lost: dict[tuple[str, str, bool], list[str]] = {}
     for site in (sites or [SiteNames("sites")]) if names else ():
         name, dialled = _verified(spec, address, site), _host(site.address or address)
-        is_certain = _is_among(dialled, names)
-        if is_host(name) and not _is_among(name, names) and (is_certain or dialled == _host(spec.superlink_address)):
+        if is_host(name) and not _is_among(name, names) and _is_among(dialled, names):
             own = name != _verified(spec, address, SiteNames(site.site)) or dialled != _host(address)
-            lost.setdefault((name, dialled, is_certain, own), []).append(site.site)
-    for (name, dialled, is_certain, own), who in lost.items():
-        link = f"connects to {dialled} and verifies {name}"
-        why = f"superlink_exposure {spec.exposure} finds the gateway by the name {names[0]} only"
-        if not is_certain:
-            # By an IP address, sites verify a name that no router knows.
-            remedy = f"superlink_host to {name}" if spec.server_name or not is_ip(dialled) else f"flower_server_name to {names[0]}"
-            found.warnings.append(f"{_people(who)}: {link}, and {why}. If {dialled} leads there, set {remedy}")
-        elif own:
-            wrong = f"{link}, but {why}. Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
+            lost.setdefault((name, dialled, own), []).append(site.site)
+    for (name, dialled, own), who in lost.items():
+        link = f"connects to {dialled} and verifies {name}, but superlink_exposure {spec.exposure} finds the gateway by the name {names[0]} only"
+        if own:
+            wrong = f"{link}. Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
             found.of_sites.update({site: f"{site}: {wrong} of this host" for site in who})
             found.warnings.append(f"{_people(who)}: {wrong} there; until then, the checks of these sites fail")
         else:
             found.faults.append(
-                f"{_people(who)}: {link}, but {why}. Set superlink_host to {name}, and superlink_address to {address} where sites cannot resolve "
+                f"{_people(who)}: {link}. Set superlink_host to {name}, and superlink_address to {address} where sites cannot resolve "
                 "that; or remove flower_server_name (superlink_server_name)"
             )
     return found

@@ -151,7 +151,6 @@ class Hub:
         """
         changes: dict[str, Callable[[State], State]] = {
             machine.SWITCH: lambda state: ca.switch(state, now),
-            machine.NOTE: lambda state: replace(state, switched=now),
             machine.DROP: ca.drop,
             machine.FINISH: ca.finish,
         }

@@ -30,7 +30,6 @@ ISSUE_NEXT = "issue_next"
 SERVE_NEXT = "serve_next"
 ASK = "ask"
 SWITCH = "switch"
-NOTE = "note"
 DROP = "drop"
 REMOVE_NEXT = "remove_next"
 FINISH = "finish"
@@ -46,7 +45,6 @@ WORDS = {
     SERVE_NEXT: "serve it under that name",
     ASK: "deploy the CA bundle to every site and test it with every SuperNode",
     SWITCH: "let the next CA sign",
-    NOTE: "record when the current CA started to sign, which its Secret no longer has",
     DROP: "remove the previous CA from the CA bundle",
     REMOVE_NEXT: "remove the test certificate",
     FINISH: "end the rotation",
@@ -197,9 +195,7 @@ def _advance(state: State, facts: Facts) -> Step:
     if state.phase == ca.ADDING:
         return _step(SWITCH)
     if state.phase == ca.SWITCHED:
-        if state.switched is None:
-            return _step(NOTE)  # without it, the grace period would start again with every run
-        until = state.switched + facts.grace
+        until = state.switched + facts.grace if state.switched else facts.now
         if facts.now < until:
             return Step(WAIT, f"waiting until {until.isoformat(timespec='seconds')}, then the previous CA is dropped", (), until)
         return _step(DROP)
@@ -234,8 +230,6 @@ def after(step: Step, state: State, facts: Facts, new: certificates.Issued | Non
         return ca.begin(state, new, facts.now), replace(facts, extra=Leaf(), asked=False)
     if step.name == SWITCH:
         return ca.switch(state, facts.now), replace(facts, leaf=replace(facts.leaf, issuer=BY_OTHER), current_good=True)
-    if step.name == NOTE:
-        return replace(state, switched=facts.now), facts
     if step.name == DROP:
         return ca.drop(state), facts
     if step.name == FINISH:

@@ -346,14 +346,10 @@ def test_the_outlook_from_anywhere_is_what_happens(lives):
     assert [step.name for step in steps] == controller.steps[:-1]
 
 
-def test_the_grace_ends_although_someone_took_the_time_of_the_switch_away():
-    authority = Authority(CAS[1], None, FIRST)
-    state = ca.State(authority, NOW - HOUR, None)
+def test_without_the_time_of_the_switch_the_grace_is_over():
+    """Someone took the annotation away."""
+    state = ca.State(Authority(CAS[1], None, FIRST), NOW - HOUR, None)
     leaf = machine.Leaf("2", machine.BY_CURRENT, True, "2")
     sites = {"a": machine.Site(state.bundle, frozenset({"2"}))}
     facts = machine.Facts(NOW, grace=HOUR, published=state.bundle, leaf=leaf, sites=sites)
-    step = machine.next_step(state, facts)
-    assert step.name == machine.NOTE
-    state, facts = machine.after(step, state, facts)
-    assert state.switched == NOW and machine.next_step(state, facts).until == NOW + HOUR
-    assert machine.next_step(state, replace(facts, now=NOW + HOUR)).name == machine.DROP
+    assert machine.next_step(state, facts).name == machine.DROP
