@@ -22,7 +22,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.formats impo
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import OCM, SUPERLINK, SUPERLINK_POD
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import batches
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import flower_versions, upgrade_record
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.upgrade_record import BACK, BEGUN, DONE, WAITING, WAIVED, with_hub, with_sites
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.upgrade_record import (
+    BACK,
+    BEGUN,
+    DONE,
+    WAITING,
+    WAIVED,
+    with_hub,
+    with_sites,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.upgrade_run import Hub, UpgradeRun
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import COMPLETED

@@ -29,7 +29,6 @@ from ..state import access_records
 from ..state.ledger import Ledger
 from .cluster_action import ClusterAction
 
-
 _CA_LIFETIME = datetime.timedelta(days=3650)
 
 

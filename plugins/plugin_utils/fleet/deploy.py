@@ -256,8 +256,9 @@ class Rollout:
         return done
 
     def wait_no_run(self, site: Site) -> None:
-        """Wait until no run is active, before ClientApps in their own pods are replaced. One site at a time asks: each question starts a
-        process beside the SuperLink.
+        """Wait until no run is active, before ClientApps in their own pods are replaced.
+
+        One site at a time asks: each question starts a process beside the SuperLink.
         """
         if not site.spec.has_apps_apart or site.spec.clientapp_force:
             return

@@ -10,7 +10,6 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.object_names import DIRECT, FEDERATION_CONFIG, UNKNOWN_ADDRESS

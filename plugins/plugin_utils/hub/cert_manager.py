@@ -94,11 +94,10 @@ def _lacks(wanted: Wanted, live: LiveObjects, certificate: Object | None, there:
     what = f"{KIND} {wanted.namespace}/{NAME}"
     if certificate is None:
         return f"{what} is not there yet", False
-    if is_ready := _is_ready(certificate):
-        if {"tls.crt", "tls.key"} <= set(there):
-            leaf = chain.read(there["tls.crt"])[0]
-            missing = [name for name in wanted.names if not chain.covers(leaf, name)]
-            return (f"{what} does not cover {', '.join(missing)} yet" if missing else ""), False
+    if (is_ready := _is_ready(certificate)) and {"tls.crt", "tls.key"} <= set(there):
+        leaf = chain.read(there["tls.crt"])[0]
+        missing = [name for name in wanted.names if not chain.covers(leaf, name)]
+        return (f"{what} does not cover {', '.join(missing)} yet" if missing else ""), False
     issuing = condition(certificate, "Issuing") or {}
     reported = [_message(one) for one in (condition(certificate, "Ready"), issuing) if one and _message(one)]
     requests = [] if is_ready else live.list_objects(API, "CertificateRequest", wanted.namespace)

@@ -50,10 +50,10 @@ def served(
         return {"secret": name, "fault": f"tls.crt of Secret {name} {error}"}, trust
     fault, ca = "", {}
     try:
-        way = chain.path(certificates, chain.read(published))
-        ca = min(map(_dates, way[1:]), key=lambda one: one["not_after"], default={})
-        chain.check_use(way)
-        chain.check_times(way, {"the controller": now})
+        path = chain.path(certificates, chain.read(published))
+        ca = min(map(_dates, path[1:]), key=lambda one: one["not_after"], default={})
+        chain.check_use(path)
+        chain.check_times(path, {"the controller": now})
     except chain.ChainError as error:
         fault = f"{error} (Secret {name}, compared with the CA bundle of the sites)" if published else ""
     return {"secret": name, **pki.describe(entries(secret)["tls.crt"]), "fault": fault, "ca": ca}, trust
