@@ -127,7 +127,7 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _lease(lease: Lease) -> dict[str, Any]:
-        """Who changes the fleet; empty where nobody does, or where that may not be read: rights that an earlier release rendered do not have it."""
+        """Who changes the fleet; empty if no one does, or if that may not be read: rights that an earlier release rendered do not have it."""
         try:
             live, ended = lease.look()
         except Forbidden:

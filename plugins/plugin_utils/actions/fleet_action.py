@@ -80,7 +80,7 @@ class FleetAction(ClusterAction):
         #: What identifies a place (a uid, or an address and a namespace) -> the host that is deployed there.
         self._claims: dict[str, str] = {}
         #: Sites with a note for the audit trail.
-        self._noted: set[str] = set()
+        self._noted_sites: set[str] = set()
         self.reset()
         return super().run(tmp, task_vars)
 
@@ -120,7 +120,7 @@ class FleetAction(ClusterAction):
                 outcomes.fail(name, f"its variables cannot be read: {unexpected(error)}")
         more = self.work(params, sites, outcomes)
         for name, outcome in outcomes.sites.items():
-            if outcome.changed and name not in self._noted:
+            if outcome.changed and name not in self._noted_sites:
                 self.note(name, words=[f"{self._task.action.rpartition('.')[2]}: {outcome.msg or 'changed'}"])
             self._note_diff(name, outcome.diff)
         failed = [name for name, outcome in outcomes.sites.items() if outcome.failed]
@@ -140,7 +140,7 @@ class FleetAction(ClusterAction):
         """See C(ClusterAction)."""
         noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
         if site and noted:
-            self._noted.add(site)
+            self._noted_sites.add(site)
         super().note(site, **noted)
 
     def claim(self, host: str, places: Iterable[str]) -> str:

@@ -197,7 +197,7 @@ def _whole_site(record: Mapping[str, Any], now: datetime.datetime) -> str:
     return f"no SuperNode of the site is online and a restart did not help: it may be cut off; the next one is due at {due.isoformat()}"
 
 
-def tried(record: Mapping[str, Any], nodes: Sequence[str], now: str) -> records.Record:
+def with_restart(record: Mapping[str, Any], nodes: Sequence[str], now: str) -> records.Record:
     """The record with one more restart of some nodes at a time in ISO 8601."""
     new = copy.deepcopy(dict(record))
     for node in nodes:
@@ -205,7 +205,7 @@ def tried(record: Mapping[str, Any], nodes: Sequence[str], now: str) -> records.
     return new
 
 
-def settled(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> records.Record:
+def without_healed(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> records.Record:
     """The record without the restarts of nodes that are online, or not the site's any more."""
     kept = {
         node: noted

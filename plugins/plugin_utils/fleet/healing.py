@@ -126,7 +126,7 @@ class Healer:
         else:
             for name in found:
                 if found[name].get(heal_plan.HEALING):
-                    self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
+                    self.ledger.change_record(name, partial(heal_plan.without_healed, nodes=nodes))
             if plan.restart:
                 self._restart_all(plan.restart, ways, outcomes, result)
         result["unreadable"] |= {name: outcomes[name].msg for name in sites if outcomes[name].failed}
@@ -224,13 +224,13 @@ class Healer:
         now = self._now().isoformat(timespec="seconds")
         # Before the restart: if this run ends here, the next one knows of it.
         with self._one_at_the_hub:
-            self.ledger.change_record(batch[0].site, lambda record: heal_plan.tried(record, [one.node for one in batch], now))
+            self.ledger.change_record(batch[0].site, lambda record: heal_plan.with_restart(record, [one.node for one in batch], now))
             self.restarted += len(batch)
         way.restart_pods([one.pod for one in batch])
 
     def _settle(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:
         try:
-            self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
+            self.ledger.change_record(name, partial(heal_plan.without_healed, nodes=nodes))
         except ClusterError as error:
             outcomes.fail(name, error.message)
 

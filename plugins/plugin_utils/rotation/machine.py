@@ -133,7 +133,7 @@ class Step:
     until: datetime.datetime | None = None
 
     @property
-    def held(self) -> bool:
+    def is_blocked(self) -> bool:
         """Whether it is a wait that ends only when someone acts"""
         return self.name == WAIT and self.until is None
 

@@ -133,7 +133,7 @@ class Rotation:
         if not todo:
             return nothing
         ask.require(self.hub.cluster, ask.rights_of_work(SUPERLINK, ROTATE, settings.namespace, settings.ca_namespace))
-        plan = targets.outlook(todo, inputs, site_proof.heard(site_proof.members(self.book, self.records, names), {}))
+        plan = targets.outlook(todo, inputs, site_proof.site_facts(site_proof.members(self.book, self.records, names), {}))
         return {"todo": todo, "plan": plan, "msg": " ".join(plan)}
 
     # ---- the parts ---------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class Rotation:
         requested, rounds = state.phase == IDLE, 0
         reports: dict[str, Report] = {}
         while True:
-            facts = replace(self._facts(state), asked=requested, sites=site_proof.heard(self._members(), reports))
+            facts = replace(self._facts(state), asked=requested, sites=site_proof.site_facts(self._members(), reports))
             step = machine.next_step(state, facts)
             # Every SuperNode is online before the next CA signs; unless none can be, because their CA has expired.
             if step.name == machine.SWITCH and facts.current_good and not facts.force and (away := self._offline(_OFFLINE_GRACE)):
@@ -251,7 +251,7 @@ class Rotation:
                     reports |= again
                 self._read()
             _live, state = self.hub.ca()
-        if step.held:
+        if step.is_blocked:
             raise RotationError(f"the rotation of the CA stays {state.phase} until this is resolved: {step.why}")
         if step.name == machine.WAIT:
             self.done.append(step.why)

@@ -191,7 +191,7 @@ def members(book: Book, found: Mapping[str, conditions.Record], reached: Iterabl
     }
 
 
-def heard(fleet: Mapping[str, Mapping[str, Any]], reports: Mapping[str, Report]) -> dict[str, machine.Site]:
+def site_facts(fleet: Mapping[str, Mapping[str, Any]], reports: Mapping[str, Report]) -> dict[str, machine.Site]:
     """What the state machine needs of each site: see C(members); sites that were not asked yet have no report."""
     sites = {}
     for name, entry in fleet.items():

@@ -242,7 +242,7 @@ def test_a_site_that_is_down_holds_the_machine_and_is_named(lives):
         waiting = Controller(world, asked=world.state.phase == ca.IDLE and world.authorities == 1)
         step = waiting.run()
         if step.name == machine.WAIT:
-            assert step.held and step.sites == ("b",) and "b: no route to host" in step.why
+            assert step.is_blocked and step.sites == ("b",) and "b: no route to host" in step.why
             assert "b" in world.reachable(), "it would not find its way back"
             assert "finish" not in waiting.steps
         else:
@@ -280,13 +280,13 @@ def test_an_excused_site_is_not_asked():
     assert machine.next_step(state, facts).name == machine.SWITCH
     said = machine.Site(state.bundle, frozenset({"1"}), "supernode-0 refused 2")
     step = machine.next_step(state, replace(facts, sites={"a": said}))
-    assert step.held and step.why == "a: supernode-0 refused 2"
+    assert step.is_blocked and step.why == "a: supernode-0 refused 2"
 
 
 def test_the_previous_ca_is_trusted_for_the_time_of_grace():
     world = World()
     step = Controller(world, grace=HOUR).run()
-    assert step.name == machine.WAIT and not step.held
+    assert step.name == machine.WAIT and not step.is_blocked
     assert step.until == NOW + HOUR and "2026-11-21T13:00:00+00:00" in step.why
     assert world.state.phase == ca.SWITCHED and set(world.trust.values()) == {FIRST + SECOND}
     assert Controller(world, asked=False, grace=HOUR, now=NOW + HOUR / 2).run().name == machine.WAIT

@@ -43,11 +43,11 @@ def test_who_has_to_be_heard():
 
 def test_what_was_heard():
     rolled = site_proof.members(BOOK, FOUND, ["a", "b"])
-    sites = site_proof.heard(rolled, {"a": {"trust": CA, "accepts": ["1"], "trouble": ""}})
+    sites = site_proof.site_facts(rolled, {"a": {"trust": CA, "accepts": ["1"], "trouble": ""}})
     assert sites["a"] == machine.Site(CA, frozenset({"1"}))
     assert sites["b"].excused and "not in the inventory" in sites["gone"].trouble
-    assert site_proof.heard(rolled, {})["a"] == machine.Site()
-    down = site_proof.heard(rolled, {"a": {"trust": None, "accepts": [], "trouble": "no route"}, "gone": {"trust": None, "accepts": [], "trouble": "no right"}})
+    assert site_proof.site_facts(rolled, {})["a"] == machine.Site()
+    down = site_proof.site_facts(rolled, {"a": {"trust": None, "accepts": [], "trouble": "no route"}, "gone": {"trust": None, "accepts": [], "trouble": "no right"}})
     assert down["a"] == machine.Site(trouble="no route")
     assert down["gone"] == machine.Site(trouble="no right"), "what it failed with is more than that it is not reached"
 
