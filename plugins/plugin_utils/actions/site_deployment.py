@@ -31,24 +31,11 @@ class SiteDeployment(FleetAction):
     """An action that deploys sites."""
 
     def deploy_sites(
-        self,
-        sites: dict[str, Site],
-        outcomes: Outcomes,
-        *,
-        renew: Sequence[str] = (),
-        wait: int = 3600,
-        force: bool = False,
-        apps_alone: bool = False,
+        self, sites: dict[str, Site], outcomes: Outcomes, *, renew: Sequence[str] = (), wait: int = 3600, force: bool = False, apps_alone: bool = False
     ) -> None:
-        """Deploy those of some sites that have not failed.
+        """Deploy those of some sites that have not failed; see C(deploy.Options).
 
-        Args:
-            sites: by name.
-            outcomes: what becomes of them; all that have not failed are in C(sites).
-            renew: C(keys), C(client): what is replaced although it is valid.
-            wait: seconds to wait for the end of active runs before SuperNodes are restarted.
-            force: restart them even if a run is active or SuperNodes are offline.
-            apps_alone: deploy nothing but the ClientApps of sites where they run in their own pods.
+        C(apps_alone): deploy nothing but the ClientApps of sites where they run in their own pods.
         """
         for name, site in sites.items():
             if faults := messages(site_problems(site.given)):
@@ -59,14 +46,8 @@ class SiteDeployment(FleetAction):
         if apps_alone:
             self._read_app_options(sites, outcomes)
         variables = self.variables_of(first.name)
-        options = Options(
-            partitions=int(variables["supernode_partitions"] or 0) or None,
-            repartition=boolean(variables["supernode_repartition"]),
-            renew=renew,
-            wait=wait,
-            force=force,
-            foreseen=self._foreseen(first.hub),
-        )
+        partitions, repartition = int(variables["supernode_partitions"] or 0) or None, boolean(variables["supernode_repartition"])
+        options = Options(partitions, repartition, renew, wait, force, self._foreseen(first.hub))
         try:
             with self.connect(first.hub) as hub:
                 registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)

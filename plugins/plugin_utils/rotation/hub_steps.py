@@ -81,10 +81,6 @@ class Hub:
             )
         return found
 
-    def is_insecure(self) -> bool:
-        """Whether the federation has no TLS."""
-        return self.publication()["data"].get("insecure") == "true"
-
     def ca(self) -> tuple[dict[str, Any], State]:
         """The Secret of the CA, and its state."""
         place = f"Secret {self.settings.ca_namespace}/{CA_SECRET} on {self.cluster.name}"
@@ -136,10 +132,6 @@ class Hub:
             extra=gateway_certificates.leaf(extra, state, gateway_certificates.next_names(gateway_certificates.names_in(own)), tried, now),
             current_good=state is None or not gateway_certificates.has_expired(certificates.describe(state.authority.current.certificate), now),
         )
-
-    def needed_names(self) -> list[str]:
-        """Names without which sites do not reach the gateway."""
-        return gateway_certificates.needed_names(self.publication()["data"])
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 

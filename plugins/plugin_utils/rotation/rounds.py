@@ -22,7 +22,7 @@ from ..hub.certificate_plan import BUILTIN
 from ..rights import ask
 from ..rights.need import ROTATE
 from ..state.ledger import Ledger, LedgerError
-from . import conditions, machine, site_proof, targets
+from . import conditions, gateway_certificates, machine, site_proof, targets
 from .ca_state import IDLE, State
 from .hub_steps import Hub, RotationError
 from .internal import Internal
@@ -48,7 +48,6 @@ class Sites(Protocol):
         """Deploy the CA bundle to sites, and have their SuperNodes tested; returns their reports.
 
         Args:
-            proof: what is tested.
             expected: site -> keys of SuperNodes that must answer.
             because: reports of restarts before, whose faults are reported together.
             required: whether a site fails that is down, or whose SuperNodes refuse.
@@ -108,7 +107,8 @@ class Rotation:
             raise LedgerError("; ".join(unreadable.values()))
         if check and not self.hub.is_deployed():
             return {**nothing, "msg": "nothing is deployed yet"}
-        if self.hub.is_insecure():
+        published = self.hub.publication()["data"]
+        if published.get("insecure") == "true":
             if asked == targets.DUE:
                 return {**nothing, "msg": "nothing is due: the federation has no TLS"}
             raise RotationError(f"the federation on {self.hub.cluster.name} has no TLS (flower_insecure is true), so there is nothing to rotate.")
@@ -119,7 +119,7 @@ class Rotation:
             handed_in=settings.handed_in,
             secret=self.hub.gateway.secret(),
             leaf=entries(self.hub.gateway_secret()),
-            names=self.hub.needed_names(),
+            names=gateway_certificates.needed_names(published),
             state=state,
             facts=self._facts(state),
             records={name: record for name, record in self.records.items() if name in names},

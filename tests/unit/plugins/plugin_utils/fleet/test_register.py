@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet import register
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import recreate_superlink_pod, register
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.deploy import Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registered, Registry
@@ -20,6 +21,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypai
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.test_outdated import (
+    CRASHED,
+    RUNS,
+    UNPULLED,
+    pod,
+    stateful_set,
+)
+from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
 
 LINES = [keypairs.supernode_public_key(keypairs.make_supernode_key()) for _one in range(2)]
 KEYS = [{"pool": "cpu", "name": "0", "public_key": line, "fingerprint": keypairs.fingerprint(line)} for line in LINES]
@@ -87,3 +96,53 @@ def test_a_superlink_that_lost_its_database_is_noticed(
     rollout = Rollout(run, hub, "hub", {"site-b": site}, {}, Outcomes(run, ["site-b"], 1), Options())
     rollout._register({"site-b": KeysMade()})
     assert ["does not know 1 of its SuperNodes any more" in one for one in rollout.outcomes["site-b"].warnings] == [True] * len(lost)
+
+
+MEANT = {"namespace": "flower", "uid": "old"}
+
+
+class StuckHub:
+    """The StatefulSet, and what is deleted."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+
+    def get(self, _version: str, kind: str, _name: str, _namespace: str) -> dict[str, Any]:
+        assert kind == "StatefulSet"
+        return stateful_set()
+
+    def delete(self, *_place: str, uid: str, **_how: str) -> None:
+        self.deleted.append(uid)
+
+
+class Line:
+    """The command line: the pods that it finds, one wait after the other."""
+
+    def __init__(self, *waits: list[dict[str, Any]]) -> None:
+        self.waits = list(waits)
+
+    def wait_for_superlink(self, _seconds: float, *, waiting: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        *unready, ready = self.waits.pop(0)
+        for one in unready:
+            waiting(one)
+        return ready
+
+
+NEW = pod(RUNS, ready=True, revision="superlink-2", namespace="flower", uid="new")
+
+
+@pytest.mark.parametrize(
+    ("waits", "deleted"),
+    [
+        ([[pod(CRASHED, **MEANT), NEW]], ["old"]),
+        ([[pod(RUNS, UNPULLED, **MEANT)], [NEW]], ["old"]),  # the SuperLink runs, and its gateway never will
+        ([[NEW]], []),
+        ([[pod(RUNS, UNPULLED, revision="superlink-2", **MEANT)]], []),
+    ],
+)
+def test_a_pod_with_a_former_template(waits: list[list[dict[str, Any]]], deleted: list[str]) -> None:
+    hub, line, run = StuckHub(), Line(*waits), RecordedRun()
+    recreate_superlink_pod.Rescue(run, hub, "hub", "f").wait(line, 1)  # type: ignore[arg-type]
+    assert hub.deleted == deleted and not line.waits
+    assert bool(run.said) is bool(deleted) and all("hub: pod superlink-0 was created again: it was not ready" in one for one in run.said)
+    assert [f"{host}: {words}" for host, words in run.notes] == run.said

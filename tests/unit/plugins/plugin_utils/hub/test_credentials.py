@@ -12,7 +12,8 @@ import ipaddress
 import pytest
 from cryptography import x509
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries, secret
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode, entries, secret
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources, secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority, trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
@@ -172,3 +173,75 @@ def test_no_private_key_is_in_what_is_told(make):
     for item in secrets:
         for name, value in entries(item).items():
             assert name in ("ca.crt", "tls.crt") or value not in told
+
+
+def test_they_become_a_secret(parsed_hub):
+    spec = parsed_hub(tracking={"uri": "https://x"}, tracking_credentials=["password", "username"])
+    (found,) = secret_plan.tracking_secrets(spec, {"username": "jane", "password": "hunter2", "token": ""})
+    assert (found["metadata"]["namespace"], found["metadata"]["name"]) == ("flower", "superlink-tracking")
+    assert entries(found) == {"username": "jane", "password": "hunter2"}
+
+
+def test_without_a_server_or_credentials_there_is_none(parsed_hub):
+    assert secret_plan.tracking_secrets(parsed_hub(), {}) == []
+    assert secret_plan.tracking_secrets(parsed_hub(tracking={"uri": "https://x"}), {}) == []
+
+
+@pytest.mark.parametrize("value", ["", "hünter2", "hunter2\n"])
+def test_what_no_header_takes(parsed_hub, value):
+    spec = parsed_hub(tracking={"uri": "https://x"}, tracking_credentials=["token"])
+    with pytest.raises(ClusterError, match="superlink_tracking_credentials: token") as raised:
+        secret_plan.tracking_secrets(spec, {"token": value})
+    assert "nter2" not in raised.value.message
+
+
+def test_a_change_is_noticed():
+    one = {"kind": "Secret", "name": "superlink-tracking", "change": "changed"}
+    assert secret_plan.is_tracking_changed([{**one, "name": "x"}, one])
+    assert not secret_plan.is_tracking_changed([{**one, "change": "created"}])
+
+
+OWNER = {"metadata": {"uid": "1-2-3"}}
+
+
+@pytest.fixture
+def ca():
+    return certificates.make_ca("internal", datetime.timedelta(days=3650))
+
+
+@pytest.fixture
+def spec(parsed_hub):
+    return parsed_hub(metrics={"enabled": True, "image": "x"})
+
+
+def test_it_is_made_once_and_belongs_to_the_program(spec, ca):
+    (found,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    assert found["metadata"]["name"] == "superlink-metrics"
+    assert [(one["kind"], one["uid"]) for one in found["metadata"]["ownerReferences"]] == [("ConfigMap", "1-2-3")]
+    assert set(entries(found)) == {"tls.crt", "tls.key", "ca.crt", "token"} and len(entries(found)["token"]) == 44
+    assert secret_plan.metrics_secrets(spec, ca, found, OWNER) == []
+
+
+def test_without_metrics_there_is_none(parsed_hub, ca):
+    assert secret_plan.metrics_secrets(parsed_hub(), ca, None, None) == []
+
+
+def test_a_restored_one_gets_its_owner_and_keeps_its_content(spec, ca):
+    (made,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    del made["metadata"]["ownerReferences"]
+    (found,) = secret_plan.metrics_secrets(spec, ca, made, OWNER)
+    assert found["data"] == made["data"] and found["metadata"]["ownerReferences"]
+
+
+def test_another_ca_or_a_lost_entry_makes_it_new(spec, ca):
+    (made,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    other = certificates.make_ca("other", datetime.timedelta(days=3650))
+    (found,) = secret_plan.metrics_secrets(spec, other, made, OWNER)
+    assert found["data"]["token"] != made["data"]["token"] and found["data"]["ca.crt"] == encode(other.certificate)
+    del made["data"]["token"]
+    assert secret_plan.metrics_secrets(spec, ca, made, OWNER)
+
+
+def test_in_check_mode_there_is_no_owner_yet(spec, ca):
+    (found,) = secret_plan.metrics_secrets(spec, ca, None, None)
+    assert "ownerReferences" not in found["metadata"]
