@@ -119,14 +119,10 @@ class Rollout:
         waiting = {name: keys[name] for name in keys if not self.outcomes[name].failed}
         if not waiting:
             return
-        report = online.wait(self.hub, waiting)
-        for name in report.changed:
-            self.outcomes[name].changed = True
-        for name, fault in report.faults.items():
-            self.outcomes.fail(name, fault)
+        reports = online.wait(self.hub, waiting, self.outcomes)
 
         def confirm(name: str) -> None:
-            self._confirm(name, keys[name], report.sites.get(name, {}), registered.dead.get(name, []))
+            self._confirm(name, keys[name], reports.get(name, {}), registered.dead.get(name, []))
 
         self.outcomes.each(confirm, waiting)
         self._note_nodes([name for name in waiting if not self.outcomes[name].failed])
@@ -135,6 +131,7 @@ class Rollout:
         published = partitions.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen)
         found = self._numbers = partitions.allocate(
             self.run,
+            self.outcomes,
             self.hub.ledger,
             {name: self.sites[name].spec.pools for name in chosen},
             lambda names: self.outcomes.each(lambda name: self.ways[name].numbers(), names),
@@ -143,10 +140,6 @@ class Rollout:
             renew=self.options.renew,
             places=partitions.places(self.sites, chosen),
         )
-        for word in found.warnings:
-            self.outcomes[chosen[0]].warnings.append(word)
-        for name, fault in found.faults.items():
-            self.outcomes.fail(name, fault)
         given = [name for name in chosen if not self.outcomes[name].failed]
         for name in given:
             site = self.sites[name]
@@ -158,7 +151,6 @@ class Rollout:
                 allocation=found.allocation[name],
             )
             site.identity = found.identity
-            self.outcomes[name].changed |= name in found.changed
         return self.outcomes.each(lambda name: self._make(name, ()), given)
 
     def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
@@ -174,6 +166,7 @@ class Rollout:
         specs = {name: self.sites[name].spec for name in keys}
         registered = self.hub.register(
             keys,
+            self.outcomes,
             {name: spec.region or None for name, spec in specs.items()},
             {name: partitions.without_range(spec.pools) for name, spec in specs.items()},
             [name for name in keys if self.sites[name].claim],
@@ -186,14 +179,6 @@ class Rollout:
             self.outcomes[name].changed |= name in registered.changed
             if self.run.check and name in registered.issued:
                 self.run.note(name, words=["a client certificate would be issued"])
-        for name, count in registered.lost.items():
-            words = (
-                f"the SuperLink does not know {count} of its SuperNodes any more, and they are registered again: its database is new, or older than the "
-                "ledger. If that was not intended, the runs of before are only in a backup (federated.flower.restore)"
-            )
-            self.outcomes[name].warnings.append(named_hosts(name, words))
-        for name, fault in registered.faults.items():
-            self.outcomes.fail(name, fault)
         return registered
 
     def note_datasets(self, names: Sequence[str], applied: Mapping[str, Done]) -> None:

@@ -19,6 +19,7 @@ from ..sites.site import Run, Site
 from ..spec.site_spec import PoolSpec
 from ..state import access_records, partition_numbers, records
 from ..state.ledger import Ledger, name_fault
+from .outcome import Outcomes
 
 KEYS, CLIENT = "keys", "client"
 
@@ -30,22 +31,17 @@ class Numbers:
     Attributes:
         allocation: site -> pool -> C(offset) and C(partitions).
         dead: site -> fingerprints of keys that the site must replace.
-        faults: site -> why it has no numbers.
         identity: of the hub.
-        changed: sites whose numbers, or whose denial, changed.
-        warnings: sentences.
     """
 
     allocation: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     dead: dict[str, list[str]] = field(default_factory=dict)
-    faults: dict[str, str] = field(default_factory=dict)
     identity: str = ""
-    changed: set[str] = field(default_factory=set)
-    warnings: list[str] = field(default_factory=list)
 
 
 def allocate(
     run: Run,
+    outcomes: Outcomes,
     ledger: Ledger,
     pools: Mapping[str, Sequence[PoolSpec]],
     running: Callable[[Sequence[str]], Mapping[str, Mapping[str, tuple[int, int]]]],
@@ -55,7 +51,7 @@ def allocate(
     renew: Sequence[str] = (),
     places: Mapping[str, str] | None = None,
 ) -> Numbers:
-    """Allocate the ranges of sites.
+    """Allocate the ranges of sites. One that can have none fails.
 
     Args:
         pools: site -> its pools, in the order in which new ranges are allocated.
@@ -69,12 +65,12 @@ def allocate(
     Raises:
         ClusterError: there is no room.
     """
-    result = Numbers()
-    result.faults = {site: fault for site in pools if (fault := name_fault(site))}
+    result, chosen = Numbers(), list(pools)
     found, unreadable = ledger.read_sites()
-    result.faults |= {site: unreadable[site] for site in pools if site in unreadable}
-    result.faults |= left_behind(places or {}, found)
-    pools = {site: listed for site, listed in pools.items() if site not in result.faults}
+    faults = {site: fault for site in pools if (fault := name_fault(site))} | {site: unreadable[site] for site in pools if site in unreadable}
+    for site, fault in (faults | left_behind(places or {}, found)).items():
+        outcomes.fail(site, fault)
+    pools = {site: listed for site, listed in pools.items() if not outcomes[site].failed}
     held: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
     unknown = [site for site in pools if site not in found]
     seen = running(unknown)
@@ -99,31 +95,33 @@ def allocate(
     if changed:
         was, now = before["sites"], outcome.book["sites"]
         # A change that is not of a single site, such as the number of partitions, is reported with the first.
-        result.changed = {site for site in pools if was.get(site) != now.get(site)} or set(list(pools)[:1])
+        for site in [site for site in pools if was.get(site) != now.get(site)] or list(pools)[:1]:
+            outcomes[site].changed = True
     for site in set(pools) & set(outcome.book.get("denied", {})):
         denial = outcome.book["denied"][site]
         try:
             differs = ledger.change_record(site, partial(access_records.returning, denial=denial))
         except ClusterError as error:
-            result.faults[site] = error.message
+            outcomes.fail(site, error.message)
             continue
         if differs:
-            result.changed.add(site)
+            outcomes[site].changed = True
             run.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
     for site in pools:  # ranges that are new or differ, and pools that have none any more
         old, new = (book["sites"].get(site, {}).get("pools", {}) for book in (before, outcome.book))
         gone = [{"pool": pool, "change": "freed"} for pool in old if pool not in new]
         run.note(site, partitions=[*({"pool": pool, **new[pool]} for pool in new if new[pool] != old.get(pool)), *gone])
     result.identity = outcome.book["id"]
-    if not outcome.book["partitions"]:
-        result.faults |= uncounted(pools)
+    for site, fault in ({} if outcome.book["partitions"] else uncounted(pools)).items():
+        outcomes.fail(site, fault)
     for site, listed in pools.items():
         result.allocation[site] = _allocation(outcome.book, site, listed)
         result.dead[site] = [*partition_numbers.left_keys(outcome.book, site), *_dead(found.get(site), renew)]
-    result.warnings = list(outcome.moved)
+    warnings = outcomes[chosen[0]].warnings
+    warnings += outcome.moved
     if outcome.stale:
         verb = "use" if len(outcome.stale) > 1 else "uses"
-        result.warnings.append(
+        warnings.append(
             f"{', '.join(outcome.stale)} still {verb} fewer than the fleet's {outcome.book['partitions']} "
             "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.formats import named_hosts
 from ..flower.cli import FlowerCLI
 from ..hub import clients
 from ..hub.client_store import ClientStore
@@ -20,6 +21,7 @@ from ..pki import certificates as pki
 from ..sites.site import KeysMade, Run
 from ..state import access_records, key_claims, records
 from ..state.ledger import Ledger
+from .outcome import Outcomes
 from .recreate_superlink_pod import Rescue
 
 # flwr 1.41: a key that was registered once, also one that was unregistered since.
@@ -35,18 +37,14 @@ class Registered:
         dead: site -> fingerprints of keys that Flower takes no more.
         certificates: site -> its client certificate, PEM; empty for a site that needs none.
         restart: sites with a SuperNode that runs with another key than the one that is registered.
-        faults: site -> why its keys were refused.
         issued: sites whose certificate is a new one.
-        lost: site -> how many of its nodes the SuperLink does not know any more; they were registered again.
     """
 
     changed: set[str] = field(default_factory=set)
     dead: dict[str, list[str]] = field(default_factory=dict)
     certificates: dict[str, str] = field(default_factory=dict)
     restart: set[str] = field(default_factory=set)
-    faults: dict[str, str] = field(default_factory=dict)
     issued: set[str] = field(default_factory=set)
-    lost: dict[str, int] = field(default_factory=dict)
 
 
 class Registry:
@@ -60,12 +58,13 @@ class Registry:
     def register(
         self,
         sites: Mapping[str, KeysMade],
+        outcomes: Outcomes,
         regions: Mapping[str, str | None],
         without_range: Mapping[str, Sequence[str]],
         claiming: Collection[str] = (),
         places: Mapping[str, tuple[str, str]] | None = None,
     ) -> Registered:
-        """Update ledger and SuperLink to the keys that the sites have.
+        """Update ledger and SuperLink to the keys that the sites have. A site whose keys are refused fails.
 
         Args:
             sites: site -> its keys.
@@ -80,9 +79,10 @@ class Registry:
         known, unreadable = self.ledger.read_sites()
         taken = {name: held for name in claiming if (held := key_claims.of_others(name, sites[name].keys, known))}
         sites = {name: site for name, site in sites.items() if name not in taken}
-        self._lost: dict[str, int] = {}
         claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
-        self._faults = {name: unreadable[name] for name in sites if name in unreadable} | key_claims.refused(claimed, known)
+        refused = {name: unreadable[name] for name in sites if name in unreadable} | key_claims.refused(claimed, known)
+        for name, fault in refused.items():
+            outcomes.fail(name, fault)
         merged = {
             name: records.merge_keys(
                 known.get(name) or records.empty_record(name),
@@ -92,11 +92,11 @@ class Registry:
                 *(places or {}).get(name, ()),
             )
             for name, site in sites.items()
-            if name not in self._faults
+            if name not in refused
         }
         # Before the keys: what Flower has taken must get into the ledger, so nothing may fail in between.
-        issued = self._certify(sites, merged)
-        registered, nodes = self._register(merged)
+        issued = self._certify(sites, merged, outcomes)
+        registered, nodes = self._register(merged, outcomes)
         final = dict(merged)
         changed = [name for name in merged if merged[name] != known.get(name, records.empty_record(name))]
         for name in changed:
@@ -109,7 +109,7 @@ class Registry:
             try:
                 self.ledger.change_record(name, change)
             except ClusterError as error:
-                self._faults[name] = error.message
+                outcomes.fail(name, error.message)
             if name in issued:
                 self.run.note(name, certificates=access_records.certificate_facts(final[name], "issued"))
         if registered:
@@ -125,9 +125,7 @@ class Registry:
                 for name, record in final.items()
                 if (records.leaving(record) if check else records.runs_with_another_key(record, nodes, claiming=name in claiming))
             },
-            faults=dict(self._faults),
             issued=set(issued),
-            lost=dict(self._lost),
         )
 
     def client_store(self) -> ClientStore:
@@ -138,7 +136,7 @@ class Registry:
 
         return ClientStore(self.hub, self.namespace, self.ledger, note=note, check=self.run.check)
 
-    def _certify(self, sites: Mapping[str, KeysMade], merged: dict[str, records.Record]) -> dict[str, str]:
+    def _certify(self, sites: Mapping[str, KeysMade], merged: dict[str, records.Record], outcomes: Outcomes) -> dict[str, str]:
         """Issue a valid client certificate for each site that requests one; returns for which it is new, and why."""
         requests = {name: site.client_request for name, site in sites.items() if site.client_request and name in merged}
         if not requests:
@@ -167,14 +165,14 @@ class Registry:
                 present = certificate or authority().certificate
                 merged[name], reason = clients.certify(merged[name], request, site=name, settings=settings, ca_certificate=present, ca=authority)
             except ValueError as error:
-                self._faults[name] = f"the request for its client certificate cannot be used: {error}."
+                outcomes.fail(name, f"the request for its client certificate cannot be used: {error}.")
                 del merged[name]
                 continue
             if reason:
                 reasons[name] = reason
         return reasons
 
-    def _register(self, merged: dict[str, records.Record]) -> tuple[int, dict[str, dict[str, Any]]]:
+    def _register(self, merged: dict[str, records.Record], outcomes: Outcomes) -> tuple[int, dict[str, dict[str, Any]]]:
         """Register what is new; returns how many keys that were, and the state at Flower of the nodes that existed before."""
         if self.run.check:
             pretended: dict[str, dict[str, Any]] = {key["node_id"]: {} for record in merged.values() for key in record["keys"].values()}
@@ -185,7 +183,12 @@ class Registry:
         for record in merged.values():
             records.mark_dead(record, nodes)
         todo = [(name, key) for name, record in merged.items() for key in records.unregistered(record, nodes)]
-        self._lost = Counter(name for name, key in todo if merged[name]["keys"][key]["node_id"])
+        for name, count in Counter(name for name, key in todo if merged[name]["keys"][key]["node_id"]).items():
+            words = (
+                f"the SuperLink does not know {count} of its SuperNodes any more, and they are registered again: its database is new, or older than the "
+                "ledger. If that was not intended, the runs of before are only in a backup (federated.flower.restore)"
+            )
+            outcomes[name].warnings.append(named_hosts(name, words))
         answers = cli.register([merged[name]["keys"][key]["public_key"] for name, key in todo])
         for (name, fingerprint), answer in zip(todo, answers):
             key = merged[name]["keys"][fingerprint]
@@ -196,7 +199,6 @@ class Registry:
                 # Registered by a run that ended before it could write the ledger, or the record is lost: the id is lost, so is the key.
                 key.update(dead=True, node_id=None)
             else:
-                self._faults[name] = (
-                    f"the SuperLink on {self.hub.name} refused the key {fingerprint} (pool {key['pool']}, {key['name']}): {answer.message}"
-                )
+                words = f"refused the key {fingerprint} (pool {key['pool']}, {key['name']}): {answer.message}"
+                outcomes.fail(name, f"the SuperLink on {self.hub.name} {words}")
         return len(todo), nodes

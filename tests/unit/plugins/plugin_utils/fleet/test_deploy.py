@@ -190,7 +190,7 @@ def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., A
     monkeypatch.setattr(one, "_register", lambda _keys: Registered(changed={"a"}))
     monkeypatch.setattr(one, "_confirm", lambda *_given: None)
     monkeypatch.setattr(deploy, "objects_of", lambda _site: [])
-    monkeypatch.setattr(deploy.online, "wait", lambda _hub, _waiting: SimpleNamespace(changed=set(), faults={}, sites={}))
+    monkeypatch.setattr(deploy.online, "wait", lambda *_given: {})
     one._deploy(["a"])
     assert not one.outcomes["a"].failed
     if fault:

@@ -54,12 +54,14 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
 
 
 def test_keys_of_the_former_name_are_dead_for_the_one_that_claims_them(registry: Registry) -> None:
-    held = {"clinic-b": KeysMade(keys=KEYS[:1])}
-    first = registry.register(held, {}, {}, ["clinic-b"])
-    assert (first.dead, first.faults, first.changed) == ({"clinic-b": [KEYS[0]["fingerprint"]]}, {}, set())
-    second = registry.register({"clinic-b": KeysMade(keys=KEYS[1:])}, {}, {}, ["clinic-b"])
-    assert (second.dead, second.faults, second.changed) == ({"clinic-b": []}, {}, {"clinic-b"})
-    assert "it is the key of site-b" in registry.register(held, {}, {}).faults["clinic-b"]
+    held, outcomes = {"clinic-b": KeysMade(keys=KEYS[:1])}, Outcomes(RUN, ["clinic-b"], 1)
+    first = registry.register(held, outcomes, {}, {}, ["clinic-b"])
+    assert (first.dead, first.changed) == ({"clinic-b": [KEYS[0]["fingerprint"]]}, set())
+    second = registry.register({"clinic-b": KeysMade(keys=KEYS[1:])}, outcomes, {}, {}, ["clinic-b"])
+    assert (second.dead, second.changed) == ({"clinic-b": []}, {"clinic-b"})
+    assert not outcomes["clinic-b"].failed
+    registry.register(held, outcomes, {}, {})
+    assert "it is the key of site-b" in outcomes["clinic-b"].msg
 
 
 def test_which_sites_claim(parsed_site: Any) -> None:
@@ -74,13 +76,13 @@ def test_which_sites_claim(parsed_site: Any) -> None:
 def test_a_record_has_the_place_of_its_site(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Any] = []
     monkeypatch.setattr(registry.ledger, "change_record", lambda name, change: written.append(change(records.empty_record(name))))
-    registry.register({"site-a": KeysMade(keys=KEYS[1:])}, {}, {}, places={"site-a": ("ocm", "lab")})
+    registry.register({"site-a": KeysMade(keys=KEYS[1:])}, Outcomes(RUN, ["site-a"], 1), {}, {}, places={"site-a": ("ocm", "lab")})
     assert [(record["delivery"], record["namespace"]) for record in written] == [("ocm", "lab")]
 
 
-@pytest.mark.parametrize(("nodes", "lost"), [({}, {"site-b": 1}), ({"7": {"status": "offline"}}, {})])
+@pytest.mark.parametrize(("nodes", "lost"), [({}, 1), ({"7": {"status": "offline"}}, 0)])
 def test_a_superlink_that_lost_its_database_is_noticed(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch, parsed_site: Any, nodes: dict[str, Any], lost: dict[str, int]
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, nodes: dict[str, Any], lost: int
 ) -> None:
     answers = [Answer(True, {"node-id": 8}, "")]
     cli: Any = SimpleNamespace(nodes=lambda: nodes, register=lambda keys: answers[: len(keys)])
@@ -89,13 +91,10 @@ def test_a_superlink_that_lost_its_database_is_noticed(
     run = SimpleNamespace(**{**vars(RUN), "check": False})
     registry.run = run
     monkeypatch.setattr(registry, "_certify", lambda *_given: {})
-    found = registry.register({"site-b": KeysMade(keys=KEYS[:1])}, {}, {})
-    assert found.lost == lost
-    site = Site("site-b", parsed_site(), access_of({}))
-    hub: Any = SimpleNamespace(register=lambda *_given, **_more: found)
-    rollout = Rollout(run, hub, "hub", {"site-b": site}, {}, Outcomes(run, ["site-b"], 1), Options())
-    rollout._register({"site-b": KeysMade()})
-    assert ["does not know 1 of its SuperNodes any more" in one for one in rollout.outcomes["site-b"].warnings] == [True] * len(lost)
+    outcomes = Outcomes(run, ["site-b"], 1)  # type: ignore[arg-type]
+    registry.register({"site-b": KeysMade(keys=KEYS[:1])}, outcomes, {}, {})
+    assert ["does not know 1 of its SuperNodes any more" in one for one in outcomes["site-b"].warnings] == [True] * lost
+
 
 
 MEANT = {"namespace": "flower", "uid": "old"}
