@@ -29,6 +29,7 @@ from ..manifests import common_objects, network_policies
 from ..marks import proof
 from ..pki import certificates, library
 from ..rotation import internal
+from ..rotation.hub_steps import public
 from ..sites import namespaces
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import Ledger
@@ -87,7 +88,7 @@ class HubCertificates(CertificateAction):
             secrets = [*made.secrets, *shown.secrets, *tracking, *self._metrics(hub, spec, made.ca)]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
-            self.note(certificates=[facts for item in secrets for facts in _issued(item)])
+            self.note(certificates=[public(item["metadata"]["name"], pem) for item in secrets if (pem := entries(item).get("tls.crt"))])
             ledger = Ledger(hub, wanted.namespace, wanted.federation, check=self.check)
             store = ClientStore(hub, wanted.namespace, ledger, note=self.note, check=self.check)
             settings = clients.Settings(wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_certificate_days"])
@@ -161,13 +162,3 @@ class HubCertificates(CertificateAction):
         if there is not None and not proof.belongs(there, wanted.federation):
             return []
         return objects
-
-
-def _issued(secret: dict[str, Any]) -> list[dict[str, str]]:
-    """The audit facts of the certificate in a Secret that was written; none for a shared secret."""
-    pem = entries(secret).get("tls.crt")
-    if not pem:
-        return []
-    facts = certificates.describe(pem)
-    reported = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
-    return [{"change": "issued", "name": secret["metadata"]["name"], **reported}]
