@@ -20,7 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet import upgr
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader, run_log
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import Patience, refusal
@@ -119,10 +119,10 @@ class ActionModule(ClusterAction):
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
             result["insecure"] = publication["data"].get("insecure") == "true"
             result["trouble"] = "; ".join(filter(None, (workloads.missing(items), result["trouble"])))
-        if mounted := next(filter(None, map(live_certificates.mounted_secret, items)), ""):
+        if mounted := next(filter(None, map(authority.mounted_secret, items)), ""):
             library.require()
             secret, now = hub.get("v1", "Secret", mounted, namespace), datetime.datetime.now(datetime.timezone.utc)
-            result["certificate"], result["trust"] = live_certificates.served(mounted, secret, live_certificates.published_bundle(publication), now)
+            result["certificate"], result["trust"] = authority.served(mounted, secret, authority.published_bundle(publication), now)
         return items
 
     @staticmethod

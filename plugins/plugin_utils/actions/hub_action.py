@@ -18,7 +18,7 @@ from ..base.object_names import FEDERATION_CONFIG, FLEET_PORT, SUPERLINK, SUPERL
 from ..base.problems import require
 from ..base.values import boolean, text
 from ..checks import hub_services
-from ..hub import certificate_checks, certificate_sources, live_certificates
+from ..hub import authority, certificate_checks, certificate_sources
 from ..hub.certificate_plan import BUILTIN, LiveObjects, Plan, Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
@@ -158,9 +158,9 @@ class CertificateAction(ClusterAction):
     @staticmethod
     def _served_names(hub: Cluster, spec: HubSpec) -> list[str]:
         """Names in the certificate that the gateway serves now; none where there is none."""
-        name = live_certificates.mounted_secret(hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace))
+        name = authority.mounted_secret(hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace))
         secret = hub.get("v1", "Secret", name, spec.namespace) if name else None
-        facts, _trust = live_certificates.served(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
+        facts, _trust = authority.served(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
         return list(facts.get("names", []))
 
     def _variables(self, site: str) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from ..base.names import METRICS
 from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, UNKNOWN_ADDRESS
 from ..base.secret_data import entries
 from ..checks import hub_volumes
-from ..hub import clients, live_certificates, secret_plan
+from ..hub import authority, clients, secret_plan
 from ..hub.authority import hand_over
 from ..hub.certificate_plan import LiveObjects, Plan, Wanted
 from ..hub.client_store import ClientStore
@@ -80,9 +80,9 @@ class HubCertificates(CertificateAction):
                 self.refuse_faults(hub, plan, wanted)
             now = datetime.datetime.now(datetime.timezone.utc)
             workload = live.get("apps/v1", "StatefulSet", wanted.namespace, SUPERLINK)
-            mounted = live_certificates.mounted_secret(workload)
+            mounted = authority.mounted_secret(workload)
             served = live.entries(wanted.namespace, mounted).get("tls.crt", "") if mounted else ""
-            published = live_certificates.published_bundle(live.get("v1", "ConfigMap", wanted.namespace, FEDERATION_CONFIG))
+            published = authority.published_bundle(live.get("v1", "ConfigMap", wanted.namespace, FEDERATION_CONFIG))
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
             tracking = secret_plan.tracking_secrets(spec, params["tracking_credentials"])
             secrets = [*made.secrets, *shown.secrets, *tracking, *self._metrics(hub, spec, made.ca)]
@@ -97,7 +97,7 @@ class HubCertificates(CertificateAction):
                 store.load_now()
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
-                marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
+                marks = {authority.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 stuck_pods.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, SUPERLINK), marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, wanted.federation, self.note)
             if not self.check and secret_plan.is_tracking_changed(outcomes[-1].objects):

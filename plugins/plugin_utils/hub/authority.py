@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The CA of a federation, and what sites trust. Pure.
+"""The CA of a federation, what sites trust, and what the gateway serves. Pure.
 
 The entries of its own Secret: C(tls.crt) and C(tls.key) of the CA that signs now, C(next.crt) and C(next.key) of the one that will, C(previous.crt)
 of those that did. Sites trust all of them, so none loses its connection by a rotation of the CA.
@@ -16,11 +16,18 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..base.object_names import GATEWAY_VOLUME
+from ..base.secret_data import entries
 from ..pki import certificates, chain
 from .certificate_plan import Plan
 
+if TYPE_CHECKING:
+    from cryptography import x509
+
+# On the gateway's pod: fingerprint of the certificate for which the kubelet was triggered.
+NOTE = "federated.flower/certificate"
 # The remedy where the CA's certificate cannot be read.
 DAMAGED = "restore it from a backup, or delete the Secret: federated.flower.site, run three times, then changes to a new CA"
 
@@ -149,3 +156,45 @@ def trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
 
 def _subjects(bundle: str) -> str:
     return ", ".join(f"{chain.subject(one)} (until {one.not_valid_after_utc.date()})" for one in chain.read(bundle))
+
+
+def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
+    """Name of the Secret that the gateway mounts; empty when there is none."""
+    volumes = ((stateful_set or {}).get("spec") or {}).get("template", {}).get("spec", {}).get("volumes") or []
+    return next((volume["secret"]["secretName"] for volume in volumes if volume["name"] == GATEWAY_VOLUME), "")
+
+
+def published_bundle(publication: Mapping[str, Any] | None) -> str:
+    """The published CA bundle, PEM; empty when nothing is published."""
+    return ((publication or {}).get("data") or {}).get("ca.crt", "")
+
+
+def served(
+    name: str, secret: Mapping[str, Any] | None, published: str, now: datetime.datetime
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Facts of the gateway's certificate in the Secret that it mounts, and of each CA of the published CA bundle (PEM; may be empty).
+
+    Returns:
+        The certificate's facts (C(certificates.describe)) with C(secret), C(fault), the reason why sites refuse it or an empty
+        text, and C(ca), the dates of the CA of its chain that ends first; and the facts of the CAs. Where no certificate can be read there is
+        only the fault.
+    """
+    trust = [certificates.describe(part) for part in certificates.split(published)]
+    try:
+        served_chain = chain.read(entries(secret).get("tls.crt", ""))
+    except chain.ChainError as error:
+        return {"secret": name, "fault": f"tls.crt of Secret {name} {error}"}, trust
+    fault, ca = "", {}
+    try:
+        path = chain.path(served_chain, chain.read(published))
+        ca = min(map(_dates, path[1:]), key=lambda one: one["not_after"], default={})
+        chain.check_use(path)
+        chain.check_times(path, {"the controller": now})
+    except chain.ChainError as error:
+        fault = f"{error} (Secret {name}, compared with the CA bundle of the sites)" if published else ""
+    return {"secret": name, **certificates.describe(entries(secret)["tls.crt"]), "fault": fault, "ca": ca}, trust
+
+
+def _dates(ca: x509.Certificate) -> dict[str, str]:
+    begun, ends = ca.not_valid_before_utc.isoformat(), ca.not_valid_after_utc.isoformat()
+    return {"subject": chain.subject(ca), "not_before": begun, "not_after": ends}

@@ -10,7 +10,7 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import authority
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import hand_over, trusted
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Plan
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
@@ -115,7 +115,7 @@ LEAF = certificates.issue(CA, "hub", ["hub.example"], 9 * DAY)
 
 def facts(certificate=LEAF.certificate, published=CA.certificate, now=NOW):
     data = {"tls.crt": certificate} if certificate else {}
-    return live_certificates.served(
+    return authority.served(
         "mine", secret("demo", "flower", "mine", data, application="superlink"), published, now
     )
 
@@ -130,8 +130,8 @@ def test_mounted_secret(superlink_spec):
         (workload,) = (
             one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", "superlink")
         )
-        assert live_certificates.mounted_secret(workload) == name
-    assert live_certificates.mounted_secret(None) == live_certificates.mounted_secret({"kind": "StatefulSet"}) == ""
+        assert authority.mounted_secret(workload) == name
+    assert authority.mounted_secret(None) == authority.mounted_secret({"kind": "StatefulSet"}) == ""
 
 
 def test_served():
@@ -146,7 +146,7 @@ def test_faults():
     assert "ends in CN=ca, a root that is not among the trusted" in facts(published=other)[0]["fault"]
     assert "CN=hub expired on" in facts(now=NOW + 10 * DAY)[0]["fault"]
     assert facts(certificate="")[0] == {"secret": "mine", "fault": "tls.crt of Secret mine is empty"}
-    assert live_certificates.served("mine", None, CA.certificate, NOW)[0]["fault"]
+    assert authority.served("mine", None, CA.certificate, NOW)[0]["fault"]
     assert facts(published="") == ({**facts()[0], "fault": "", "ca": {}}, [])
 
 
