@@ -69,7 +69,7 @@ class HubCertificates(CertificateAction):
             doubts: list[str] = []
             wanted = self.wanted(hub, params, found, doubts)
             live = LiveObjects(hub, (wanted.namespace, wanted.ca_namespace))
-            made, plan = secret_plan.plan(wanted, live), self.plan(params, wanted, found, live)
+            own, plan = secret_plan.plan(wanted, live), self.plan(params, wanted, found, live)
             self.refuse_faults(hub, plan, wanted)
             outcomes = []
             if plan.members:  # further objects of the release, and what must exist before the rest of it
@@ -85,15 +85,15 @@ class HubCertificates(CertificateAction):
             published = authority.published_bundle(live.get("v1", "ConfigMap", wanted.namespace, FEDERATION_CONFIG))
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
             tracking = secret_plan.tracking_secrets(spec, params["tracking_credentials"])
-            secrets = [*made.secrets, *shown.secrets, *tracking, *self._metrics(hub, spec, made.ca)]
+            secrets = [*own.secrets, *shown.secrets, *tracking, *self._metrics(hub, spec, own.ca)]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
             self.note(certificates=[public(item["metadata"]["name"], pem) for item in secrets if (pem := entries(item).get("tls.crt"))])
             ledger = Ledger(hub, wanted.namespace, wanted.federation, check=self.check)
             store = ClientStore(hub, wanted.namespace, ledger, note=self.note, check=self.check)
             settings = clients.Settings(wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_certificate_days"])
-            if store.publish(settings, made.client_ca):
-                made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
+            if store.publish(settings, own.client_ca):
+                own.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.load_now()
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
@@ -105,7 +105,7 @@ class HubCertificates(CertificateAction):
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": spec.certificates_source}
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
-        reasons = [*made.reasons, *(plan.reasons if shown.secrets else [])]
+        reasons = [*own.reasons, *(plan.reasons if shown.secrets else [])]
         reasons += [f"pod {name} was restarted, because it ran with older secrets" for name in restarted]
         return {
             "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff or restarted),
@@ -120,7 +120,7 @@ class HubCertificates(CertificateAction):
             "storage_size": hub_volumes.made_size(workload),
             "certificate": certificate,
             "trust": [certificates.describe(part) for part in certificates.split(shown.trust)],
-            "certificates": made.certificates,
+            "certificates": own.certificates,
             "objects": [item for outcome in outcomes for item in outcome.objects] + store.objects,
             "msg": "; ".join(reasons) or plan.lacks or "all certificates are good",
         }
@@ -137,7 +137,7 @@ class HubCertificates(CertificateAction):
                 raise ClusterError(f"{plan.lacks}. Correct it and run again.")
             if time.monotonic() >= deadline:
                 raise ClusterError(f"{plan.lacks}, after {params['wait_timeout']:g} s (superlink_wait_timeout).")
-            time.sleep(1)  # between two looks, until the deadline
+            time.sleep(1)  # between two reads, until the deadline
 
     @staticmethod
     def _metrics(hub: Cluster, spec: HubSpec, ca: certificates.Issued) -> list[dict[str, Any]]:

@@ -154,11 +154,11 @@ class Rollout:
         return self.outcomes.each(lambda name: self._make(name, ()), given)
 
     def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
-        made = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
-        self.outcomes.add(name, made)
-        if self.run.check and made.changed:
-            self.run.note(name, words=[f"keys: {made.msg}"])
-        return made
+        keys = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
+        self.outcomes.add(name, keys)
+        if self.run.check and keys.changed:
+            self.run.note(name, words=[f"keys: {keys.msg}"])
+        return keys
 
     def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
         if not keys:

@@ -125,9 +125,9 @@ def plan(hub: Hub, pods: Mapping[str, Sequence[Object] | None], now: datetime.da
         todo = [one for one, verdict in lost if verdict == _RESTART]
         if todo and site in down and len(lost) > 1:
             # The site may be cut off: one restart shows it, and the others are tried when it has helped.
-            held = _whole_site(hub.records[site], now)
-            if held:
-                found.waiting += [replace(one, why=held) for one in todo]
+            pause = _whole_site(hub.records[site], now)
+            if pause:
+                found.waiting += [replace(one, why=pause) for one in todo]
                 continue
         if todo:
             found.restart[site] = todo

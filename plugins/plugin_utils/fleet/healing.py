@@ -166,19 +166,19 @@ class Healer:
             open_batches[name].begun = time.monotonic()
             self._restart(ways[name], open_batches[name].lost)
 
-        heard = time.monotonic()
-        end = heard + _LONGEST
+        answered = time.monotonic()
+        end = answered + _LONGEST
         try:
             while left or open_batches:
                 try:
                     nodes = self.cli.nodes()
                 except ClusterError:  # an interrupted connection does not end the healing of all sites
-                    if time.monotonic() - heard > _SILENCE:
+                    if time.monotonic() - answered > _SILENCE:
                         raise
                     outcomes.go_on()
                     time.sleep(1)
                     continue
-                heard = now = time.monotonic()
+                answered = now = time.monotonic()
                 for name, batch in list(open_batches.items()):
                     result["healed"] += batch.take_back(nodes, now)
                     if batch.lost and now - batch.begun < self.options.seconds:
@@ -188,7 +188,7 @@ class Healer:
                         result["waiting"] += [{**one.as_dict(), "why": late} for one in batch.lost]
                         leave(name, f"restart of {batch.lost[0].pool}/{batch.lost[0].name} did not help, so this one was left alone")
                     del open_batches[name]
-                    self._settle(name, nodes, outcomes)
+                    self._record_healed(name, nodes, outcomes)
                 due = []
                 for name in [name for name in left if name not in open_batches and not outcomes[name].failed]:
                     if now >= end:
@@ -228,7 +228,7 @@ class Healer:
             self.restarted += len(batch)
         way.restart_pods([one.pod for one in batch])
 
-    def _settle(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:
+    def _record_healed(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:
         try:
             self.ledger.change_record(name, partial(heal_plan.without_healed, nodes=nodes))
         except ClusterError as error:

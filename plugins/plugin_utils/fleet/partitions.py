@@ -71,10 +71,10 @@ def allocate(
     for site, fault in (faults | left_behind(places or {}, found)).items():
         outcomes.fail(site, fault)
     pools = {site: listed for site, listed in pools.items() if not outcomes[site].failed}
-    held: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
+    ranges: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
     unknown = [site for site in pools if site not in found]
     seen = running(unknown)
-    held |= {site: listed for site, listed in seen.items() if listed}
+    ranges |= {site: listed for site, listed in seen.items() if listed}
     pools = {site: listed for site, listed in pools.items() if site in found or site in seen}
     wanted = {site: {pool.name: pool.replicas for pool in listed if _has_range(pool)} for site, listed in pools.items()}
     outcome = partition_numbers.Allocation(partition_numbers.empty_book())
@@ -84,7 +84,7 @@ def allocate(
         nonlocal outcome, before
         before = book
         try:
-            outcome = partition_numbers.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools), held=held)
+            outcome = partition_numbers.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools), held=ranges)
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
         # Afterwards: a book without sites that has an identity was not lost.

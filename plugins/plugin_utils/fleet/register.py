@@ -77,7 +77,7 @@ class Registry:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
         """
         known, unreadable = self.ledger.read_sites()
-        taken = {name: held for name in claiming if (held := key_claims.of_others(name, sites[name].keys, known))}
+        taken = {name: claimed_keys for name in claiming if (claimed_keys := key_claims.of_others(name, sites[name].keys, known))}
         sites = {name: site for name, site in sites.items() if name not in taken}
         claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
         refused = {name: unreadable[name] for name in sites if name in unreadable} | key_claims.refused(claimed, known)

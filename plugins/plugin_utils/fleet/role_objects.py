@@ -166,9 +166,9 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
         for namespace, needs in chosen.items():
             if needs:
                 roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, needs, who)
-    made = [item for name in own for item in namespace_manifests.namespace_objects(spec.beside(name))]
+    spaces = [item for name in own for item in namespace_manifests.namespace_objects(spec.beside(name))]
     unique = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in accounts}
-    return [*made, *unique.values(), *roles, *job]
+    return [*spaces, *unique.values(), *roles, *job]
 
 
 def beside(objects: Sequence[Object], others: Sequence[Object]) -> list[Object]:
@@ -183,9 +183,9 @@ def _id(item: Object) -> tuple[str, str, str]:
 
 def _metadata(spec: PartSpec, name: str, namespace: str, **annotations: str) -> Object:
     # Not the version: what administrators once approved does not change with a release of Flower.
-    made = metadata(replace(spec, namespace=namespace), name, "flower", "rights", annotations=annotations, namespaced=bool(namespace))
-    made["labels"].pop("app.kubernetes.io/version")
-    return made
+    found = metadata(replace(spec, namespace=namespace), name, "flower", "rights", annotations=annotations, namespaced=bool(namespace))
+    found["labels"].pop("app.kubernetes.io/version")
+    return found
 
 
 def _account(part: str, spec: PartSpec, subject: Subject) -> Object:

@@ -32,16 +32,16 @@ def plan(spec: HubSpec, wanted: Wanted, live: LiveObjects) -> Plan:
     place = f"Secret {wanted.namespace}/{SECRET}"
     members = patches.apply(objects(spec), spec.patches, partial=True)[:1]
     trust_where = "superlink_ca_bundle" if spec.ca_bundle else f"ca.crt of {place}"
-    made = Plan(SECRET, f"tls.crt of {place}", f"tls.key of {place}", trust_where, members=members, outside=True)
+    result = Plan(SECRET, f"tls.crt of {place}", f"tls.key of {place}", trust_where, members=members, outside=True)
     described = f"superlink_issuer: {spec.issuer.kind} {spec.issuer.name!r}"
     try:
         certificate = live.get(API, KIND, wanted.namespace, NAME)
     except NotServed:
-        made.faults.append(
+        result.faults.append(
             f"superlink_certificates_source: 'cert_manager', but the hub's cluster does not serve {KIND} ({API}); install "
             "cert-manager there, or select builtin or existing"
         )
-        return made
+        return result
     issuer: Object = {}
     if spec.issuer.group == CERT_MANAGER_GROUP and spec.issuer.kind in (_NAMESPACED, _WIDE):  # nothing is known of others
         namespace = wanted.namespace if spec.issuer.kind == _NAMESPACED else ""
@@ -49,25 +49,25 @@ def plan(spec: HubSpec, wanted: Wanted, live: LiveObjects) -> Plan:
         if not issuer:
             others = sorted(one["metadata"]["name"] for one in live.list_objects(API, spec.issuer.kind, namespace))
             where = f" in namespace {namespace}" if namespace else ""
-            made.faults.append(f"{described} does not exist{where}; there are: {', '.join(others) or 'none'}")
-            return made
+            result.faults.append(f"{described} does not exist{where}; there are: {', '.join(others) or 'none'}")
+            return result
         if fault := _issuer_fault(issuer, wanted, is_trust_known=bool(spec.ca_bundle)):
-            made.faults.append(f"{described} {fault}")
-            return made
+            result.faults.append(f"{described} {fault}")
+            return result
     there = live.entries(wanted.namespace, SECRET)
-    made.lacks, made.hopeless = _lacks(wanted, live, certificate, there)
-    if made.lacks:
-        return made
-    made.certificate, made.key = there["tls.crt"], there["tls.key"]
+    result.lacks, result.hopeless = _lacks(wanted, live, certificate, there)
+    if result.lacks:
+        return result
+    result.certificate, result.key = there["tls.crt"], there["tls.key"]
     if spec.ca_bundle:
-        made.trust = trust_bundle(spec.ca_bundle)
+        result.trust = trust_bundle(spec.ca_bundle)
     elif not there.get("ca.crt", "").strip():
-        made.faults.append(
+        result.faults.append(
             f"{described}: it publishes no CA (ca.crt of {place} is empty), as issuers of public CAs do; set the root CA in superlink_ca_bundle"
         )
     else:
-        made.trust = trust_bundle(there["ca.crt"], _next_ca(issuer, wanted, live) if spec.issuer.kind == _NAMESPACED else "")
-    return made
+        result.trust = trust_bundle(there["ca.crt"], _next_ca(issuer, wanted, live) if spec.issuer.kind == _NAMESPACED else "")
+    return result
 
 
 def _issuer_fault(issuer: Object, wanted: Wanted, *, is_trust_known: bool) -> str:

@@ -61,16 +61,16 @@ def _issued_by_own_ca(wanted: Wanted, live: LiveObjects) -> Plan:
 
     It is created only if there is none: replacing it is a rotation with overlap.
     """
-    made = SecretPlan(wanted, live)
+    result = SecretPlan(wanted, live)
     place = f"Secret {wanted.ca_namespace}/{CA_SECRET}"
     authority = Authority.read(live.entries(wanted.ca_namespace, CA_SECRET))
     if authority is None and live.get("v1", "Secret", wanted.ca_namespace, CA_SECRET) is not None:
         return _refused(f"the CA in {place} has no tls.crt and tls.key that can be read; {DAMAGED}")
     if authority is None:
-        authority = Authority(made.new_ca(CA_SECRET, "federation CA", "it did not exist"))
+        authority = Authority(result.new_ca(CA_SECRET, "federation CA", "it did not exist"))
     elif useless := _cannot_sign(authority.current):
         return _refused(f"the CA in {place}: {useless}")
-    return _issued(made, authority.current, authority.bundle, place, remembers=True)
+    return _issued(result, authority.current, authority.bundle, place, remembers=True)
 
 
 def _cannot_sign(ca: certificates.Issued) -> str | None:
@@ -125,18 +125,18 @@ def handed_in(certificate: str, key: str) -> certificates.Issued:
     return certificates.Issued("".join(certificates.split(certificate)), key)
 
 
-def _issued(made: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
-    wanted = made.wanted
+def _issued(result: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
+    wanted = result.wanted
     # Sites that get a new address later, or apply its bundle later, still verify the host of the former one.
     ours = ca.certificate + trust
-    leaf = made.leaf(GATEWAY_SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before, ours)
+    leaf = result.leaf(GATEWAY_SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before, ours)
     return Plan(
         secret=GATEWAY_SECRET,
         where=f"the certificate in Secret {wanted.namespace}/{GATEWAY_SECRET}",
         key_where=f"tls.key of Secret {wanted.namespace}/{GATEWAY_SECRET}",
         trust_where=trust_where,
-        secrets=made.secrets,
-        reasons=made.reasons,
+        secrets=result.secrets,
+        reasons=result.reasons,
         certificate=leaf.certificate,
         key=leaf.key,
         trust=trust,
@@ -147,27 +147,27 @@ def _issued(made: SecretPlan, ca: certificates.Issued, trust: str, trust_where: 
 def existing_secret(name: str, bundle: str, wanted: Wanted, live: LiveObjects) -> Plan:
     """From a Secret that someone else keeps: C(tls.crt), C(tls.key), and C(ca.crt) unless there is a bundle. Nothing is written."""
     place, variable = f"Secret {wanted.namespace}/{name}", "superlink_certificate_secret"
-    made = Plan(name, f"tls.crt of {place}", f"tls.key of {place}", "superlink_ca_bundle" if bundle else f"ca.crt of {place}", outside=True)
+    result = Plan(name, f"tls.crt of {place}", f"tls.key of {place}", "superlink_ca_bundle" if bundle else f"ca.crt of {place}", outside=True)
     there = live.entries(wanted.namespace, name)
     trust = bundle or there.get("ca.crt", "")
     missing = [entry for entry in ("tls.crt", "tls.key") if not there.get(entry)]
     unreadable = [entry for entry in ("tls.crt", "tls.key") if not certificates.is_readable(there.get(entry, ""))]
     if live.get("v1", "Secret", wanted.namespace, name) is None:
-        made.faults.append(
+        result.faults.append(
             f"{variable}: there is no Secret {name!r} in namespace {wanted.namespace}; create it with tls.crt and tls.key, or correct the name"
         )
     elif missing:
-        made.faults.append(f"{variable}: {place} has no {' and no '.join(missing)} in PEM; add it")
+        result.faults.append(f"{variable}: {place} has no {' and no '.join(missing)} in PEM; add it")
     elif not trust.strip():
-        made.faults.append(_no_trust(f"{place} has no ca.crt"))
+        result.faults.append(_no_trust(f"{place} has no ca.crt"))
     else:
-        made.certificate, made.key, made.trust = there["tls.crt"], there["tls.key"], trust_bundle(trust) or trust
+        result.certificate, result.key, result.trust = there["tls.crt"], there["tls.key"], trust_bundle(trust) or trust
         if unreadable:
-            made.faults.append(
+            result.faults.append(
                 f"{variable}: {' and '.join(unreadable)} of {place} cannot be read by the gateway, which reads it as it is: each "
                 "line from BEGIN to END must be a line of its own, without blanks before it; store it in that form"
             )
-    return made
+    return result
 
 
 def existing_values(certificate: str, key: str, bundle: str, wanted: Wanted, live: LiveObjects) -> Plan:
@@ -175,18 +175,18 @@ def existing_values(certificate: str, key: str, bundle: str, wanted: Wanted, liv
 
     The Secret is written when it differs from them.
     """
-    made = Plan(GATEWAY_SECRET, "superlink_certificate", "superlink_certificate_key", "superlink_ca_bundle")
+    result = Plan(GATEWAY_SECRET, "superlink_certificate", "superlink_certificate_key", "superlink_ca_bundle")
     if not bundle:
-        made.faults.append(_no_trust("superlink_ca_bundle is empty"))
-        return made
-    made.certificate, made.key, made.trust = map(certificates.standard, (certificate, key, trust_bundle(bundle)))
-    data = {"tls.crt": "".join(certificates.split(made.certificate)), "tls.key": made.key, "ca.crt": made.trust}
+        result.faults.append(_no_trust("superlink_ca_bundle is empty"))
+        return result
+    result.certificate, result.key, result.trust = map(certificates.standard, (certificate, key, trust_bundle(bundle)))
+    data = {"tls.crt": "".join(certificates.split(result.certificate)), "tls.key": result.key, "ca.crt": result.trust}
     there = live.entries(wanted.namespace, GATEWAY_SECRET)
     if any(there.get(name) != value for name, value in data.items()) and all(map(str.isascii, data.values())):
         written = SecretPlan(wanted, live)
         written.write(wanted.namespace, GATEWAY_SECRET, data, "it differed" if there else "it did not exist")
-        made.secrets, made.reasons = written.secrets, written.reasons
-    return made
+        result.secrets, result.reasons = written.secrets, written.reasons
+    return result
 
 
 def _no_trust(reason: str) -> str:

@@ -47,22 +47,22 @@ def plan(wanted: Wanted, live: LiveObjects) -> SecretPlan:
         ClusterError: someone has damaged that.
     """
     library.require()
-    made = SecretPlan(wanted, live)
+    result = SecretPlan(wanted, live)
     there = live.entries(wanted.ca_namespace, INTERNAL_CA)
-    made.ca = certificates.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
-    reason = chain.unusable(made.ca.certificate, made.ca.key) if {"tls.crt", "tls.key"} <= set(there) else "it did not exist"
+    result.ca = certificates.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
+    reason = chain.unusable(result.ca.certificate, result.ca.key) if {"tls.crt", "tls.key"} <= set(there) else "it did not exist"
     if reason:
-        made.ca = made.new_ca(INTERNAL_CA, "internal CA", reason)
-    made.client_ca = clients.issued(live.get("v1", "Secret", wanted.ca_namespace, clients.CA)) or made.new_ca(
+        result.ca = result.new_ca(INTERNAL_CA, "internal CA", reason)
+    result.client_ca = clients.issued(live.get("v1", "Secret", wanted.ca_namespace, clients.CA)) or result.new_ca(
         clients.CA, "client CA", "it did not exist"
     )
-    made.note(wanted.ca_namespace, INTERNAL_CA, made.ca.certificate)
-    made.note(wanted.ca_namespace, clients.CA, made.client_ca.certificate)
+    result.note(wanted.ca_namespace, INTERNAL_CA, result.ca.certificate)
+    result.note(wanted.ca_namespace, clients.CA, result.client_ca.certificate)
     for name, (subject, names) in _leafs(wanted.namespace).items():
-        made.leaf(name, made.ca, subject, names, INTERNAL_LIFETIME)
+        result.leaf(name, result.ca, subject, names, INTERNAL_LIFETIME)
     if "secret" not in live.entries(wanted.namespace, SUPEREXEC):
-        made.write(wanted.namespace, SUPEREXEC, {"secret": keypairs.make_secret()}, "it did not exist")
-    return made
+        result.write(wanted.namespace, SUPEREXEC, {"secret": keypairs.make_secret()}, "it did not exist")
+    return result
 
 
 def recreated(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:

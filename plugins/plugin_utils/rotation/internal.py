@@ -80,7 +80,7 @@ class Internal:
         """Recreate every Secret without the mark; returns their names."""
         ca = entries(self._authority())
         signer = pki.Issued(ca["tls.crt"], ca["tls.key"])
-        made = []
+        renewed = []
         for name, data in secret_plan.recreated(signer, self.settings.namespace).items():
             if _marked(self.cluster.get("v1", "Secret", name, self.settings.namespace), mark):
                 continue
@@ -89,8 +89,8 @@ class Internal:
             )
             certificates = [public(name, data["tls.crt"])] if "tls.crt" in data else []
             self.hub.note(objects=of_objects(outcome.objects), certificates=certificates)
-            made.append(name)
-        return made
+            renewed.append(name)
+        return renewed
 
     def restart(self, seconds: float) -> list[str]:
         """Restart the hub's pods that run with outdated secrets; returns their names when they are ready."""
@@ -131,10 +131,10 @@ def restart_old(cluster: Cluster, namespace: str, federation: str, note: Callabl
     return restart.delete(cluster, namespace, old_pods(cluster, namespace, federation, younger=True), note)
 
 
-def renew_site(cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
+def renew_site(cluster: Cluster, federation: str, namespace: str, mark: str, renewed: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
     """Recreate a site's shared secrets (name -> new entries) without the mark (C(Internal.begin)); returns their audit facts."""
     written = []
-    for name, data in made.items():
+    for name, data in renewed.items():
         live = cluster.get("v1", "Secret", name, namespace)
         if live is None or _marked(live, mark):
             continue

@@ -294,10 +294,10 @@ class Rotation:
         """New secrets for the hub's own pods, which are restarted for them, then for the sites."""
         self._gate()
         mark = self._internal.begin(self._now)
-        made, seconds = self._internal.make(mark), self.options["wait_timeout"]
+        renewed, seconds = self._internal.make(mark), self.options["wait_timeout"]
         restarted = self._internal.restart(seconds)
-        self.changed |= bool(made or restarted)
-        self.done.append(f"{len(made)} Secrets recreated, {len(restarted)} pods of the hub restarted")
+        self.changed |= bool(renewed or restarted)
+        self.done.append(f"{len(renewed)} Secrets recreated, {len(restarted)} pods of the hub restarted")
         away = self._offline(seconds) if restarted else {}
         if away and not self.options["force"]:
             raise RotationError(f"the hub's pods were restarted, but not every SuperNode came back: {_sentence(away)}")

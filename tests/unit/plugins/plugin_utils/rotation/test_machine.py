@@ -208,16 +208,6 @@ def test_killed_after_any_write_the_next_run_comes_to_the_same_end(lives):
     ended(world)
 
 
-@pytest.mark.parametrize("first", range(points()))
-def test_killed_twice(first):
-    for second in range(points()):
-        world = World()
-        for lives in (first, second, 10**6):
-            with contextlib.suppress(Killed):
-                Controller(world, lives, asked=world.state.phase == ca.IDLE and world.authorities == 1).run()
-        ended(world)
-
-
 @pytest.mark.parametrize("lives", range(points() + 1))
 def test_site_yml_between_any_two_writes_disturbs_nothing(lives):
     world = World()
