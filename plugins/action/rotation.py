@@ -27,7 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.problems imp
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import text
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.certificate_rules import rotation_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import deploy
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources
@@ -134,7 +134,8 @@ class ActionModule(SiteCheck, SiteDeployment):
 
     def prove(self, proof: Proof, expected: Mapping[str, Sequence[Object]], because: Mapping[str, Report], *, required: bool) -> dict[str, Report]:
         """Deploy the CA bundle to sites, and have their SuperNodes tested. A site that is down or refuses is a report with C(trouble)."""
-        found = {name: _unasked(name) for name in expected}
+        unasked = {"trust": None, "stale": False, "trouble": "", "changed": False, "msg": ""}
+        found: dict[str, dict[str, Any]] = {name: {**unasked, "site": name, "pods": [], "accepts": []} for name in expected}
         with self._reached(self._copies(expected)) as ways:
 
             def one(name: str) -> None:
@@ -155,7 +156,7 @@ class ActionModule(SiteCheck, SiteDeployment):
                 if required and report["trouble"]:
                     raise ClusterError(report["trouble"])
 
-            self._outcomes.each(resting(ways, one), expected)
+            self._outcomes.each(one, expected)
         for name, fault in self.faults().items():
             if name in found and not found[name]["trouble"]:
                 found[name]["trouble"] = fault
@@ -177,13 +178,7 @@ class ActionModule(SiteCheck, SiteDeployment):
             rollout = deploy.Rollout(self, registry, first.hub, sites, ways, self._outcomes, options)
             for name, way in ways.items():
                 self._outcomes.go_on()
-                report: dict[str, Any] = {
-                    "changed": False,
-                    "site": name,
-                    "trouble": "",
-                    "renewed": False,
-                    "restarted": [],
-                }
+                report: dict[str, Any] = {"changed": False, "site": name, "trouble": "", "renewed": False, "restarted": []}
                 try:
                     way.settle()
                     way.restart(rollout.restart_of(name, files, mark), report)
@@ -217,16 +212,3 @@ class ActionModule(SiteCheck, SiteDeployment):
         finally:
             for way in ways.values():
                 way.rest()
-
-
-def _unasked(name: str) -> dict[str, Any]:
-    return {
-        "site": name,
-        "trust": None,
-        "pods": [],
-        "accepts": [],
-        "stale": False,
-        "trouble": "",
-        "changed": False,
-        "msg": "",
-    }

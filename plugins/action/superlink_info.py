@@ -20,7 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet import upgr
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader, run_log
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import ALL_RUNS, FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.stuck_pods import Patience, refusal
@@ -60,31 +60,37 @@ class ActionModule(ClusterAction):
             "unknown_nodes": [], "network": {}, "outputs": {}, "lease": {},
             "upgrade": "", "insecure": False, "backup": {}, "federation": params["federation"],
         }  # fmt: skip
+        namespace, federation = params["namespace"], params["federation"]
         try:
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
                 self._wait_ready(hub, params, result)
                 if params["skupper"]:
-                    self._read_network(hub, params["namespace"], result)
+                    library.require()
+                    links, connectors = (cluster_state.listed(hub, kind, namespace) for kind in ("Site", "Connector"))
+                    result["network"] = network.of_hub(links, connectors, rotation_plan.facts(cluster_state.read(hub, namespace)))
                 if result["deployed"]:
-                    self._read_lease(hub, params, result)
-                    result["upgrade"] = upgrade_record.describe(upgrade_record.Store(hub, params["namespace"], params["federation"]).read())
-                    self._read_ledger(hub, params, result)
-                    self._ask_flower(hub, params, result)
-                    result["trouble"] = result["trouble"] or Gateway(hub, params["namespace"]).refusal()
-                    self._read_curves(hub, params, result)
-                    noted = Ledger(hub, params["namespace"], params["federation"]).read_backup()
+                    ledger, cli = Ledger(hub, namespace, federation), FlowerCLI(hub, namespace)
+                    result["lease"] = self._lease(Lease(hub, namespace, federation))
+                    result["upgrade"] = upgrade_record.describe(upgrade_record.Store(hub, namespace, federation).read())
+                    result["partitions"], result["sites"] = _sites(ledger)
+                    cli.wait_for_superlink(0)
+                    result["nodes"], result["runs"] = runs_of.read_nodes_and_runs(cli, ALL_RUNS if params["all_runs"] else runs_of.SHOWN)
+                    # Without node authentication the ledger has no keys, so it knows none of them.
+                    result["unknown_nodes"] = [] if result["insecure"] else unknown_nodes(result["sites"], result["nodes"])
+                    result["trouble"] = result["trouble"] or Gateway(hub, namespace).refusal()
+                    _add_curves(cli, result["runs"], params["curves"])
+                    noted = ledger.read_backup()
                     result["backup"] = {name: noted[name] for name in ("at", "archive", "bytes") if name in noted}
                     if params["outputs"]:
-                        result["outputs"] = outputs_reader.facts(FlowerCLI(hub, params["namespace"]))
+                        result["outputs"] = outputs_reader.facts(cli)
         except ClusterError as error:
             result.update(reachable=bool(result["workloads"]) or result["deployed"], error=error.message)
         # A play that fails on one of them shows this text.
-        result["msg"] = (
-            result["error"] or result["trouble"] or f"{len(result['sites'])} sites, {len(result['nodes'])} nodes"
-        )
+        result["msg"] = result["error"] or result["trouble"] or f"{len(result['sites'])} sites, {len(result['nodes'])} nodes"
         return result
 
     def _wait_ready(self, hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
+        """Read the objects of the hub, until they are ready or the time is over."""
         deadline = time.monotonic() + (0 if self.check else params["wait_timeout"])
         patience = Patience(hub)
         while True:
@@ -98,11 +104,7 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _read_objects(hub: Cluster, namespace: str, result: dict[str, Any]) -> list[dict[str, Any]]:
-        items = [
-            {"kind": kind, **item}
-            for kind in ("StatefulSet", "Deployment")
-            for item in hub.list("apps/v1", kind, namespace, labels=_PODS)
-        ]
+        items = [{"kind": kind, **item} for kind in ("StatefulSet", "Deployment") for item in hub.list("apps/v1", kind, namespace, labels=_PODS)]
         result["workloads"] = [workloads.workload(item) for item in items]
         # Right after a change the old pod is still ready, and its controller may not have seen the change.
         states = {f"{item['kind']} {item['metadata']['name']}": readiness.state({"apiVersion": "apps/v1", **item}) for item in items}
@@ -117,88 +119,57 @@ class ActionModule(ClusterAction):
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
             result["insecure"] = publication["data"].get("insecure") == "true"
             result["trouble"] = "; ".join(filter(None, (workloads.missing(items), result["trouble"])))
-        mounted = next((name for name in map(live_certificates.mounted_secret, items) if name), "")
-        if mounted:
+        if mounted := next(filter(None, map(authority.mounted_secret, items)), ""):
             library.require()
-            secret = hub.get("v1", "Secret", mounted, namespace)
-            found = live_certificates.served(
-                mounted,
-                secret,
-                live_certificates.published_bundle(publication),
-                datetime.datetime.now(datetime.timezone.utc),
-            )
-            result["certificate"], result["trust"] = found
+            secret, now = hub.get("v1", "Secret", mounted, namespace), datetime.datetime.now(datetime.timezone.utc)
+            result["certificate"], result["trust"] = authority.served(mounted, secret, authority.published_bundle(publication), now)
         return items
 
-    def _read_network(self, hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
-        library.require()
-        seen = cluster_state.read(hub, namespace)
-        result["network"] = network.of_hub(
-            cluster_state.listed(hub, "Site", namespace), cluster_state.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
-        )
-
     @staticmethod
-    def _read_lease(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
+    def _lease(lease: Lease) -> dict[str, Any]:
+        """Who changes the fleet; empty if no one does, or if that may not be read: rights that an earlier release rendered do not have it."""
         try:
-            live, ended = Lease(hub, params["namespace"], params["federation"]).look()
+            live, ended = lease.look()
         except Forbidden:
-            return  # not a reason to know nothing of the fleet: rights that an earlier release rendered do not have it
+            return {}
         if live is not None and not ended:
-            result["lease"] = {"holder": lease_object.words(live), "since": lease_object.since(live)}
-        elif live is not None and lease_object.holder(live):
-            result["lease"] = {"ended": lease_object.words(live)}
+            return {"holder": lease_object.words(live), "since": lease_object.since(live)}
+        return {"ended": lease_object.words(live)} if live is not None and lease_object.holder(live) else {}
 
-    @staticmethod
-    def _read_ledger(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
-        ledger = Ledger(hub, params["namespace"], params["federation"])
-        book = ledger.read_book()
-        result["partitions"] = book["partitions"]
-        found, unreadable = ledger.read_sites()
-        index = ledger.read_datasets()
-        for site, record in {**{name: empty_record(name) for name in unreadable}, **found}.items():
-            result["sites"][site] = {
-                "fault": unreadable.get(site, ""),
-                "region": record["region"],
-                "pools": book["sites"].get(site, {}).get("pools", {}),
-                "keys": [
-                    {
-                        "fingerprint": fingerprint,
-                        **{name: key.get(name) for name in ("pool", "name", "node_id", "dead", "leaving")},
-                    }
-                    for fingerprint, key in record["keys"].items()
-                ],
-                "datasets": site_indexes.of_site(index, site),
-                "promised": site_indexes.promised(index, site),
-                "retired": len(record["retired"]),
-                "access": record.get("access") or {},
-                "client": _client(record.get("client") or {}),
-            }
 
-    @staticmethod
-    def _read_curves(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
-        """Metrics of the newest runs that have begun."""
-        newest = sorted(result["runs"], key=lambda run: str(run.get("pending-at") or ""), reverse=True)
-        begun = [run for run in newest if run["status"] not in ("pending", "starting")][: max(params["curves"], 0)]
-        logs = run_log.read_logs(FlowerCLI(hub, params["namespace"]), [runs_of.Run(run["run-id"], run["status"]) for run in begun])
-        for run, log in zip(begun, logs):
-            run["curves"] = curves(log)
+def _sites(ledger: Ledger) -> tuple[int, dict[str, Any]]:
+    """The number of partitions, and what the ledger has of each site."""
+    book = ledger.read_book()
+    found, unreadable = ledger.read_sites()
+    index = ledger.read_datasets()
+    shown = ("pool", "name", "node_id", "dead", "leaving")
+    return book["partitions"], {
+        site: {
+            "fault": unreadable.get(site, ""),
+            "region": record["region"],
+            "pools": book["sites"].get(site, {}).get("pools", {}),
+            "keys": [{"fingerprint": one, **{name: key.get(name) for name in shown}} for one, key in record["keys"].items()],
+            "datasets": site_indexes.of_site(index, site),
+            "promised": site_indexes.promised(index, site),
+            "retired": len(record["retired"]),
+            "access": record.get("access") or {},
+            "client": _client(record.get("client") or {}),
+        }
+        for site, record in {**{name: empty_record(name) for name in unreadable}, **found}.items()
+    }
 
-    @staticmethod
-    def _ask_flower(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
-        cli = FlowerCLI(hub, params["namespace"])
-        cli.wait_for_superlink(0)
-        result["nodes"], result["runs"] = runs_of.read_nodes_and_runs(cli, ALL_RUNS if params["all_runs"] else runs_of.SHOWN)
-        # Without node authentication the ledger has no keys, so it knows none of them.
-        result["unknown_nodes"] = [] if result.get("insecure") else unknown_nodes(result["sites"], result["nodes"])
+
+def _add_curves(cli: FlowerCLI, runs: list[dict[str, Any]], count: int) -> None:
+    """Add metrics to the newest runs that have begun."""
+    newest = sorted(runs, key=lambda run: str(run.get("pending-at") or ""), reverse=True)
+    begun = [run for run in newest if run["status"] not in ("pending", "starting")][: max(count, 0)]
+    for run, log in zip(begun, run_log.read_logs(cli, [runs_of.Run(run["run-id"], run["status"]) for run in begun])):
+        run["curves"] = curves(log)
 
 
 def unknown_nodes(sites: Mapping[str, Any], nodes: Mapping[str, Any]) -> list[str]:
-    """SuperNodes that the ledger does not have. None while a record cannot be read: any of them may be one of that site, and
-    unregistering is for good.
-
-    Args:
-        sites: site -> its record, as in the result.
-        nodes: node id -> its state, as in the result.
+    """SuperNodes that the ledger does not have, from C(sites) and C(nodes) of the result. None while a record cannot be read: any of them may be one of
+    that site, and unregistering is for good.
     """
     if any(site["fault"] for site in sites.values()):
         return []

@@ -15,8 +15,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.site_step
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet import healing, rollback
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import flower_versions, healing
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.role_objects import beside, rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Reach, Site
@@ -84,7 +84,7 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
         for name, site in sites.items():
             site.image_seconds = params["image_seconds"]
             if name in params["before"]:
-                site.spec = rollback.former_site(site.spec, params["before"][name])
+                site.spec = flower_versions.former_site(site.spec, params["before"][name])
         self.deploy_sites(sites, outcomes, apps_alone=params["part"] == CLIENTAPP)
 
     def _remove(self, ways: dict[str, Reach], outcomes: Outcomes) -> None:
@@ -102,4 +102,4 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
             if done.failed:
                 raise ClusterError(done.msg)
 
-        outcomes.each(resting(ways, one))
+        outcomes.each(one)

@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import acceptance
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.acceptance import BAD, OPEN, Check, Limits
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import partitions
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_connection
@@ -115,7 +115,7 @@ class ActionModule(FleetAction):
                 found += acceptance.of_pool(pool, measured, limits, clock, signed=signed)
             checks[name] = found
 
-        outcomes.each(resting(ways, judge))
+        outcomes.each(judge)
 
     @staticmethod
     def _of_site(way: Reach, published: dict[str, str], idle: float, found: list[Check]) -> dict[str, Facts]:

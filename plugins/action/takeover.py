@@ -67,12 +67,12 @@ class ActionModule(FleetAction):
         if not places and not any(outcome.failed for outcome in outcomes.sites.values()):
             raise ClusterError(f"no site has {operator_federation.NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
 
-        def look(name: str) -> KeysKept:
-            return self._look(sites[name], *places[name], outcomes)
+        def inspect(name: str) -> KeysKept:
+            return self._inspect(sites[name], *places[name], outcomes)
 
         found: dict[str, KeysKept] = {}
         for name in places:
-            found |= outcomes.each(look, [name])
+            found |= outcomes.each(inspect, [name])
         for name, message in key_import.twice(found).items():
             outcomes.fail(name, message)
 
@@ -86,7 +86,7 @@ class ActionModule(FleetAction):
             outcomes.each(write, [name])
         return {}
 
-    def _look(self, site: Site, space: str, name: str, outcomes: Outcomes) -> KeysKept:
+    def _inspect(self, site: Site, space: str, name: str, outcomes: Outcomes) -> KeysKept:
         """What is kept of a Federation, and the report on it."""
         require(site_problems(site.given))
         if site.access.delivery != "direct":
@@ -100,10 +100,10 @@ class ActionModule(FleetAction):
             owner = owners.deployment_notes(site.federation, site.name, hub)
             look_at.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
             seen = operator_federation.read(cluster, space, name)
-            held = {one: cluster.get("v1", "Secret", one, space) for one in key_import.secrets_needed(seen)}
+            old_secrets = {one: cluster.get("v1", "Secret", one, space) for one in key_import.secrets_needed(seen)}
             labels = f"app.kubernetes.io/component={KEYS_COMPONENT}"
             live = {one["metadata"]["name"]: one for one in cluster.list("v1", "Secret", spec.namespace, labels=labels)}
-            kept = key_import.keep(seen, held, spec, live, refused)
+            kept = key_import.keep(seen, old_secrets, spec, live, refused)
             found = migration_report.report(seen, kept, spec, self._runs(cluster, seen), self._missing(cluster, spec))
         count = sum(one.result == key_import.KEPT for one in kept.found)
         outcomes[site.name].msg = f"{count} of {len(kept.found)} keys are kept"

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.composite_action import CompositeAction
@@ -22,13 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import named_hosts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import OCM, SUPERLINK, SUPERLINK_POD
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import batches
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet import (
-    flower_versions,
-    next_step,
-    rollback,
-    upgrade_record,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.next_step import Facts, Hub, Step, site_result
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import flower_versions, upgrade_record
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.upgrade_record import (
     BACK,
     BEGUN,
@@ -38,6 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.upgrade_rec
     with_hub,
     with_sites,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.upgrade_run import Hub, UpgradeRun
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import COMPLETED
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stuck_pods
@@ -72,7 +66,7 @@ class ActionModule(CompositeAction):
     }
     HUB_BY_GROUP = True
 
-    facts: Facts
+    fleet: UpgradeRun
     record: upgrade_record.Record
 
     def arguments(self) -> dict[str, Any]:
@@ -83,12 +77,11 @@ class ActionModule(CompositeAction):
         return seconds | {name: value for name, value in of_fleet.items() if value not in _EMPTY} | given
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Take step after step until the upgrade is complete, or stops."""
+        """Upgrade the hub and wave after wave, until all is done or too many sites have failed."""
         self._refuse_parts()
-        self.warnings = []
-        self.diff: list[Any] = []
+        self.warnings, self.diff = [], list[Any]()
         self.results: dict[str, list[dict[str, Any]]] = {}
-        self.namespace, self.hub_changed = params["namespace"], False
+        self.namespace, self.hub_changed, self.deployed_hub = params["namespace"], False, dict[str, Any]()
         if params["app"]:  # where it cannot be read, the first wave would be upgraded and rolled back for it
             self.run_action("run", {"app": params["app"], "run_config": params["app_config"]}, check=True)
         with self.connect() as cluster:
@@ -101,15 +94,16 @@ class ActionModule(CompositeAction):
             if not self._has_work:
                 return {"changed": False, "plan": self.plan, "sites": {}, "msg": self.plan[0]}
             self._begin(params)
-            end = self._take_steps()
-            if end.name == next_step.END and not self.facts.failed and self.store.delete():
-                self.note(words=[end.why])
-        hub = self.inventory_host
-        words = f"{_NOTHING_CHANGED} This is check mode." if self.check else end.why
+            self._upgrade_hub()
+            stopped = self._upgrade_sites()
+            if not (stopped or self.fleet.failed) and self.store.delete():
+                self.note(words=[self.fleet.end])
+        hub, end = self.inventory_host, stopped or self.fleet.end
+        words = f"{_NOTHING_CHANGED} This is check mode." if self.check else end
         self.say(named_hosts(hub, words))
-        if end.name == next_step.STOP:
-            self.note(words=[end.why])
-            self.results[hub] = [{"failed": True, "msg": named_hosts(hub, end.why)}]
+        if stopped:
+            self.note(words=[end])
+            self.results[hub] = [{"failed": True, "msg": named_hosts(hub, end)}]
         return {
             "changed": self.hub_changed or self.check,
             "plan": self.plan,
@@ -119,10 +113,45 @@ class ActionModule(CompositeAction):
             "msg": "\n".join([*self.plan, words]) if self.check else words,
         }
 
+    def _upgrade_sites(self) -> str:
+        """Upgrade wave after wave; returns why it stopped before its end.
+
+        Raises:
+            ClusterError: it stopped before any site was asked for anything. After that, each site gets its result.
+        """
+        try:
+            stopped = next(filter(None, (self._upgrade_wave(number, wave) for number, wave in enumerate(self.fleet.waves, 1))), "")
+        except ClusterError as error:
+            stopped = error.message
+        if stopped and not self.results:
+            raise ClusterError(stopped)
+        return stopped
+
+    def _upgrade_wave(self, number: int, wave: Sequence[str]) -> str:
+        """Pull, deploy and check the sites of a wave, and roll it back if more sites failed than may; returns why the upgrade stops."""
+        fleet = self.fleet
+        if (pulling := [site for site in wave if site in fleet.changes]) and not self.check:
+            self._announce("pull the new images", pulling)
+            self._pull(pulling)
+        if stopped := fleet.stopped(self.record, number, has_begun=False):
+            return stopped
+        if sites := [site for site in wave if site not in fleet.failed]:
+            self._announce("deploy the sites", sites)
+            self._deploy(sites)
+            self._announce("check the sites", sites)
+            self._check(sites)
+        if back := fleet.to_roll_back(self.record, number, sites):
+            self._announce("roll the sites back", back)
+            self._roll_back(back)
+        return fleet.stopped(self.record, number, has_begun=True)
+
+    def _announce(self, what: str, sites: Sequence[str] = ()) -> None:
+        self.say(f"{self.inventory_host}: {what}" + (f": {', '.join(sites)}" if sites else ""))
+
     @property
     def _has_work(self) -> bool:
         """Whether anything is to be upgraded, or to be continued."""
-        return bool(self.facts.hub.changes or self.facts.changes or self.record)
+        return bool(self.fleet.hub.changes or self.fleet.changes or self.record)
 
     def _refuse_parts(self) -> None:
         """An upgrade is that of the whole fleet."""
@@ -139,32 +168,6 @@ class ActionModule(CompositeAction):
         if self.inventory_host != self.hub_host():
             raise ClusterError(f"an upgrade runs on the hub, {self.hub_host()}: give its play the hosts of the hub first, and the task run_once.")
 
-    def _take_steps(self) -> Step:
-        """Take steps until the last one, which is returned.
-
-        Raises:
-            ClusterError: an error before the sites; after that, it is the last step, since each site gets its result.
-        """
-        while True:
-            step = next_step.next_step(self.record, self.facts)
-            if step.name == next_step.STOP and not self.results:
-                raise ClusterError(step.why)
-            if step.name in (next_step.STOP, next_step.END):
-                return step
-            self.say(f"{self.inventory_host}: {step.words}")
-            try:
-                getattr(self, f"_{step.name}")(step)
-            except ClusterError as error:
-                if not self.results:
-                    raise
-                return Step(next_step.STOP, why=error.message)
-
-    def _now(self, **changes: Any) -> None:
-        self.facts = replace(self.facts, **changes)
-
-    def _hub_is(self, **changes: Any) -> None:
-        self._now(hub=replace(self.facts.hub, **changes))
-
     # ---- the plan ----------------------------------------------------------------------------------------------------
 
     def _prepare(self, params: dict[str, Any]) -> list[str]:
@@ -173,8 +176,8 @@ class ActionModule(CompositeAction):
         Raises:
             ClusterError: names every fault.
         """
-        names = site_hosts(self)
-        hub = self.run_action("superlink_info", {"hub": self.inventory_host})
+        names, host = site_hosts(self), self.inventory_host
+        hub = self.run_action("superlink_info", {"hub": host})
         if not hub["deployed"]:
             there = f"there is no SuperLink in namespace {self.namespace}: federated.flower.site deploys one, and this upgrades it."
             raise ClusterError(hub["error"] or there)
@@ -182,94 +185,65 @@ class ActionModule(CompositeAction):
         checked_hub = self.variable("superlink_checked", None) or self.run_action("superlink", {"state": "checked"})
         found = self._variable_of(self.variables_of(names[0]), "__site_checked") if names else {"sites": {}}
         checked = (found or self.run_action("supernode", {"state": "checked", "sites": names, "hub_checked": checked_hub}))["sites"]
-        left_out = self._unusable(names, hub, seen, checked)
+        unusable = {name: named_hosts(name, why) for name in names if (why := _unusable(name, hub, seen.get(name) or {}, checked.get(name) or {}))}
         live, wanted = flower_versions.running(hub["workloads"]), checked_hub["flower"]
-        sites = {
-            name: (flower_versions.running(self._workloads(seen[name])), checked[name]["flower"]) for name in names if name not in left_out
-        }
-        self.nodes_before = [node for node, facts in hub["nodes"].items() if facts["status"] == "online"]
-        begun = upgrade_record.is_hub_begun(self.record, live, wanted["version"], answers=not hub["error"])
+        sites = {name: (flower_versions.running(_workloads(seen[name])), checked[name]["flower"]) for name in names if name not in unusable}
         half = {name for name, site in (self.record.get("sites") or {}).items() if site["state"] == BEGUN}
-        self.facts = Facts(
+        self.nodes_before = [node for node, facts in hub["nodes"].items() if facts["status"] == "online"]
+        fleet = self.fleet = UpgradeRun(
             Hub(
                 live,
                 wanted,
                 release=next((str(one.get("version") or "") for one in hub["workloads"] if one["name"] == SUPERLINK), ""),
-                begun=begun,
+                begun=upgrade_record.is_hub_begun(self.record, live, wanted["version"], answers=not hub["error"]),
             ),
             sites=sites,
             by_hand=frozenset(name for name in sites if seen[name].get("bundle")),
             changes=frozenset(name for name, pair in sites.items() if name in half or flower_versions.differs(*pair)),
             most_failed=params["max_failed"],
-            failed=left_out,
+            failed=unusable,
         )
-        faults = self._faults(params, hub)
-        try:
-            waves = self._waves(params["waves"], names, hub)
-            self._now(waves=[wave for one in waves if (wave := [name for name in one if name in sites])])
-        except ValueError as error:
-            faults.append(str(error))
+        faults = [*self._faults(params, hub), *self._set_waves(params["waves"], names, hub)]
         if faults:
             raise ClusterError("\n".join([*faults, _NOTHING_CHANGED]))
-        return self._plan_lines(names) + self._check_pulls()
+        if not self._has_work:
+            return [f"{host}: {live['version']}, and all {len(names)} sites: nothing to upgrade"]
+        self.warnings += flower_versions.warnings(wanted["version"], sites)
+        lines = [f"continued: {upgrade_record.describe(self.record)}"] if self.record else []
+        return lines + flower_versions.table(host, (live, wanted), fleet.waves, sites, fleet.by_hand) + self._check_pulls()
 
-    @staticmethod
-    def _workloads(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """What runs at a site; of one that applies bundles, what its last one has."""
-        return [one for key in ("workloads", "clientapps", "bundle_workloads") for one in facts.get(key) or []]
-
-    @staticmethod
-    def _unusable(
-        names: Iterable[str], hub: Mapping[str, Any], seen: Mapping[str, Any], checked: Mapping[str, Mapping[str, Any]]
-    ) -> dict[str, str]:
-        """Sites that cannot be upgraded, and why."""
-        found = {}
-        for name in names:
-            check, status = checked.get(name) or {}, seen.get(name) or {}
-            if check.get("failed") or "flower" not in check:
-                found[name] = named_hosts(name, str(check.get("msg") or "it was not checked"))
-            elif not status.get("reachable"):
-                found[name] = named_hosts(name, str(status.get("error") or "it does not answer"))
-            elif fault := (hub["sites"].get(name) or {}).get("fault"):
-                found[name] = named_hosts(name, str(fault))
-        return found
-
-    def _waves(self, given: Any, names: list[str], hub: Mapping[str, Any]) -> list[list[str]]:
-        serial = self.variable(batches.SERIAL, "") or "100%"
-        if faults := batches.batch_faults(serial, 100):
-            raise ValueError("\n".join(faults))
+    def _set_waves(self, given: Any, names: list[str], hub: Mapping[str, Any]) -> list[str]:
+        """Set the waves, as wanted or as the batches of C(flower_serial); returns what is wrong with them."""
+        fleet, serial = self.fleet, self.variable(batches.SERIAL, "") or "100%"
         groups = {name: hosts for name, hosts in (self.task_vars.get("groups") or {}).items() if name not in names}
         denied = [name for name, site in hub["sites"].items() if site["access"]]
-        return batches.waves(given, serial, names, groups, {*denied, *self.facts.failed, *self.facts.by_hand})
+        if faults := batches.batch_faults(serial, 100):
+            return list(faults)
+        try:
+            waves = batches.waves(given, serial, names, groups, {*denied, *fleet.failed, *fleet.by_hand})
+        except ValueError as error:
+            return [str(error)]
+        fleet.waves = [wave for one in waves if (wave := [name for name in one if name in fleet.sites])]
+        return []
 
     def _faults(self, params: dict[str, Any], hub: Mapping[str, Any]) -> list[str]:
-        facts, name = self.facts, self.inventory_host
-        found = flower_versions.faults(name, (facts.hub.live, facts.hub.wanted), facts.sites, facts.by_hand)
-        if len(facts.failed) > facts.most_failed:
+        """Why the upgrade must not begin."""
+        fleet, name = self.fleet, self.inventory_host
+        found = flower_versions.faults(name, (fleet.hub.live, fleet.hub.wanted), fleet.sites, fleet.by_hand)
+        if len(fleet.failed) > fleet.most_failed:
             found.append(
-                f"{len(facts.failed)} of {len(facts.sites) + len(facts.failed)} sites cannot be upgraded: {'; '.join(facts.failed.values())}. Repair them, or "
-                f"upgrade the others with -e flower_upgrade_max_failed={len(facts.failed)}"
+                f"{len(fleet.failed)} of {len(fleet.sites) + len(fleet.failed)} sites cannot be upgraded: {'; '.join(fleet.failed.values())}. Repair them, or "
+                f"upgrade the others with -e flower_upgrade_max_failed={len(fleet.failed)}"
             )
         can_back_up = self.variable("flower_backup_directory", "") and self.variable("flower_backup_recipients", None) is not None
-        if facts.hub.changes and not facts.hub.begun and params["backup"] and not can_back_up:
+        if fleet.hub.changes and not fleet.hub.begun and params["backup"] and not can_back_up:
             found.append(
                 f"{name}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup leads back. Set "
                 "flower_backup_directory and flower_backup_recipients, or do without one: -e flower_upgrade_backup=false"
             )
-        if hub["error"] and not facts.hub.begun:
-            found.append(
-                f"{name}: the SuperLink does not answer, so nothing is known of runs: {hub['error']} Repair it with federated.flower.site first"
-            )
+        if hub["error"] and not fleet.hub.begun:
+            found.append(f"{name}: the SuperLink does not answer, so nothing is known of runs: {hub['error']} Repair it with federated.flower.site first")
         return found
-
-    def _plan_lines(self, names: list[str]) -> list[str]:
-        facts = self.facts
-        if not self._has_work:
-            return [f"{self.inventory_host}: {facts.hub.live['version']}, and all {len(names)} sites: nothing to upgrade"]
-        self.warnings += flower_versions.warnings(facts.hub.wanted["version"], facts.sites)
-        begun = [f"continued: {upgrade_record.describe(self.record)}"] if self.record else []
-        pair = facts.hub.live, facts.hub.wanted
-        return begun + flower_versions.table(self.inventory_host, pair, facts.waves, facts.sites, facts.by_hand)
 
     def _check_pulls(self) -> list[str]:
         """Which nodes have to pull images, in lines for people.
@@ -277,41 +251,39 @@ class ActionModule(CompositeAction):
         Raises:
             ClusterError: more sites refuse that than may fail.
         """
-        if not self.facts.changes:
+        if not self.fleet.changes:
             return []
-        found = self.run_action("supernode", {"state": "pulled", "sites": sorted(self.facts.changes)}, check=True)
+        found = self.run_action("supernode", {"state": "pulled", "sites": sorted(self.fleet.changes)}, check=True)
         refused = [str(site["msg"]) for site in found["sites"].values() if site.get("failed")]
-        if len(refused) + len(self.facts.failed) > self.facts.most_failed and refused:
+        if len(refused) + len(self.fleet.failed) > self.fleet.most_failed and refused:
             raise ClusterError("\n".join([*refused, _NOTHING_CHANGED]))
-        if self.check:
-            self._now(pulled=self.facts.changes)
         return list(found["lines"])
 
     # ---- the hub -----------------------------------------------------------------------------------------------------
 
     def _begin(self, params: dict[str, Any]) -> None:
         """Record what runs now, and wait for the end of runs."""
-        facts, former = self.facts, self.record
+        fleet, former = self.fleet, self.record
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        pair = facts.hub.live, facts.hub.wanted
+        pair = fleet.hub.live, fleet.hub.wanted
         self.record = self.store.change(
-            lambda old: upgrade_record.begin(old, now, facts.waves, pair, facts.sites, hub_begun=facts.hub.begun)
+            lambda old: upgrade_record.begin(old, now, fleet.waves, pair, fleet.sites, hub_begun=fleet.hub.begun)
         )
         if self.record != former and not self.check:
-            self.note(words=[f"upgrade to {facts.hub.wanted['version']}: {'; '.join(self.plan)}"])
-        if facts.hub.changes or self._replaced(facts.changes):
+            self.note(words=[f"upgrade to {fleet.hub.wanted['version']}: {'; '.join(self.plan)}"])
+        if fleet.hub.changes or self._replaced(fleet.changes):
             self._wait_no_run()
-        if facts.hub.changes and params["backup"] and not facts.hub.begun and not self.check:
+        if fleet.hub.changes and params["backup"] and not fleet.hub.begun and not self.check:
             self._back_up()
 
     def _replaced(self, sites: Iterable[str]) -> list[str]:
         """Those of some sites whose pods are replaced now. A bundle is only written: its people replace them, whenever they do."""
-        return [name for name in sites if name in self.facts.changes and name not in self.facts.by_hand]
+        return [name for name in sites if name in self.fleet.changes and name not in self.fleet.by_hand]
 
     def _wait_no_run(self) -> None:
         if self.check:
             return
-        if self.record["hub"]["state"] == BEGUN and self.facts.hub.error is None:
+        if self.record["hub"]["state"] == BEGUN and not self.deployed_hub:
             # An earlier run was interrupted while it replaced the SuperLink, which may be starting, or may not be able to.
             try:
                 self.cli.wait_for_superlink(IMAGE_SECONDS)
@@ -335,25 +307,43 @@ class ActionModule(CompositeAction):
         self.say(f"{self.inventory_host}: {done['msg']}")
         self.record = self.store.change(lambda old: {**old, "backup": str(done["path"])})
 
-    def _deploy_hub(self, _step: Step) -> None:
-        """Record that the hub is changed from now on, and deploy it with what connects it to its sites."""
-        if self.facts.hub.changes:
+    def _upgrade_hub(self) -> None:
+        """Deploy the hub with what connects it to its sites; roll it back if it does not start and its database can still be opened.
+
+        Raises:
+            ClusterError: it is not as it should be, so no site is upgraded.
+        """
+        hub = self.fleet.hub
+        self._announce("deploy the hub, and wait for it and its SuperNodes")
+        if hub.changes:
             self._wait_no_run()  # one may have been submitted during the backup
             self.record = self.store.change(lambda old: with_hub({**old, "backup": old["backup"] or WAIVED}, state=BEGUN))
         else:  # other changes of the inventory must not fail runs either; those of images have been waited for
             self.run_action("superlink", {"state": "checked"})
-        done = self._deploy_superlink()
-        self.deployed_hub, error, offline = done, str(done["msg"]) if done.get("failed") else "", []
-        if not error:
+        self.deployed_hub = self._deploy_superlink()
+        hub.error = str(self.deployed_hub["msg"]) if self.deployed_hub.get("failed") else ""
+        if not hub.error:
             sites, hosts = site_hosts(self), self.task_vars["hostvars"]
             if sites_with(hosts, sites, delivery=OCM):
                 self._add_change(self.run_action("ocm_addon"))
             if sites_with(hosts, sites, connectivity=SKUPPER):
                 self._add_change(self.run_action("skupper_site"))
                 self._add_change(self.run_action("skupper_listener"))
-            offline = self._await_nodes()
+            hub.offline = self._await_nodes()
             self.record = self.store.change(lambda old: with_hub(old, state=DONE))
-        self._hub_is(error=error, never_started=bool(error) and self._has_never_started(), offline=offline)
+        hub.never_started = bool(hub.error) and self._has_never_started()
+        former, rollback_error = self.record["hub"]["was"], ""
+        if hub.can_go_back(former):
+            self._announce("roll the hub back")
+            done = self._deploy_superlink(flower_versions.former_hub(former))
+            rollback_error = str(done["msg"]) if done.get("failed") else ""
+            if not rollback_error and (offline := self._await_nodes()):
+                rollback_error = f"SuperNodes are offline: {', '.join(offline)}"
+            if not rollback_error:
+                self.record = self.store.change(lambda old: with_hub(old, state=WAITING))
+                self.note(words=[f"the hub was rolled back to {former['version']}: {hub.error}"])
+        if stopped := hub.stopped(self.record, rollback_error):
+            raise ClusterError(stopped)
 
     def _deploy_superlink(self, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Deploy it with what it needs, and wait until all of it is ready; returns the result, which may be that of a failure."""
@@ -369,21 +359,10 @@ class ActionModule(CompositeAction):
 
     def _has_never_started(self) -> bool:
         """Whether the SuperLink's pod has the images that are wanted, and its container was never started with them."""
-        images = flower_versions.images_by_workload(self.facts.hub.wanted)[SUPERLINK].items()
+        images = flower_versions.images_by_workload(self.fleet.hub.wanted)[SUPERLINK].items()
         pods = self.cluster.list("v1", "Pod", self.namespace, labels=proof.pods_query(self.params["federation"], SUPERLINK))
         own = [pod for pod in pods if pod["metadata"]["name"] == SUPERLINK_POD and images <= pod_health.images_of_pod(pod).items()]
         return bool(own) and stuck_pods.never_started(own[0], CONTAINER)
-
-    def _roll_back_hub(self, _step: Step) -> None:
-        former = self.record["hub"]["was"]
-        done = self._deploy_superlink(rollback.former_hub(former))
-        error = str(done["msg"]) if done.get("failed") else ""
-        if not error and (offline := self._await_nodes()):
-            error = f"SuperNodes are offline: {', '.join(offline)}"
-        if not error:
-            self.record = self.store.change(lambda old: with_hub(old, state=WAITING))
-            self.note(words=[f"the hub was rolled back to {former['version']}: {self.facts.hub.error}"])
-        self._hub_is(rollback_error=error)
 
     def _await_nodes(self) -> list[str]:
         """Wait until the SuperNodes that were online before are online again; returns those that are not."""
@@ -400,45 +379,48 @@ class ActionModule(CompositeAction):
         for name, result in results.items():
             self.results.setdefault(name, []).append(result)
 
-    def _pull(self, step: Step) -> None:
+    def _pull(self, sites: Sequence[str]) -> None:
         """Have nodes pull the images of a wave. A site whose nodes do not get them takes no part."""
-        done = self.run_action("supernode", {"state": "pulled", "sites": list(step.sites)})
+        done = self.run_action("supernode", {"state": "pulled", "sites": list(sites)})
         for line in done["lines"]:
             self.say(line)
-        lost = {name: str(done["sites"][name]["msg"]) for name in step.sites if done["sites"][name].get("failed")}
+        lost = {name: str(done["sites"][name]["msg"]) for name in sites if done["sites"][name].get("failed")}
         self.record = self.store.change(lambda old: with_sites(old, {name: {"why": why} for name, why in lost.items()}))
         self._add_results({name: done["sites"][name] for name in lost})
-        self._now(pulled=self.facts.pulled | {*step.sites}, failed={**self.facts.failed, **lost})
+        self.fleet.failed |= lost
 
-    def _deploy(self, step: Step) -> None:
+    def _deploy(self, sites: Sequence[str]) -> None:
         """Record that the sites are changed from now on, when no run is active, and deploy them."""
-        if self._replaced(step.sites):
+        if self._replaced(sites):
             self._wait_no_run()
-        changing = [name for name in step.sites if name in self.facts.changes]
+        changing = [name for name in sites if name in self.fleet.changes]
         self.record = self.store.change(lambda old: with_sites(old, {name: {"state": BEGUN} for name in changing}))
-        options = {"sites": list(step.sites), "image_seconds": IMAGE_SECONDS}
+        options = {"sites": list(sites), "image_seconds": IMAGE_SECONDS}
         self.deployed = self.run_action("supernode", options, {"__superlink_deployed": self.deployed_hub})["sites"]
         self._add_results(self.deployed)
-        self._now(deployed=self.facts.deployed | {*step.sites})
 
-    def _check(self, step: Step) -> None:
+    def _check(self, sites: Sequence[str]) -> None:
         """Find out which sites of a wave failed."""
-        failed = {} if self.check else self._failures(step.sites)
-        states = {name: {"state": BEGUN, "why": failed[name]} if name in failed else {"state": DONE} for name in step.sites}
+        failed = {} if self.check else self._failures(sites)
+        states = {name: {"state": BEGUN, "why": failed[name]} if name in failed else {"state": DONE} for name in sites}
         self.record = self.store.change(lambda old: with_sites(old, states))
-        self._now(checked=self.facts.checked | {*step.sites}, failed={**self.facts.failed, **failed})
-        self._add_results({name: result for name in failed if (result := site_result(self.record, self.facts, name))})
+        self.fleet.failed |= failed
+        self._add_results({name: result for name in failed if (result := self.fleet.site_result(self.record, name))})
 
-    def _failures(self, sites: tuple[str, ...]) -> dict[str, str]:
+    def _failures(self, sites: Sequence[str]) -> dict[str, str]:
         """Site -> why it failed, of those that did.
 
         A site that applies a bundle is not asked if it was written: its people apply it whenever they do.
         """
-        facts, asked = self.facts, [name for name in sites if name not in self.facts.by_hand or self.deployed[name].get("failed")]
+        fleet, asked = self.fleet, [name for name in sites if name not in self.fleet.by_hand or self.deployed[name].get("failed")]
         good = [name for name in sites if not self.deployed[name].get("failed")]
         seen = self.run_action("supernode_info", {"sites": list(sites)})["sites"]
-        accepted = self._acceptance(good) if self.params["verify"] and facts.changes & {*sites} and good else {}
-        run = self._acceptance_run() if self.params["app"] and facts.changes & {*sites} and len(good) == len(sites) else ""
+        accepted = {}
+        if self.params["verify"] and fleet.changes & {*sites} and good:
+            limits = {name: self.variable(f"flower_verify_{name}", None) for name in ("round_trip", "upload")}
+            options = {name: value for name, value in limits.items() if value not in _EMPTY}
+            accepted = self.run_action("supernode_acceptance", {"sites": good, **options})["sites"]
+        run = self._acceptance_run() if self.params["app"] and fleet.changes & {*sites} and len(good) == len(sites) else ""
         ledger = Ledger(self.cluster, self.namespace, self.params["federation"])
         book = ledger.read_book()
         read, unreadable = ledger.read_sites()
@@ -451,22 +433,16 @@ class ActionModule(CompositeAction):
         found = {}
         for name in asked:
             judged = accepted.get(name) if name not in exempt else None  # SuperNodes of a site that is denied are offline, as they should be
-            live = flower_versions.running(self._workloads(seen.get(name) or {}))
+            live = flower_versions.running(_workloads(seen.get(name) or {}))
             reasons = (
                 "" if name in good else str(self.deployed[name]["msg"]),
                 offline.get(name, ""),
-                flower_versions.other_images(live, facts.sites[name][1]),
+                flower_versions.other_images(live, fleet.sites[name][1]),
                 "" if judged is None or judged["accepted"] else f"it is not accepted: {'; '.join(judged.get('reasons') or [])}",
                 f"the acceptance run failed: {run}" if run else "",
             )
             if why := next(filter(None, reasons), ""):
                 found[name] = named_hosts(name, why)
-        return found
-
-    def _acceptance(self, sites: Collection[str]) -> dict[str, Any]:
-        limits = {name: self.variable(f"flower_verify_{name}", None) for name in ("round_trip", "upload")}
-        options = {name: value for name, value in limits.items() if value not in _EMPTY}
-        found: dict[str, Any] = self.run_action("supernode_acceptance", {"sites": list(sites), **options})["sites"]
         return found
 
     def _acceptance_run(self) -> str:
@@ -482,18 +458,32 @@ class ActionModule(CompositeAction):
             return errors
         return str(done.get("msg") or done.get("status") or "it has no status")
 
-    def _roll_back(self, step: Step) -> None:
+    def _roll_back(self, sites: Sequence[str]) -> None:
         """Deploy sites with what ran there before."""
-        former = {name: self.record["sites"][name]["was"] for name in step.sites}
-        done = self.run_action("supernode", {"sites": list(step.sites), "before": former, "image_seconds": IMAGE_SECONDS})["sites"]
-        errors = {name: str(done[name]["msg"]) if done[name].get("failed") else "" for name in step.sites}
+        former = {name: self.record["sites"][name]["was"] for name in sites}
+        done = self.run_action("supernode", {"sites": list(sites), "before": former, "image_seconds": IMAGE_SECONDS})["sites"]
+        errors = {name: str(done[name]["msg"]) if done[name].get("failed") else "" for name in sites}
         states = {
-            name: {"state": BEGUN if error else BACK, "why": self.facts.failed.get(name, "rolled back with its wave")}
+            name: {"state": BEGUN if error else BACK, "why": self.fleet.failed.get(name, "rolled back with its wave")}
             for name, error in errors.items()
         }
         self.record = self.store.change(lambda old: with_sites(old, states))
-        self._now(rolled_back={**self.facts.rolled_back, **errors})
-        results = {name: result for name in step.sites if (result := site_result(self.record, self.facts, name))}
+        self.fleet.rolled_back |= errors
+        results = {name: result for name in sites if (result := self.fleet.site_result(self.record, name))}
         self._add_results(results)
         for name, result in results.items():
             self.note(name, words=[result["msg"]])
+
+
+def _workloads(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What runs at a site; of one that applies bundles, what its last one has."""
+    return [one for key in ("workloads", "clientapps", "bundle_workloads") for one in facts.get(key) or []]
+
+
+def _unusable(name: str, hub: Mapping[str, Any], status: Mapping[str, Any], check: Mapping[str, Any]) -> str:
+    """Why a site cannot be upgraded; empty if it can."""
+    if check.get("failed") or "flower" not in check:
+        return str(check.get("msg") or "it was not checked")
+    if not status.get("reachable"):
+        return str(status.get("error") or "it does not answer")
+    return str((hub["sites"].get(name) or {}).get("fault") or "")

@@ -29,7 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import heal_plan, upgrade_record
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, clients, secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners as owner_record
@@ -48,6 +48,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state import (
     site_indexes,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
+from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 from ansible_collections.federated.flower.tests.unit.specs import CA
 
 SPACE, FEDERATION = "flower", "study"
@@ -117,7 +118,7 @@ def _ledger(ledger: Ledger) -> None:
     record = access_records.with_client(record, CLIENT, new_key=True)
     record = access_records.with_client(record, {**CLIENT, "serial": "5b"}, new_key=False)
     left = access_records.revoke_superseded(access_records.with_client(record, {**CLIENT, "serial": "5c"}, new_key=True), NOW)
-    record = heal_plan.tried(access_records.deny(left, "audit", NOW, "a run"), ["123"], NOW)
+    record = heal_plan.with_restart(access_records.deny(left, "audit", NOW, "a run"), ["123"], NOW)
     book = partition_numbers.forget(access_records.leave(book, {"site-b": record}, NOW), {"site-b": ["SHA256:9"]}, NOW)
     ledger.change_book(lambda old: access_records.deny_absent(book, "site-c", "audit", NOW))
     ledger.change_record("site-a", lambda old: record)
@@ -193,10 +194,7 @@ def _secrets() -> dict[str, Object]:
     hub = certificate_plan.Wanted(
         FEDERATION, SPACE, "flower-ca", ["hub"], datetime.timedelta(days=90), datetime.timedelta(days=3650)
     )
-    plan = secret_plan.plan(hub, certificate_plan.Observed(dict.fromkeys(secret_plan.reads(hub))))
-    authority = clients.authority(
-        clients.Settings(FEDERATION, SPACE, "flower-ca", 90), None, datetime.timedelta(days=1)
-    )
+    plan = secret_plan.plan(hub, live_objects())
     pools = [{"name": "cpu", "names": ["0", "1"], "offset": 3}]
     asked = {
         "federation": FEDERATION,
@@ -213,7 +211,7 @@ def _secrets() -> dict[str, Object]:
     )
     found = {
         f"Secret {one['metadata']['name']}": {**one, "data": sorted(one["data"])}
-        for one in [*plan.secrets, *authority.secrets, *site.writes]
+        for one in [*plan.secrets, *site.writes]
     }
     return {**found, "Secret of a CA that is rotated": _rotated()}
 

@@ -288,8 +288,8 @@ now = datetime.datetime.now(datetime.timezone.utc)
 inputs = targets.RotationInputs(now, "existing", None, "-", dict(), [], None, Facts(now), dict(), internal=True)
 asked, refused = targets.decide("toy", inputs)
 due, _none = targets.decide("due", inputs)
-outlook = targets.outlook(asked, inputs, dict())
-print(json.dumps([asked, refused, due, outlook, targets.parts(asked), targets.renewed("toy"), targets.restarts(asked), targets.CHOICES]))
+outlook, toy = targets.outlook(asked, inputs, dict()), targets.TARGETS["toy"]
+print(json.dumps([asked, refused, due, outlook, toy.part, toy.renew, toy.restarts, targets.CHOICES]))
 """
 
 
@@ -302,9 +302,9 @@ def test_a_rotation_target(tree: Tree) -> None:
     assert code == [f"{path}"]
     assert others == ["roles/cert_rotation/meta/argument_specs.yml"]
 
-    asked, refused, due, outlook, parts, renewed, restarts, choices = tree.python(PLAN)
+    asked, refused, due, outlook, part, renewed, restarts, choices = tree.python(PLAN)
     assert asked == {"toy": "it was requested"} and refused is None
     assert due["toy"] == "it is worn out" and list(due)[-1] == "toy"
     assert outlook == ["toy: it was requested: new toys for the sites."]
-    assert (parts, renewed, restarts) == (["sites"], ["client"], False)
+    assert (part, renewed, restarts) == ("sites", ["client"], False)
     assert choices[-1] == "toy"

@@ -30,11 +30,9 @@ class CompositeAction(ClusterAction):
         check: bool = False,
         may_fail: bool = False,
     ) -> dict[str, Any]:
-        """Run another action, and return its result.
+        """Run another action of this collection, and return its result.
 
         Args:
-            name: of the action, in this collection.
-            options: its options.
             variables: variables of this host that differ from those of the task.
             check: whether it runs in check mode, also if the task does not.
             may_fail: whether the result may be that of a failure.

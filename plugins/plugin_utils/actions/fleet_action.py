@@ -49,19 +49,8 @@ _FORKS = 5  # Ansible's default
 OPTIONS: dict[str, dict[str, Any]] = {"sites": {"type": "list", "elements": "str"}}
 
 
-def _workers(forks: int) -> int:
-    """How many sites are worked on at the same time; fewer forks than usual are asked for on purpose."""
-    return forks if forks < _FORKS else max(_THREADS, forks)
-
-
 def site_of(name: str, given: Mapping[str, Any], access: SiteAccess, *, seconds: int = 300) -> Site:
-    """A site, from the variables of its host.
-
-    Args:
-        name: of the inventory host.
-        given: the variables of the role supernode, evaluated.
-        access: how it is reached.
-        seconds: how long it may take for one step.
+    """A site, from the variables of the role supernode of its host, evaluated. C(seconds): how long it may take for one step.
 
     Raises:
         ClusterError: the variables have faults, and cannot even be read.
@@ -75,9 +64,7 @@ def site_of(name: str, given: Mapping[str, Any], access: SiteAccess, *, seconds:
     try:
         spec = SiteSpec.parse(variables)
     except DATA_FAULTS as error:
-        raise ClusterError(
-            "\n".join(messages(site_problems(variables))) or f"its variables cannot be read: {unexpected(error)}"
-        ) from error
+        raise ClusterError("\n".join(messages(site_problems(variables))) or f"its variables cannot be read: {unexpected(error)}") from error
     claim = boolean(given.get("supernode_claim"))
     return Site(name, spec, access, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
 
@@ -93,7 +80,7 @@ class FleetAction(ClusterAction):
         #: What identifies a place (a uid, or an address and a namespace) -> the host that is deployed there.
         self._claims: dict[str, str] = {}
         #: Sites with a note for the audit trail.
-        self._told: set[str] = set()
+        self._noted_sites: set[str] = set()
         self.reset()
         return super().run(tmp, task_vars)
 
@@ -112,7 +99,8 @@ class FleetAction(ClusterAction):
         self.begin_notes()
         given = params["sites"]
         names = list(task_vars["ansible_play_batch"]) if given is None else given
-        outcomes = Outcomes(self, names, _workers(int(task_vars.get("ansible_forks") or _FORKS)))
+        forks = int(task_vars.get("ansible_forks") or _FORKS)
+        outcomes = Outcomes(self, names, forks if forks < _FORKS else max(_THREADS, forks))  # fewer than usual are asked for on purpose
         sites: dict[str, Site] = {}
         for name in names:
             try:
@@ -132,7 +120,7 @@ class FleetAction(ClusterAction):
                 outcomes.fail(name, f"its variables cannot be read: {unexpected(error)}")
         more = self.work(params, sites, outcomes)
         for name, outcome in outcomes.sites.items():
-            if outcome.changed and name not in self._told:
+            if outcome.changed and name not in self._noted_sites:
                 self.note(name, words=[f"{self._task.action.rpartition('.')[2]}: {outcome.msg or 'changed'}"])
             self._note_diff(name, outcome.diff)
         failed = [name for name, outcome in outcomes.sites.items() if outcome.failed]
@@ -152,7 +140,7 @@ class FleetAction(ClusterAction):
         """See C(ClusterAction)."""
         noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
         if site and noted:
-            self._told.add(site)
+            self._noted_sites.add(site)
         super().note(site, **noted)
 
     def claim(self, host: str, places: Iterable[str]) -> str:

@@ -18,9 +18,8 @@ from ..base.object_names import FEDERATION_CONFIG, FLEET_PORT, SUPERLINK, SUPERL
 from ..base.problems import require
 from ..base.values import boolean, text
 from ..checks import hub_services
-from ..hub import certificate_checks, live_certificates
-from ..hub.certificate_plan import BUILTIN, Plan, Source, Wanted
-from ..hub.certificate_sources import choose
+from ..hub import authority, certificate_checks, certificate_sources
+from ..hub.certificate_plan import BUILTIN, LiveObjects, Plan, Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
 from ..manifests.exposures.exposure_registry import exposure_of
@@ -29,6 +28,8 @@ from ..spec.hub_spec import HubSpec
 from ..state import access_records
 from ..state.ledger import Ledger
 from .cluster_action import ClusterAction
+
+_CA_LIFETIME = datetime.timedelta(days=3650)
 
 
 class CertificateAction(ClusterAction):
@@ -47,9 +48,7 @@ class CertificateAction(ClusterAction):
         known = [item for item in live if item]
         return exposure.likely_address(spec, known) if likely else exposure.address(spec, known)
 
-    def wanted(
-        self, hub: Cluster, params: Mapping[str, Any], address: str, warnings: list[str], ca_lifetime_days: int = 3650
-    ) -> Wanted:
+    def wanted(self, hub: Cluster, params: Mapping[str, Any], address: str, warnings: list[str]) -> Wanted:
         """What the hub's credentials must be good for.
 
         Which name a site verifies is not known while its variables cannot be evaluated; its own checks report that. Until then the
@@ -81,9 +80,9 @@ class CertificateAction(ClusterAction):
             federation=spec.federation,
             namespace=spec.namespace,
             ca_namespace=params["ca_namespace"],
-            names=replace(spec, superlink_address=address).names_of_certificate([*needed, *kept, *self._told_names(hub, spec)]),
+            names=replace(spec, superlink_address=address).names_of_certificate([*needed, *kept, *self._former_names(hub, spec)]),
             lifetime=datetime.timedelta(days=spec.certificate_days),
-            ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
+            ca_lifetime=_CA_LIFETIME,
             needed=needed,
             renew_before=spec.renew_before,
             name_variable=certificate_checks.name_variable(spec),
@@ -91,9 +90,9 @@ class CertificateAction(ClusterAction):
         )
 
     @staticmethod
-    def source(params: Mapping[str, Any], wanted: Wanted, address: str) -> Source:
-        """The source of the gateway's certificate."""
-        return choose(replace(params["spec"], superlink_address=address, gateway_names=wanted.names), params)
+    def plan(params: Mapping[str, Any], wanted: Wanted, address: str, live: LiveObjects) -> Plan:
+        """What becomes of the gateway's certificate."""
+        return certificate_sources.plan(replace(params["spec"], superlink_address=address, gateway_names=wanted.names), params, wanted, live)
 
     @staticmethod
     def refuse_faults(hub: Cluster, plan: Plan, wanted: Wanted) -> None:
@@ -112,14 +111,9 @@ class CertificateAction(ClusterAction):
 
     @staticmethod
     def check_denials(hub: Cluster, spec: HubSpec, sites: Collection[str]) -> list[str]:
-        """Fail when the gateway could not refuse a site that is denied; returns warnings.
+        """Fail when the gateway could not refuse a site (of those of the inventory) that is denied; returns warnings.
 
         Nothing is read where the gateway requires certificates.
-
-        Args:
-            hub: a connection.
-            spec: the hub.
-            sites: names of the sites of the inventory.
 
         Raises:
             ClusterError: the sites, and the remedy.
@@ -149,7 +143,7 @@ class CertificateAction(ClusterAction):
         return bool(sites_with({site: way}, [site], connectivity=SKUPPER))
 
     @staticmethod
-    def _told_names(hub: Cluster, spec: HubSpec) -> list[str]:
+    def _former_names(hub: Cluster, spec: HubSpec) -> list[str]:
         """Names by which sites know the gateway until they learn another address; none where those who sign may not know them.
 
         A run reaches them one after the other, and those with a bundle much later. Until then they connect to the old address if it still
@@ -164,9 +158,9 @@ class CertificateAction(ClusterAction):
     @staticmethod
     def _served_names(hub: Cluster, spec: HubSpec) -> list[str]:
         """Names in the certificate that the gateway serves now; none where there is none."""
-        name = live_certificates.mounted_secret(hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace))
+        name = authority.mounted_secret(hub.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace))
         secret = hub.get("v1", "Secret", name, spec.namespace) if name else None
-        facts, _trust = live_certificates.served(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
+        facts, _trust = authority.served(name, secret, "", datetime.datetime.now(datetime.timezone.utc))
         return list(facts.get("names", []))
 
     def _variables(self, site: str) -> Mapping[str, Any]:
@@ -187,9 +181,7 @@ class CertificateAction(ClusterAction):
         dialled = value("supernode_superlink_address")
         if not dialled and value("flower_connectivity") == "skupper":
             # Defaults of the roles skupper_listener and supernode, which this host does not see.
-            dialled = skupper.address(
-                value("skupper_listener_host") or skupper.FLEET, value("skupper_listener_port") or FLEET_PORT
-            )
+            dialled = skupper.address(value("skupper_listener_host") or skupper.FLEET, value("skupper_listener_port") or FLEET_PORT)
         return certificate_checks.SiteNames(
             site,
             text(dialled or value("superlink_address")),

@@ -16,20 +16,20 @@ from ..apply.engine import apply_objects
 from ..base.addresses import split_address
 from ..base.errors import ClusterError
 from ..base.names import METRICS
-from ..base.object_names import SUPERLINK, UNKNOWN_ADDRESS
+from ..base.object_names import FEDERATION_CONFIG, SUPERLINK, UNKNOWN_ADDRESS
 from ..base.secret_data import entries
 from ..checks import hub_volumes
-from ..hub import clients, live_certificates, secret_plan
+from ..hub import authority, clients, secret_plan
 from ..hub.authority import hand_over
-from ..hub.certificate_plan import Observed, Plan, Ref, Source, Wanted, secret_ref
+from ..hub.certificate_plan import LiveObjects, Plan, Wanted
 from ..hub.client_store import ClientStore
-from ..hub.live_certificates import observe, read
 from ..kube import stuck_pods
 from ..kube.client import Cluster
 from ..manifests import common_objects, network_policies
 from ..marks import proof
 from ..pki import certificates, library
 from ..rotation import internal
+from ..rotation.hub_steps import public
 from ..sites import namespaces
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import Ledger
@@ -41,16 +41,11 @@ APPLYSET = "superlink"
 class HubCertificates(CertificateAction):
     """An action that issues the hub's certificates."""
 
-    def issue_missing(self, spec: HubSpec, params: Mapping[str, Any], ca_lifetime_days: int = 3650) -> dict[str, Any]:
+    def issue_missing(self, spec: HubSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         """Find the address of the gateway, create the Secrets that are missing or no longer valid, wait for those that others create.
 
-        If sites do not trust the CA of a new certificate yet, the gateway keeps its certificate and both CAs are published; the next run
-        continues from there.
-
-        Args:
-            spec: the hub, of which the namespace and the Services exist.
-            params: C(hub_settings) of the action.
-            ca_lifetime_days: of a CA that is created.
+        Namespace and Services of the hub exist. If sites do not trust the CA of a new certificate yet, the gateway keeps its certificate and both CAs
+        are published; the next run continues from there.
 
         Returns:
             C(changed), C(diff), C(warnings), C(objects) and C(msg) as in a result, and C(address), C(names), C(server_name), C(ca_bundle),
@@ -65,49 +60,52 @@ class HubCertificates(CertificateAction):
             params = {**params, "spec": spec, "ca_namespace": place}
             self.check_denials(hub, spec, params["sites"])  # the preflight has warned
             found = self.address(hub, spec)
-            address = found or self._no_address(hub, spec)
+            if not (found or self.check):
+                raise ClusterError(
+                    f"the SuperLink on {hub.name} has no address (superlink_exposure is {spec.exposure}); "
+                    "set superlink_address to the host:port to which the sites connect, or select another superlink_exposure."
+                )
+            address = found or UNKNOWN_ADDRESS
             doubts: list[str] = []
-            wanted = self.wanted(hub, params, found, doubts, ca_lifetime_days)
-            source = self.source(params, wanted, found)
-            reported = clients.Settings(
-                wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_certificate_days"]
-            )
-            client_ca = secret_ref(reported.ca_namespace, clients.CA)
-            seen = self._observe(hub, source, wanted, client_ca)
-            made_size = hub_volumes.made_size(seen[live_certificates.stateful_set_ref(wanted)])
-            made, plan = secret_plan.plan(wanted, seen), source.plan(wanted, seen)
-            own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
+            wanted = self.wanted(hub, params, found, doubts)
+            live = LiveObjects(hub, (wanted.namespace, wanted.ca_namespace))
+            own, plan = secret_plan.plan(wanted, live), self.plan(params, wanted, found, live)
             self.refuse_faults(hub, plan, wanted)
-            outcomes = [self._apply_members(hub, plan, wanted)] if plan.members else []
+            outcomes = []
+            if plan.members:  # further objects of the release, and what must exist before the rest of it
+                of_set: dict[str, Any] = {"applyset": APPLYSET, "applyset_namespace": wanted.namespace, "prune": False}
+                outcomes.append(apply_objects(hub, plan.members, check=self.check, show_diff=self.show_diff, **of_set))
             if plan.lacks and not self.check:
-                seen, plan = self._wait(hub, source, wanted, plan, params["wait_timeout"])
+                live, plan = self._wait(hub, params, wanted, found)
                 self.refuse_faults(hub, plan, wanted)
             now = datetime.datetime.now(datetime.timezone.utc)
-            mounted = live_certificates.mounted_secret(seen[live_certificates.stateful_set_ref(wanted)])
-            served = seen.entries(wanted.namespace, mounted).get("tls.crt", "") if mounted else ""
-            published = live_certificates.published_bundle(seen[live_certificates.publication_ref(wanted)])
+            workload = live.get("apps/v1", "StatefulSet", wanted.namespace, SUPERLINK)
+            mounted = authority.mounted_secret(workload)
+            served = live.entries(wanted.namespace, mounted).get("tls.crt", "") if mounted else ""
+            published = authority.published_bundle(live.get("v1", "ConfigMap", wanted.namespace, FEDERATION_CONFIG))
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
             tracking = secret_plan.tracking_secrets(spec, params["tracking_credentials"])
-            secrets = [*made.secrets, *shown.secrets, *own.secrets, *tracking, *self._metrics(hub, spec, made.ca)]
+            secrets = [*own.secrets, *shown.secrets, *tracking, *self._metrics(hub, spec, own.ca)]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
-            self.note(certificates=[facts for item in secrets for facts in _issued(item)])
-            ledger = Ledger(hub, reported.namespace, reported.federation, check=self.check)
-            store = ClientStore(hub, reported.namespace, ledger, note=self.note, check=self.check)
-            if store.publish(reported, own.ca):
-                made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
+            self.note(certificates=[public(item["metadata"]["name"], pem) for item in secrets if (pem := entries(item).get("tls.crt"))])
+            ledger = Ledger(hub, wanted.namespace, wanted.federation, check=self.check)
+            store = ClientStore(hub, wanted.namespace, ledger, note=self.note, check=self.check)
+            settings = clients.Settings(wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_certificate_days"])
+            if store.publish(settings, own.client_ca):
+                own.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.load_now()
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
-                marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
+                marks = {authority.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 stuck_pods.touch_pods(hub, wanted.namespace, proof.pods_query(wanted.federation, SUPERLINK), marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, wanted.federation, self.note)
             if not self.check and secret_plan.is_tracking_changed(outcomes[-1].objects):
                 shown.warnings.append(secret_plan.TRACKING_WORDS)
-        certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
+        certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": spec.certificates_source}
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
-        reasons = [*made.reasons, *own.reasons, *(plan.reasons if shown.secrets else [])]
+        reasons = [*own.reasons, *(plan.reasons if shown.secrets else [])]
         reasons += [f"pod {name} was restarted, because it ran with older secrets" for name in restarted]
         return {
             "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff or restarted),
@@ -119,60 +117,27 @@ class HubCertificates(CertificateAction):
             "server_name": replace(spec, superlink_address=address).verified_name,
             "ca_bundle": shown.trust,
             "secret": shown.secret,
-            "storage_size": made_size,
+            "storage_size": hub_volumes.made_size(workload),
             "certificate": certificate,
             "trust": [certificates.describe(part) for part in certificates.split(shown.trust)],
-            "certificates": [*made.certificates, *own.certificates],
+            "certificates": own.certificates,
             "objects": [item for outcome in outcomes for item in outcome.objects] + store.objects,
             "msg": "; ".join(reasons) or plan.lacks or "all certificates are good",
         }
 
-    def _no_address(self, hub: Cluster, spec: HubSpec) -> str:
-        if self.check:
-            return UNKNOWN_ADDRESS
-        raise ClusterError(
-            f"the SuperLink on {hub.name} has no address (superlink_exposure is {spec.exposure}); "
-            "set superlink_address to the host:port to which the sites connect, or select another superlink_exposure."
-        )
-
-    @staticmethod
-    def _observe(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Observed:
-        more = [
-            *others,
-            *secret_plan.reads(wanted),
-            live_certificates.publication_ref(wanted),
-            live_certificates.stateful_set_ref(wanted),
-        ]
-        seen = observe(hub, source, wanted, more)
-        mounted = live_certificates.mounted_secret(seen[live_certificates.stateful_set_ref(wanted)])
-        if mounted:
-            read(hub, seen, secret_ref(wanted.namespace, mounted))
-        return seen
-
-    def _apply_members(self, hub: Cluster, plan: Plan, wanted: Wanted) -> Any:
-        """Further objects of the release, and what must exist before the rest of it."""
-        return apply_objects(
-            hub,
-            plan.members,
-            applyset=APPLYSET,
-            applyset_namespace=wanted.namespace,
-            prune=False,
-            check=self.check,
-            show_diff=self.show_diff,
-        )
-
-    def _wait(self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float) -> tuple[Observed, Plan]:
-        deadline = time.monotonic() + seconds
+    def _wait(self, hub: Cluster, params: Mapping[str, Any], wanted: Wanted, address: str) -> tuple[LiveObjects, Plan]:
+        """Wait until there is what the plan lacks."""
+        deadline = time.monotonic() + params["wait_timeout"]
         while True:
-            seen = self._observe(hub, source, wanted)
-            plan = source.plan(wanted, seen)
+            live = LiveObjects(hub, (wanted.namespace, wanted.ca_namespace))
+            plan = self.plan(params, wanted, address, live)
             if not plan.lacks:
-                return seen, plan
+                return live, plan
             if plan.hopeless:
                 raise ClusterError(f"{plan.lacks}. Correct it and run again.")
             if time.monotonic() >= deadline:
-                raise ClusterError(f"{plan.lacks}, after {seconds:g} s (superlink_wait_timeout).")
-            time.sleep(1)  # between two looks, until the deadline
+                raise ClusterError(f"{plan.lacks}, after {params['wait_timeout']:g} s (superlink_wait_timeout).")
+            time.sleep(1)  # between two reads, until the deadline
 
     @staticmethod
     def _metrics(hub: Cluster, spec: HubSpec, ca: certificates.Issued) -> list[dict[str, Any]]:
@@ -197,13 +162,3 @@ class HubCertificates(CertificateAction):
         if there is not None and not proof.belongs(there, wanted.federation):
             return []
         return objects
-
-
-def _issued(secret: dict[str, Any]) -> list[dict[str, str]]:
-    """The audit facts of the certificate in a Secret that was written; none for a shared secret."""
-    pem = entries(secret).get("tls.crt")
-    if not pem:
-        return []
-    facts = certificates.describe(pem)
-    reported = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
-    return [{"change": "issued", "name": secret["metadata"]["name"], **reported}]

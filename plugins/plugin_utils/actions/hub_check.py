@@ -18,7 +18,7 @@ from ..base.problems import Problem, require, warning
 from ..checks import clocks, hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod
 from ..fleet import flower_versions
 from ..hub import certificate_checks
-from ..hub.live_certificates import observe
+from ..hub.certificate_plan import LiveObjects
 from ..kube import cluster_platform
 from ..kube.client import Cluster
 from ..manifests import common_objects as namespaces
@@ -149,8 +149,7 @@ class HubCheck(CertificateAction):
         library.require()
         address = self.address(hub, params["spec"], likely=True)
         wanted = self.wanted(hub, params, address, warnings)
-        source = self.source(params, wanted, address)
-        plan = source.plan(wanted, observe(hub, source, wanted))
+        plan = self.plan(params, wanted, address, LiveObjects(hub, (wanted.namespace, wanted.ca_namespace)))
         self.refuse_faults(hub, plan, wanted)
         warnings += certificate_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         found = {**certificates.describe(plan.certificate), "pem": plan.certificate} if plan.certificate else {}

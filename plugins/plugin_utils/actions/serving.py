@@ -29,14 +29,9 @@ class Connecting(Protocol):
 
 
 def require(action: Connecting, cluster: Cluster, host: str, namespace: str, *, restores: bool = False) -> list[str]:
-    """Refuse a hub that does not serve, or of which a restore is not complete; what is not known, as warnings.
+    """Refuse a hub (inventory name C(host)) that does not serve, or of which a restore is not complete; what is not known, as warnings.
 
-    Args:
-        action: any action of the run.
-        cluster: a connection to the hub.
-        host: its inventory name.
-        namespace: that of the SuperLink.
-        restores: whether the action completes such a restore.
+    C(restores): whether the action completes such a restore.
 
     Raises:
         ClusterError: it names the one that serves, or says how the restore is completed.

@@ -17,7 +17,7 @@ from ..checks import site_agreement
 from ..checks.site_rules import site_problems
 from ..checks.variables import OWN, with_origins
 from ..fleet import flower_versions, partitions
-from ..fleet.outcome import Outcomes, resting
+from ..fleet.outcome import Outcomes
 from ..manifests import supernode
 from ..ocm import checks
 from ..sites.registry import DELIVERIES
@@ -71,7 +71,7 @@ class SiteCheck(FleetAction):
             flower = flower_versions.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
             outcome.facts = {"flower": flower, "version": found.version, "skew": found.skew, "rehearsed": found.rehearsed}
 
-        outcomes.each(resting(ways, check))
+        outcomes.each(check)
 
     def _hub_faults(self, site: Site, hub: Facts) -> list[str]:
         """A site whose variables do not fit the hub, which may not be in a play of this run, as with C(--limit)."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..base.errors import ClusterError
 from ..base.problems import messages
 from ..base.values import boolean, integer
 from ..checks.site_rules import site_problems
-from ..fleet.deploy import AppsOptions, Options, Rollout
+from ..fleet.clientapps import deploy_apps
+from ..fleet.deploy import Options, Rollout
 from ..fleet.outcome import Outcomes
 from ..fleet.register import Registry
 from ..sites.site import Site
@@ -29,24 +31,11 @@ class SiteDeployment(FleetAction):
     """An action that deploys sites."""
 
     def deploy_sites(
-        self,
-        sites: dict[str, Site],
-        outcomes: Outcomes,
-        *,
-        renew: Sequence[str] = (),
-        wait: int = 3600,
-        force: bool = False,
-        apps_alone: bool = False,
+        self, sites: dict[str, Site], outcomes: Outcomes, *, renew: Sequence[str] = (), wait: int = 3600, force: bool = False, apps_alone: bool = False
     ) -> None:
-        """Deploy those of some sites that have not failed.
+        """Deploy those of some sites that have not failed; see C(deploy.Options).
 
-        Args:
-            sites: by name.
-            outcomes: what becomes of them; all that have not failed are in C(sites).
-            renew: C(keys), C(client): what is replaced although it is valid.
-            wait: seconds to wait for the end of active runs before SuperNodes are restarted.
-            force: restart them even if a run is active or SuperNodes are offline.
-            apps_alone: deploy nothing but the ClientApps of sites where they run in their own pods.
+        C(apps_alone): deploy nothing but the ClientApps of sites where they run in their own pods.
         """
         for name, site in sites.items():
             if faults := messages(site_problems(site.given)):
@@ -54,22 +43,17 @@ class SiteDeployment(FleetAction):
         if not outcomes.good():
             return
         first = sites[outcomes.good()[0]]
-        apps = self._apps(sites, outcomes) if apps_alone else {}
+        if apps_alone:
+            self._read_app_options(sites, outcomes)
         variables = self.variables_of(first.name)
-        options = Options(
-            partitions=int(variables["supernode_partitions"] or 0) or None,
-            repartition=boolean(variables["supernode_repartition"]),
-            renew=renew,
-            wait=wait,
-            force=force,
-            foreseen=self._foreseen(first.hub),
-        )
+        partitions, repartition = int(variables["supernode_partitions"] or 0) or None, boolean(variables["supernode_repartition"])
+        options = Options(partitions, repartition, renew, wait, force, self._foreseen(first.hub))
         try:
             with self.connect(first.hub) as hub:
                 registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
                 rollout = Rollout(self, registry, first.hub, sites, self.reach(sites), outcomes, options)
                 if apps_alone:
-                    rollout.deploy_apps(apps)
+                    deploy_apps(rollout)
                 else:
                     rollout.deploy()
                     self._note_deployed(registry.ledger, sites, outcomes)
@@ -85,19 +69,16 @@ class SiteDeployment(FleetAction):
         if done:
             ledger.change_deployed(lambda index: site_indexes.updated_sites(index, done))
 
-    def _apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, AppsOptions]:
-        """What each site wants of the rollout of its ClientApps."""
-        found = {}
-        for name in sites:
+    def _read_app_options(self, sites: dict[str, Site], outcomes: Outcomes) -> None:
+        """What each site wants of the rollout of its ClientApps alone."""
+        for name, site in sites.items():
             try:
-                found[name] = AppsOptions(
-                    wait=integer(self.value_of(name, "clientapp_wait_for_runs", 3600)) or 0,
-                    force=boolean(self.value_of(name, "clientapp_force", False)),
-                    seconds=integer(self.value_of(name, "clientapp_wait_timeout", 300)) or 0,
-                )
+                wait = integer(self.value_of(name, "clientapp_wait_for_runs", 3600)) or 0
+                force = boolean(self.value_of(name, "clientapp_force", False))
+                site.seconds = integer(self.value_of(name, "clientapp_wait_timeout", 300)) or 0
+                site.spec = replace(site.spec, clientapp_wait=wait, clientapp_force=force)
             except (ClusterError, ValueError) as error:
                 outcomes.fail(name, str(error))
-        return found
 
     def _foreseen(self, hub: str) -> dict[str, str]:
         """What the hub would publish after this run in check mode, if it was checked: what is published now may be outdated then.

@@ -13,13 +13,13 @@ from ..base.values import boolean, integer
 from ..checks.site_rules import site_problems
 from ..fleet import upgrade_record
 from ..fleet.healing import Healer, Options
-from ..fleet.outcome import Outcomes, resting
+from ..fleet.outcome import Outcomes
 from ..manifests import supernode
-from ..sites.site import Pulled, Reach, Site
+from ..sites.site import Site
 from .fleet_action import FleetAction
 
 # Each site says for itself whether, and for how long.
-WISH, SECONDS = "flower_upgrade_pull", "flower_upgrade_pull_timeout"
+PULL, SECONDS = "flower_upgrade_pull", "flower_upgrade_pull_timeout"
 _SECONDS = 900
 
 _WORDS = {"healed": "healed", "due": "to restart", "waiting": "waiting", "given_up": "given up"}
@@ -38,7 +38,7 @@ class ImagePull(FleetAction):
         seconds: dict[str, int] = {}
         for name, site in sites.items():
             try:
-                wish = boolean(self.value_of(name, WISH, True))
+                pulls = boolean(self.value_of(name, PULL, True))
                 limit = integer(self.value_of(name, SECONDS, _SECONDS)) or 0
             except (ClusterError, ValueError) as error:
                 outcomes.fail(name, str(error))
@@ -48,25 +48,21 @@ class ImagePull(FleetAction):
                 outcomes.fail(name, "\n".join(faults))
             elif limit < 1:
                 outcomes.fail(name, f"{SECONDS}: {limit} is not a number of seconds from 1")
-            elif not wish:
-                outcomes[name].msg = f"nothing is pulled beforehand: {WISH} is false"
+            elif not pulls:
+                outcomes[name].msg = f"nothing is pulled beforehand: {PULL} is false"
             else:
                 seconds[name] = limit
 
         def one(name: str) -> None:
             ways[name].settle()
-            done = self._pull(ways[name], sites[name], seconds[name])
+            done = ways[name].pull(supernode.objects(sites[name].spec.complete()), seconds[name])
             outcomes[name].msg = done.msg or f"nothing is pulled beforehand: {done.skipped}"
             if done.images and not self.check:  # no object is another one afterwards
                 self.note(name, words=[done.msg])
             outcomes[name].facts = {"images": done.images, "nodes": done.nodes, "skipped": done.skipped}
 
-        outcomes.each(resting(ways, one), seconds)
+        outcomes.each(one, seconds)
         return {"lines": [named_hosts(name, outcome.msg) for name, outcome in outcomes.sites.items()]}
-
-    @staticmethod
-    def _pull(way: Reach, site: Site, seconds: int) -> Pulled:
-        return way.pull(supernode.objects(site.spec.complete()), seconds)
 
 
 class SiteHealing(FleetAction):

@@ -20,7 +20,7 @@ from ..base.object_names import OUTPUTS_POD_ANNOTATION, SERVERAPP
 from ..base.problems import Problem, warning
 from ..flower import runs
 from ..flower.cli import FlowerCLI
-from ..hub import live_certificates
+from ..hub import authority
 from ..kube.api_errors import ApiError
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..manifests import superlink
@@ -74,7 +74,7 @@ def _change(cluster: Cluster, spec: HubSpec) -> Change | None:
     if is_switched(spec, cluster.get(_API, kind, name, spec.namespace)):
         return outputs_change(spec)
     # What is found later is as it is.
-    found = replace(spec.complete(), gateway_secret=live_certificates.mounted_secret(hub), made_storage_size=hub_volumes.made_size(hub))
+    found = replace(spec.complete(), gateway_secret=authority.mounted_secret(hub), made_storage_size=hub_volumes.made_size(hub))
     (wanted,) = [
         one
         for one in superlink.objects(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,50 +45,8 @@ class Admitted:
     warnings: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _Change:
-    """What becomes of the ledger.
-
-    Attributes:
-        state: C(access_records.DENIED) or C(access_records.ADMITTED).
-        reason: for people.
-        holder: see C(access_records.deny).
-        now: ISO 8601.
-    """
-
-    state: str
-    reason: str
-    holder: str
-    now: str
-
-    @property
-    def denying(self) -> bool:
-        return self.state == access_records.DENIED
-
-    def record(self, old: Mapping[str, Any]) -> Record:
-        """A site's record."""
-        return access_records.deny(old, self.reason, self.now, self.holder) if self.denying else access_records.admit(old, self.holder)
-
-    def book(self, old: Book, sites: Iterable[str], unreadable: Collection[str]) -> Book:
-        """The book, which has the denials of sites whose record is not there or cannot be read."""
-        for site in sites:
-            if not self.denying:
-                old = access_records.admit_absent(old, site, self.holder)
-            elif site in unreadable:
-                old = access_records.deny_absent(old, site, self.reason, self.now, self.holder)
-        return old
-
-
 class Admission:
-    """Who is admitted to a hub.
-
-    Args:
-        hub: a connection to it.
-        namespace: the SuperLink's.
-        federation: the federation's name.
-        note: records a change for the audit trail.
-        check: True writes nothing.
-    """
+    """Who is admitted to a hub. C(note) records a change for the audit trail."""
 
     def __init__(self, hub: Cluster, namespace: str, federation: str, note: Callable[..., None], *, check: bool = False) -> None:
         self.hub, self.namespace, self.note, self.check = hub, namespace, note, check
@@ -108,32 +66,43 @@ class Admission:
                 could not be updated. Nothing is changed but in the last case.
         """
         now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0).isoformat()
-        change = _Change(state, reason, holder, now)
+        denying = state == access_records.DENIED
         book, (records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
         denials = access_records.denied(book, records)
         if sites is None:
             sites = access_records.held(denials, holder)
         asked = self._asked()
-        warnings = self._check(sites, change, denials, asked, {**unreadable, **records})
+        if denying and holder:
+            _refuse_others(denials, holder)
+        warnings = self._check(sites, denying, denials, asked, {**unreadable, **records})
         if not sites:
             return Admitted(False, {})
 
-        def change_book(old: Book) -> Book:
-            return change.book(old, sites, unreadable)
+        def change_record(old: Mapping[str, Any]) -> Record:
+            return access_records.deny(old, reason, now, holder) if denying else access_records.admit(old, holder)
+
+        def change_book(new: Book) -> Book:
+            """The book has the denials of sites whose record is not there or cannot be read."""
+            for site in sites:
+                if not denying:
+                    new = access_records.admit_absent(new, site, holder)
+                elif site in unreadable:
+                    new = access_records.deny_absent(new, site, reason, now, holder)
+            return new
 
         changed = self.ledger.change_book(change_book)
         in_book = access_records.differing(book, change_book(book))
         for site in sites:
-            if (site in records and self.ledger.change_record(site, change.record)) or site in in_book:
+            if (site in records and self.ledger.change_record(site, change_record)) or site in in_book:
                 changed = True
                 self.note(site, access=[{"change": state, "reason": reason}])
-        foreseen = change_book(book), {name: change.record(it) if name in sites else it for name, it in records.items()}
-        found = access_records.denied(*foreseen)
+        expected = change_book(book), {name: change_record(it) if name in sites else it for name, it in records.items()}
+        found = access_records.denied(*expected)
         store = ClientStore(self.hub, self.namespace, self.ledger, note=self.note, check=self.check)
-        changed |= store.publish(foreseen=foreseen if self.check else None, admitted=[site for site in sites if site not in found])
+        changed |= store.publish(foreseen=expected if self.check else None, admitted=[site for site in sites if site not in found])
         reported, trouble = False, ""
         if asked != "none" and not self.check:
-            reported, trouble = self._tell(clients.denied_sites(store.read()))
+            reported, trouble = self._update_gateway(clients.denied_sites(store.read()))
         if store.diff:
             store.load_now()
         if trouble:
@@ -144,46 +113,44 @@ class Admission:
         return Admitted(changed or reported, {site: found.get(site, {}) for site in sites}, store.diff, store.objects, warnings)
 
     def _check(
-        self, sites: Sequence[str], change: _Change, denials: Mapping[str, Mapping[str, Any]], asked: str, records: Mapping[str, Any]
+        self, sites: Sequence[str], denying: bool, denials: Mapping[str, Mapping[str, Any]], asked: str, records: Mapping[str, Any]
     ) -> list[str]:
-        """Refuse what is not known, what would have no effect, and what would meddle with the denials of another holder; warnings.
+        """Refuse what is not known and what would have no effect; warn of denials that can be bypassed.
 
         Args:
             sites: inventory names.
-            change: what is wanted.
+            denying: whether they are denied.
             denials: site -> its denial.
             asked: whether the gateway asks for client certificates.
             records: site -> its record, or why it cannot be read.
         """
-        others = access_records.held_by_others(denials, change.holder) if change.denying and change.holder else {}
-        if others:
-            names = ", ".join(f"{site} ({why})" for site, why in others.items())
-            raise ClusterError(
-                f"other runs or drills deny sites for a time: {names}. Wait for their end. If they are over, for example because their playbook was "
-                f"killed, admit these sites: federated.flower.site_access -e '{json.dumps({'flower_site': list(others), 'flower_access': 'admitted'})}'"
-            )
         faults, warnings = [], []
         for site in sites:
-            try:
-                self._check_known(site, change.denying, denials, records)
-                if change.denying:
-                    record = records[site]
-                    warnings += self._check_gateway(site, asked, None if isinstance(record, str) else record)
-                elif isinstance(records.get(site), str):
-                    raise ClusterError(records[site])
-            except ClusterError as error:
-                faults.append(error.message)
+            record = records.get(site)
+            if record is None and (denying or site not in denials):
+                known = ", ".join(sorted(records)) or "none"
+                faults.append(f"site: the ledger on {self.hub.name} has no site '{site}'. It has: {known}. Names are those of the inventory.")
+            elif not denying and isinstance(record, str):
+                faults.append(record)
+            elif denying and asked == "none":
+                faults.append(
+                    f"the gateway on {self.hub.name} does not request client certificates, so it cannot distinguish {site} from other sites: set "
+                    "superlink_client_certificates to required (flower_mtls to true) and run federated.flower.site."
+                )
+            # A site without keys has nothing that could pass. The denial is by its name, which its first certificate has.
+            elif denying and isinstance(record, Mapping) and record["keys"] and not record.get("client"):
+                faults.append(
+                    f"{site} has no client certificate, so the gateway cannot distinguish it from other sites: set supernode_mtls to true "
+                    "for it and run federated.flower.site."
+                )
+            elif denying and asked == "optional":
+                warnings.append(
+                    f"superlink_client_certificates is optional: {site} is refused as long as it presents its certificate, and "
+                    "could omit it. Set it to required."
+                )
         if faults:
             raise ClusterError("; ".join(faults))
         return warnings
-
-    def _check_known(self, site: str, denying: bool, denials: Mapping[str, Any], records: Mapping[str, Any]) -> None:
-        if site in records or (not denying and site in denials):
-            return
-        known = ", ".join(sorted(records)) or "none"
-        raise ClusterError(
-            f"site: the ledger on {self.hub.name} has no site '{site}'. It has: {known}. Names are those of the inventory."
-        )
 
     def _asked(self) -> str:
         """Whether the gateway asks for client certificates."""
@@ -192,27 +159,7 @@ class Admission:
             raise ClusterError(f"there is no gateway in namespace {self.namespace} on {self.hub.name}: deploy the hub first.")
         return gateway.asked_by(config["data"]["haproxy.cfg"])
 
-    def _check_gateway(self, site: str, asked: str, record: Record | None) -> list[str]:
-        """Refuse a denial that would have no effect; warn of one that can be bypassed."""
-        if asked == "none":
-            raise ClusterError(
-                f"the gateway on {self.hub.name} does not request client certificates, so it cannot distinguish {site} from other sites: set "
-                "superlink_client_certificates to required (flower_mtls to true) and run federated.flower.site."
-            )
-        # A site without keys has nothing that could pass. The denial is by its name, which its first certificate has.
-        if record is not None and record["keys"] and not record.get("client"):
-            raise ClusterError(
-                f"{site} has no client certificate, so the gateway cannot distinguish it from other sites: set supernode_mtls to true "
-                "for it and run federated.flower.site."
-            )
-        if asked == "optional":
-            return [
-                f"superlink_client_certificates is optional: {site} is refused as long as it presents its certificate, and "
-                "could omit it. Set it to required."
-            ]
-        return []
-
-    def _tell(self, wanted: list[str]) -> tuple[bool, str]:
+    def _update_gateway(self, wanted: list[str]) -> tuple[bool, str]:
         """Update the list of denied sites of the running gateway; returns whether it differed, and the error."""
         pod = self.hub.get("v1", "Pod", SUPERLINK_POD, self.namespace)
         if pod is None or pod.get("status", {}).get("phase") == "Pending":
@@ -225,3 +172,14 @@ class Admission:
         if "error" in answer:
             return False, answer["error"]
         return bool(answer["added"] or answer["removed"]), ""
+
+
+def _refuse_others(denials: Mapping[str, Mapping[str, Any]], holder: str) -> None:
+    """Do not meddle with the denials of another holder."""
+    others = access_records.held_by_others(denials, holder)
+    if others:
+        names = ", ".join(f"{site} ({why})" for site, why in others.items())
+        raise ClusterError(
+            f"other runs or drills deny sites for a time: {names}. Wait for their end. If they are over, for example because their playbook was "
+            f"killed, admit these sites: federated.flower.site_access -e '{json.dumps({'flower_site': list(others), 'flower_access': 'admitted'})}'"
+        )

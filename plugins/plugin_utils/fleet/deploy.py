@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +19,6 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.formats import named_hosts
-from ..base.object_names import BUNDLE
 from ..base.problems import require
 from ..checks.site_rules import render_problems
 from ..flower.cli import FlowerCLI
@@ -29,7 +27,7 @@ from ..rotation import conditions
 from ..sites.site import Done, KeysMade, Reach, Restart, Site
 from ..state import records, site_indexes
 from . import online, partitions
-from .outcome import Outcomes, RecordedRun, resting
+from .outcome import Outcomes, RecordedRun
 from .register import Registered, Registry
 
 KEYS = partitions.KEYS
@@ -62,43 +60,18 @@ class Options:
     foreseen: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class AppsOptions:
-    """What one site wants of the rollout of its ClientApps.
-
-    Attributes:
-        wait: seconds to wait for the end of runs before they are replaced.
-        force: replace them without waiting.
-        seconds: how long they may take to be ready.
-    """
-
-    wait: int
-    force: bool
-    seconds: int
-
-
 class Rollout:
     """The sites of one run that are served together.
 
     Args:
-        run: the run.
         hub: ledger and SuperLink.
         host: inventory name of the hub.
-        sites: name -> site.
         ways: name -> its delivery.
         outcomes: what becomes of them.
-        options: see there.
     """
 
     def __init__(
-        self,
-        run: RecordedRun,
-        hub: Registry,
-        host: str,
-        sites: Mapping[str, Site],
-        ways: Mapping[str, Reach],
-        outcomes: Outcomes,
-        options: Options,
+        self, run: RecordedRun, hub: Registry, host: str, sites: Mapping[str, Site], ways: Mapping[str, Reach], outcomes: Outcomes, options: Options
     ) -> None:
         self.run, self.hub, self.host, self.sites, self.ways = run, hub, host, sites, ways
         self.outcomes, self.options = outcomes, options
@@ -106,27 +79,24 @@ class Rollout:
 
     def deploy(self) -> None:
         """Deploy all sites that have not failed so far."""
-        self.settle()
-        if KEYS not in self.options.renew:
-            self._deploy(self.outcomes.good())
-            return
-        # Site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would block the others.
-        for name in self.outcomes.good():
-            self._deploy([name])
+        self.detect_platforms()
+        good = self.outcomes.good()
+        # With new keys site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would block the others.
+        for chosen in [[name] for name in good] if KEYS in self.options.renew else [good]:
+            if chosen:
+                self._deploy(chosen)
 
-    def settle(self) -> None:
+    def detect_platforms(self) -> None:
         """Find out what each site leaves to its platform."""
-        self.outcomes.each(resting(self.ways, lambda name: self.ways[name].settle()))
+        self.outcomes.each(lambda name: self.ways[name].settle())
 
     def _deploy(self, chosen: Sequence[str]) -> None:
-        if not chosen:
-            return
         keys = self._keys(chosen)
         registered = self._register(keys)
         again = [name for name in keys if registered.dead.get(name) and not self.outcomes[name].failed]
         if again:
             # Keys that Flower takes no more: they were unregistered, or the ledger has lost their node ids. Or those of another site.
-            keys |= self.outcomes.each(resting(self.ways, lambda name: self._make(name, registered.dead[name])), again)
+            keys |= self.outcomes.each(lambda name: self._make(name, registered.dead[name]), again)
             second = self._register({name: keys[name] for name in again})
             registered.dead.update(second.dead)
             registered.restart |= second.restart
@@ -135,50 +105,41 @@ class Rollout:
         for name in alive:
             if keys[name].due and KEYS not in self.options.renew:
                 # Before anything is applied: a pod whose processes have different secrets may never be ready.
-                self.outcomes.each(resting(self.ways, partial(self._restart, files=_SHARED, online=False)), [name])
+                self.outcomes.each(partial(self._restart, files=_SHARED, online=False), [name])
         # A pod with a dead key would never be ready; the site's last step reports the remedy.
         failed = {name for name in alive if self.outcomes[name].failed}
         self._note_nodes([name for name in alive if name in registered.changed and name not in failed])
-        applied = self.outcomes.each(resting(self.ways, self._apply), alive)
-        self._note_datasets([name for name in alive if name not in failed], applied)
+        applied = self.outcomes.each(self._apply, alive)
+        self.note_datasets([name for name in alive if name not in failed], applied)
         for name in alive:
             renew = KEYS in self.options.renew
             if renew or name in registered.restart or keys[name].renewed:
                 files = ["key", *_SHARED] if keys[name].renewed else ["key"]
-                self.outcomes.each(resting(self.ways, partial(self._restart, files=files)), [name])
+                self.outcomes.each(partial(self._restart, files=files), [name])
         waiting = {name: keys[name] for name in keys if not self.outcomes[name].failed}
         if not waiting:
             return
-        report = online.wait(self.hub, waiting)
-        for name in report.changed:
-            self.outcomes[name].changed = True
-        for name, fault in report.faults.items():
-            self.outcomes.fail(name, fault)
+        reports = online.wait(self.hub, waiting, self.outcomes)
 
         def confirm(name: str) -> None:
-            self._confirm(name, keys[name], report.sites.get(name, {}), registered.dead.get(name, []))
+            self._confirm(name, keys[name], reports.get(name, {}), registered.dead.get(name, []))
 
-        self.outcomes.each(resting(self.ways, confirm), waiting)
+        self.outcomes.each(confirm, waiting)
         self._note_nodes([name for name in waiting if not self.outcomes[name].failed])
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
-        published = partitions.publication(
-            self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen
-        )
+        published = partitions.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check, foreseen=self.options.foreseen)
         found = self._numbers = partitions.allocate(
             self.run,
+            self.outcomes,
             self.hub.ledger,
             {name: self.sites[name].spec.pools for name in chosen},
-            lambda names: self.outcomes.each(resting(self.ways, lambda name: self.ways[name].numbers()), names),
+            lambda names: self.outcomes.each(lambda name: self.ways[name].numbers(), names),
             partitions=self.options.partitions,
             repartition=self.options.repartition,
             renew=self.options.renew,
             places=partitions.places(self.sites, chosen),
         )
-        for word in found.warnings:
-            self.outcomes[chosen[0]].warnings.append(word)
-        for name, fault in found.faults.items():
-            self.outcomes.fail(name, fault)
         given = [name for name in chosen if not self.outcomes[name].failed]
         for name in given:
             site = self.sites[name]
@@ -190,15 +151,14 @@ class Rollout:
                 allocation=found.allocation[name],
             )
             site.identity = found.identity
-            self.outcomes[name].changed |= name in found.changed
-        return self.outcomes.each(resting(self.ways, lambda name: self._make(name, ())), given)
+        return self.outcomes.each(lambda name: self._make(name, ()), given)
 
     def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
-        made = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
-        self.outcomes.add(name, made)
-        if self.run.check and made.changed:
-            self.run.note(name, words=[f"keys: {made.msg}"])
-        return made
+        keys = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
+        self.outcomes.add(name, keys)
+        if self.run.check and keys.changed:
+            self.run.note(name, words=[f"keys: {keys.msg}"])
+        return keys
 
     def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
         if not keys:
@@ -206,6 +166,7 @@ class Rollout:
         specs = {name: self.sites[name].spec for name in keys}
         registered = self.hub.register(
             keys,
+            self.outcomes,
             {name: spec.region or None for name, spec in specs.items()},
             {name: partitions.without_range(spec.pools) for name, spec in specs.items()},
             [name for name in keys if self.sites[name].claim],
@@ -218,34 +179,19 @@ class Rollout:
             self.outcomes[name].changed |= name in registered.changed
             if self.run.check and name in registered.issued:
                 self.run.note(name, words=["a client certificate would be issued"])
-        for name, count in registered.lost.items():
-            words = (
-                f"the SuperLink does not know {count} of its SuperNodes any more, and they are registered again: its database is new, or older than the "
-                "ledger. If that was not intended, the runs of before are only in a backup (federated.flower.restore)"
-            )
-            self.outcomes[name].warnings.append(named_hosts(name, words))
-        for name, fault in registered.faults.items():
-            self.outcomes.fail(name, fault)
         return registered
 
-    def _note_datasets(self, names: Sequence[str], applied: Mapping[str, Done]) -> None:
+    def note_datasets(self, names: Sequence[str], applied: Mapping[str, Done]) -> None:
         """Record at the hub which datasets the sites have that were applied; nothing while no site of the fleet has one.
 
-        A site that failed while it was applied may have lost datasets already, and does not have new ones for sure. Nor does one whose people
-        apply files.
-
-        Args:
-            names: the sites.
-            applied: site -> its outcome, of those that did not fail.
+        A site that failed while it was applied, and so has no outcome in C(applied), may have lost datasets already, and does not have new ones for
+        sure. Nor does one whose people apply files.
         """
-        deployed = {
-            name: {pool.name: [one.name for one in pool.datasets] for pool in self.sites[name].spec.pools}
-            for name in names
-        }
-        doubtful = {name for name in names if self.outcomes[name].failed}
-        by_hand = {name: done.files for name, done in applied.items() if done.files is not None}
+        deployed = {name: {pool.name: [one.name for one in pool.datasets] for pool in self.sites[name].spec.pools} for name in names}
         if not deployed:
             return
+        doubtful = {name for name in names if self.outcomes[name].failed}
+        by_hand = {name: done.files for name, done in applied.items() if done.files is not None}
         ledger = self.hub.ledger
         before = ledger.read_datasets()
         if not (before or any(listed for pools in deployed.values() for listed in pools.values())):
@@ -295,8 +241,9 @@ class Rollout:
         return done
 
     def wait_no_run(self, site: Site) -> None:
-        """Wait until no run is active, before ClientApps in their own pods are replaced. One site at a time asks: each question starts a
-        process beside the SuperLink.
+        """Wait until no run is active, before ClientApps in their own pods are replaced.
+
+        One site at a time asks: each question starts a process beside the SuperLink.
         """
         if not site.spec.has_apps_apart or site.spec.clientapp_force:
             return
@@ -319,13 +266,9 @@ class Rollout:
             self.run.note(name, words=[f"restart of {one}" for one in result["restarted"]])
 
     def restart_of(self, name: str, files: Sequence[str], mark: str = "", *, heal: bool = False) -> Restart:
-        """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active.
+        """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active; see C(Restart).
 
-        Args:
-            name: of the site.
-            files: see C(Restart).
-            mark: see C(Restart).
-            heal: whether its SuperNodes run with files that are no longer accepted: then others are not waited for.
+        C(heal): whether its SuperNodes run with files that are no longer accepted: then others are not waited for.
         """
         return Restart(files, mark, lambda: self._gate(name, heal), lambda pool: self._await_online(name, pool))
 
@@ -344,10 +287,8 @@ class Rollout:
         # With an unknown certificate, a SuperNode of this site may be offline already; a restart resolves this.
         away.pop(name, None)
         if away:
-            told = "; ".join(f"{site}: {words}" for site, words in away.items())
-            raise ClusterError(
-                f"SuperNodes are restarted one site after the other, while all others are online; {told}."
-            )
+            absent = "; ".join(f"{site}: {words}" for site, words in away.items())
+            raise ClusterError(f"SuperNodes are restarted one site after the other, while all others are online; {absent}.")
         conditions.wait_no_run(cli, self.options.wait, self.run.say)
 
     def _await_online(self, name: str, pool: str) -> None:
@@ -359,9 +300,7 @@ class Rollout:
         status = FlowerCLI(self.hub.hub, self.hub.namespace).nodes(nodes, seconds)
         away = [node for node in nodes if status.get(node, {}).get("status") != "online"]
         if away and not self.options.force:
-            raise ClusterError(
-                f"SuperNodes of pool {pool} were restarted and are not online after {seconds} s: {', '.join(away)}"
-            )
+            raise ClusterError(f"SuperNodes of pool {pool} were restarted and are not online after {seconds} s: {', '.join(away)}")
 
     def _confirm(self, name: str, keys: KeysMade, report: Mapping[str, Any], dead: Sequence[str]) -> None:
         """Fail when a wanted SuperNode is not online; delete keys that Flower has forgotten."""
@@ -375,8 +314,12 @@ class Rollout:
                 outcome.msg = f"{report['online']} of {report['expected']} SuperNodes online"
             outcome.msg += f". {self.ways[name].offline()}"
             return
-        if denied:
-            outcome.msg = _denied(name, denied, report)
+        if denied:  # not a fault, but it should be visible
+            outcome.msg = (
+                f"{name} is denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
+                f"{report['expected']} SuperNodes are not waited for. federated.flower.site_access with "
+                f"-e flower_site={name} -e flower_access=admitted admits it."
+            )
             outcome.warnings.append(outcome.msg)
         if missing:
             names = ", ".join(f"{node['pool']}/{node['name']} is {node['status']}" for node in missing)
@@ -401,91 +344,6 @@ class Rollout:
             outcome.changed = True
             outcome.msg += f", {sum(map(len, keys.extra.values()))} old keys deleted"
 
-    def deploy_apps(self, options: Mapping[str, AppsOptions]) -> None:
-        """Deploy the ClientApps of the sites where they are in their own pods, and nothing else."""
-
-        def one(name: str) -> Done:
-            site, wanted = self.sites[name], options[name]
-            site.spec = replace(site.spec, clientapp_wait=wanted.wait, clientapp_force=wanted.force)
-            if not site.spec.has_apps_apart:
-                self.outcomes[name].msg = "its ClientApps run beside its SuperNodes"
-                return Done()
-            done = self.ways[name].apply_apps(
-                supernode.clientapps(site.spec), lambda: self.wait_no_run(site), wanted.seconds
-            )
-            self.outcomes.add(name, done)
-            self.outcomes[name].msg = done.msg
-            if done.failed:
-                raise ClusterError(done.msg)
-            return done
-
-        self.settle()
-        self._refuse_other_pools()
-        self._refuse_new_claims()
-        tried = self.outcomes.good()
-        applied = self.outcomes.each(resting(self.ways, one))
-        mounting = {name for name in tried if any(pool.datasets for pool in self.sites[name].spec.pools)}
-        # Without datasets this needs nothing of the hub, unless there may have been some until now.
-        noted = [name for name in tried if name in mounting or self.outcomes[name].changed]
-        noted = [name for name in noted if self.sites[name].spec.has_apps_apart]
-        try:
-            self._note_datasets(noted, applied)
-        except ClusterError as error:
-            for name in noted:
-                if name in mounting:
-                    self.outcomes.fail(name, error.message)
-                else:
-                    words = f"{name}: that its ClientApps have no datasets is not recorded at the hub: {error.message}"
-                    self.outcomes[name].warnings.append(words)
-
-    def _refuse_other_pools(self) -> None:
-        """Refuse ClientApps for other SuperNodes than a site has: those without a SuperNode would never be ready, and runs would wait for
-        SuperNodes without one. What people apply is not known before they reply.
-        """
-        chosen = [name for name in self.outcomes.good() if self.sites[name].spec.has_apps_apart]
-        try:
-            found, unreadable = self.hub.ledger.read_sites() if chosen else ({}, {})
-        except ClusterError as error:  # ClientApps themselves need nothing of the hub
-            for name in chosen:
-                words = f"whether it has the SuperNodes of these ClientApps is not known: {error.message}"
-                self.outcomes[name].warnings.append(named_hosts(name, words))
-            return
-        for name in chosen:
-            site = self.sites[name]
-            if site.access.delivery == BUNDLE or name in unreadable:
-                continue
-            keys = (found.get(name) or records.empty_record(name))["keys"].values()
-            has = Counter(key["pool"] for key in keys if not key.get("leaving"))
-            wants = Counter({pool.name: pool.replicas for pool in site.spec.pools})
-            differs = [f"{has[pool]} in pool {pool}, not {wants[pool]}" for pool in sorted({*has, *wants}) if has[pool] != wants[pool]]
-            if differs:
-                self.outcomes.fail(
-                    name,
-                    f"its ClientApps stay as they are: according to the hub, the site has other SuperNodes than its variables ({'; '.join(differs)}), "
-                    "and only federated.flower.site changes these. Run that first.",
-                )
-
-    def _refuse_new_claims(self) -> None:
-        """Refuse ClientApps that would wait without end for claims that only the deployment of their site creates."""
-        pools = {
-            name: self.sites[name].spec.pools for name in self.outcomes.good() if self.sites[name].spec.has_apps_apart
-        }
-        made = {
-            name: {one.name for pool in listed for one in pool.datasets if one.is_created}
-            for name, listed in pools.items()
-        }
-        if not any(made.values()):
-            return
-        index = self.hub.ledger.read_datasets()
-        for name, wanted in made.items():
-            new = site_indexes.absent(index, name, wanted)
-            if new:
-                self.outcomes.fail(
-                    name,
-                    f"its ClientApps stay as they are: according to the hub, the site does not have the datasets {', '.join(new)} yet, and "
-                    "only federated.flower.site creates their claims. Run that first.",
-                )
-
 
 def objects_of(site: Site) -> list[dict[str, Any]]:
     """All objects of a site.
@@ -495,12 +353,3 @@ def objects_of(site: Site) -> list[dict[str, Any]]:
     """
     require(render_problems(site.spec))
     return supernode.objects(site.spec)
-
-
-def _denied(name: str, denied: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-    """A message about a site that is denied: not a fault, but it should be visible."""
-    return (
-        f"{name} is denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
-        f"{report['expected']} SuperNodes are not waited for. federated.flower.site_access with "
-        f"-e flower_site={name} -e flower_access=admitted admits it."
-    )

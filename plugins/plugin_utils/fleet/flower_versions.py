@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Releases and images that run and that are wanted, and what an upgrade refuses of them. Pure.
+"""Releases and images that run and that are wanted, what an upgrade refuses of them, and how it rolls them back. Pure.
 
 What runs in a cluster, or is wanted there, is C(Versions), a dict: C(version), the release of Flower, and C(workloads), a list of dicts with C(name), C(pool)
 (None for those of the hub) and C(images) (container -> image).
@@ -11,12 +11,14 @@ What runs in a cluster, or is wanted there, is C(Versions), a dict: C(version), 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..base.kinds import images_of
 from ..base.labels import POOL_LABEL
-from ..base.object_names import SUPERLINK
+from ..base.object_names import SUPEREXEC, SUPERLINK, SUPERNODE, TUNNEL
 from ..flower import known_releases
+from ..spec.site_spec import PoolSpec, SiteSpec
 
 Versions = dict[str, Any]
 Pair = tuple[Versions, Versions]  # what runs, and what is wanted
@@ -25,6 +27,8 @@ _VERSION = "app.kubernetes.io/version"
 _KINDS = ("StatefulSet", "DaemonSet", "Deployment")
 NOTHING: Versions = {"version": "", "workloads": []}
 AS_IT_IS = "{}, as it is"
+# Names of containers.
+SIDECAR, GATEWAY = "sidecar", "gateway"
 
 
 def wanted(version: str, objects: Iterable[Mapping[str, Any]]) -> Versions:
@@ -92,11 +96,7 @@ def change(live: Versions, want: Versions) -> str:
 def faults(hub: str, hub_pair: Pair, sites: Mapping[str, Pair], by_hand: Collection[str] = ()) -> list[str]:
     """Why an upgrade must not begin: sentences that name host, variable and remedy.
 
-    Args:
-        hub: inventory name of the hub.
-        hub_pair: what runs there, and what is wanted.
-        sites: site -> the same.
-        by_hand: sites that get files, which their own people apply: what the last files have is known of them.
+    C(hub) is its inventory name; C(by_hand) are sites that get files, which their own people apply: what the last files have is known of them.
     """
     found = []
     release = hub_pair[1]["version"]
@@ -113,13 +113,7 @@ def faults(hub: str, hub_pair: Pair, sites: Mapping[str, Pair], by_hand: Collect
 
 
 def newer_fault(version: str, hub: str, release: str) -> str:
-    """Why a site must not get a release; empty if it may.
-
-    Args:
-        version: the release.
-        hub: inventory name of the hub.
-        release: that of its SuperLink.
-    """
+    """Why a site must not get C(version); empty if it may. C(release) is that of the SuperLink of C(hub)."""
     if not known_releases.is_older(release, version):
         return ""
     return (
@@ -129,13 +123,9 @@ def newer_fault(version: str, hub: str, release: str) -> str:
 
 
 def started_fault(version: str, pods: Iterable[Mapping[str, Any]]) -> str:
-    """Why a release must not replace that of the SuperLink; empty if it may.
+    """Why a release must not replace that of the SuperLink with these live pods; empty if it may.
 
     A pod that never started, for example since its image cannot be pulled, has changed no database, and is what one goes back from.
-
-    Args:
-        version: the release that is wanted.
-        pods: of the SuperLink, live.
     """
     for pod in pods:
         runs = str((pod["metadata"].get("labels") or {}).get(_VERSION, ""))
@@ -158,12 +148,7 @@ def _backwards(want: str, runs: str) -> str:
 
 
 def warnings(release: str, sites: Mapping[str, Pair]) -> list[str]:
-    """Releases that meet for a while, or permanently, and of which nothing shows that they work together.
-
-    Args:
-        release: of the SuperLink that is wanted.
-        sites: site -> what runs there, and what is wanted.
-    """
+    """Releases that meet for a while, or permanently, and of which nothing shows that they work with the SuperLink that is wanted."""
     return [
         f"{site}: nothing is known of SuperNodes {version} with a SuperLink {release}; they may be offline until they are upgraded"
         for site, pair in sites.items()
@@ -182,3 +167,52 @@ def table(hub: str, hub_pair: Pair, waves: Sequence[Sequence[str]], sites: Mappi
                 words = f"a bundle with {version}, which its own people apply"
             lines.append(f"wave {number} of {len(waves)}, {site}: {words}")
     return lines
+
+
+# ---- back to what ran before an upgrade; everything else stays as the inventory says ---------------------------------
+
+
+def former_site(spec: SiteSpec, former: Versions) -> SiteSpec:
+    """A site with its former release and images; a pool that is new keeps its own images."""
+    images: dict[str, dict[str, str]] = {}
+    for one in former["workloads"]:
+        images.setdefault(str(one["pool"]), {}).update(one["images"] or {})
+
+    def pool(new: PoolSpec) -> PoolSpec:
+        old = images.get(new.name, {})
+        return replace(new, image=old.get(SUPERNODE, new.image), superexec_image=old.get(SUPEREXEC, new.superexec_image))
+
+    of_all = {container: image for old in images.values() for container, image in old.items()}  # all pools have the same helpers
+    return replace(
+        spec,
+        version=former["version"],
+        sidecar_image=of_all.get(SIDECAR, spec.sidecar_image),
+        tunnel_image=of_all.get(TUNNEL, spec.tunnel_image),
+        pools=[pool(one) for one in spec.pools],
+    )
+
+
+def former_hub(former: Versions) -> dict[str, Any]:
+    """Variables of the role superlink with the former release and images."""
+    images = {name: image for one in former["workloads"] for name, image in (one["images"] or {}).items()}
+    variables = {
+        "superlink_version": former["version"],
+        "superlink_image": images.get(SUPERLINK),
+        "superlink_serverapp_image": images.get(SUPEREXEC),
+        "superlink_gateway_image": images.get(GATEWAY),
+    }
+    return {name: value for name, value in variables.items() if value}
+
+
+def unreadable_since(former: str, live: str, wanted: str, *, never_started: bool) -> str:
+    """The release in whose format the database may be, and which the former release cannot open; empty if it can.
+
+    A SuperLink changes the format of its database when it starts. What counts is every release that may have opened it since.
+
+    Args:
+        live: release of the SuperLink when this run of the upgrade began; empty if it is not known.
+        wanted: release that it was to run.
+        never_started: whether a SuperLink was never started with it in this run.
+    """
+    opened = [live] if never_started else [wanted, live]
+    return next((one or "a release that is not known" for one in opened if not known_releases.same_database(former, one)), "")

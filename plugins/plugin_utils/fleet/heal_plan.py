@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..base import formats
@@ -36,8 +36,6 @@ class Lost:
     """A SuperNode that should be online and is not.
 
     Attributes:
-        site: inventory name.
-        pool: its pool.
         name: of its key.
         node: its id at Flower.
         why: what was seen, or why nothing is done.
@@ -87,8 +85,6 @@ class Hub:
     """What the hub knows.
 
     Attributes:
-        records: site -> its record.
-        book: the ledger's book.
         nodes: node id -> its state at Flower.
         since: when the SuperLink's container started; None if that is not known.
     """
@@ -99,20 +95,17 @@ class Hub:
     since: datetime.datetime | None
 
 
-def plan(
-    hub: Hub, pods: Mapping[str, Sequence[Object] | None], now: datetime.datetime, after: datetime.timedelta
-) -> Plan:
+def plan(hub: Hub, pods: Mapping[str, Sequence[Object] | None], now: datetime.datetime, after: datetime.timedelta) -> Plan:
     """Decide about every SuperNode that is not online.
 
     Args:
-        hub: what the hub knows.
         pods: site -> live pods of its SuperNodes; None where they cannot be restarted from here. Sites that are not in it are not asked.
-        now: the time.
         after: for how long a pod must have been ready, and its node offline.
     """
     found = Plan()
-    away = {site: nodes for site in hub.records if (nodes := _away(hub, site))}
     serving = [site for site in hub.records if not conditions.exemption(site, hub.book, hub.records)]
+    # One that still serves with a key that leaves is not lost: it may compute for a run.
+    away = {site: keys for site in serving if (keys := conditions.not_serving(hub.records[site], hub.nodes))}
     down = [site for site in serving if len(away.get(site, ())) == len(conditions.expected(hub.records[site]))]
     if len(serving) > 1 and down == serving:
         found.fault = (
@@ -121,22 +114,20 @@ def plan(
         )
     elif away and hub.since is not None and now - hub.since < after:
         seconds = (now - hub.since).total_seconds()
-        found.pause = (
-            f"the SuperLink started {seconds:.0f} s ago: its SuperNodes have {after.total_seconds():.0f} s to come back"
-        )
+        found.pause = f"the SuperLink started {seconds:.0f} s ago: its SuperNodes have {after.total_seconds():.0f} s to come back"
     for site in sorted(set(away) & set(pods)):
         lost = [_judged(one, hub, site, pods[site], now, after) for one in away[site]]
         if found.fault or found.pause:
-            found.waiting += [_with(one, found.fault or found.pause) for one, _verdict in lost]
+            found.waiting += [replace(one, why=found.fault or found.pause) for one, _verdict in lost]
             continue
         found.waiting += [one for one, verdict in lost if verdict == _WAIT]
         found.given_up += [one for one, verdict in lost if verdict == _GIVE_UP]
         todo = [one for one, verdict in lost if verdict == _RESTART]
         if todo and site in down and len(lost) > 1:
             # The site may be cut off: one restart shows it, and the others are tried when it has helped.
-            held = _whole_site(hub.records[site], now)
-            if held:
-                found.waiting += [_with(one, held) for one in todo]
+            pause = _whole_site(hub.records[site], now)
+            if pause:
+                found.waiting += [replace(one, why=pause) for one in todo]
                 continue
         if todo:
             found.restart[site] = todo
@@ -146,65 +137,40 @@ def plan(
 _RESTART, _WAIT, _GIVE_UP = "restart", "wait", "give up"
 
 
-def _away(hub: Hub, site: str) -> list[dict[str, str]]:
-    """Keys of SuperNodes that should be online and are not. One that still serves with a key that leaves is not lost: it may compute for a run."""
-    if conditions.exemption(site, hub.book, hub.records):
-        return []
-    return conditions.not_serving(hub.records[site], hub.nodes)
-
-
-def _status(hub: Hub, node: str) -> str:
-    return str(hub.nodes.get(node, {}).get("status", "unknown to the SuperLink"))
-
-
-def _with(one: Lost, why: str) -> Lost:
-    return Lost(one.site, one.pool, one.name, one.node, why, one.pod)
-
-
 def _judged(
-    key: Mapping[str, str],
-    hub: Hub,
-    site: str,
-    pods: Sequence[Object] | None,
-    now: datetime.datetime,
-    after: datetime.timedelta,
+    key: Mapping[str, str], hub: Hub, site: str, pods: Sequence[Object] | None, now: datetime.datetime, after: datetime.timedelta
 ) -> tuple[Lost, str]:
-    node, status = key["node_id"], _status(hub, key["node_id"])
-
-    def said(why: str, verdict: str, pod: Object | None = None) -> tuple[Lost, str]:
-        return Lost(site, key["pool"], key["name"], node, why, pod or {}), verdict
-
-    if status not in ("offline", "registered"):
-        return said(f"it is {status}, so its key is useless: run site.yml", _GIVE_UP)
-    if pods is None:
-        return said(
-            f"it is {status}, and its pods cannot be reached from here: restart its pod in its cluster", _GIVE_UP
-        )
-    own = [pod for pod in pods if site_proof.place(pod) == (key["pool"], key["name"])]
-    if not own:
-        return said(f"it is {status} and has no pod: is its pool smaller, or its node gone? site.yml says", _WAIT)
-    pod = own[0]
+    """What is wrong with one, and what is done."""
+    node = key["node_id"]
+    status = str(hub.nodes.get(node, {}).get("status", "unknown to the SuperLink"))
+    own = [pod for pod in pods or () if site_proof.place(pod) == (key["pool"], key["name"])]
+    pod = own[0] if own else {}
     ready = _ready_since(pod)
-    if pod["metadata"].get("deletionTimestamp") or ready is None:
-        return said(f"it is {status} and its pod is not ready: {pod_health.describe(pod)}", _WAIT, pod)
-    left = formats.moment(hub.nodes[node].get("offline-at"))
-    since = max(ready, left) if left else ready
-    seconds = (now - since).total_seconds()
-    if now - since < after:
-        return said(f"it is {status} for {max(seconds, 0):.0f} s, and has {after.total_seconds():.0f} s", _WAIT, pod)
     tries = _tries(hub.records[site], node)
-    if len(tries) >= TRIES:
+    due = tries[-1] + PAUSES[len(tries) - 1] if 0 < len(tries) < TRIES else now
+    left = formats.moment(hub.nodes.get(node, {}).get("offline-at"))
+    since = max(ready, left) if ready and left else ready or now
+    seconds = max((now - since).total_seconds(), 0)
+    why, verdict = f"its pod is ready, and it is {status} at the SuperLink for {seconds:.0f} s", _RESTART
+    if status not in ("offline", "registered"):
+        why, verdict = f"it is {status}, so its key is useless: run site.yml", _GIVE_UP
+    elif pods is None:
+        why, verdict = f"it is {status}, and its pods cannot be reached from here: restart its pod in its cluster", _GIVE_UP
+    elif not own:
+        why, verdict = f"it is {status} and has no pod: is its pool smaller, or its node gone? site.yml says", _WAIT
+    elif pod["metadata"].get("deletionTimestamp") or ready is None:
+        why, verdict = f"it is {status} and its pod is not ready: {pod_health.describe(pod)}", _WAIT
+    elif now - since < after:
+        why, verdict = f"it is {status} for {seconds:.0f} s, and has {after.total_seconds():.0f} s", _WAIT
+    elif len(tries) >= TRIES:
         where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-        return said(
+        why, verdict = (
             f"it is {status}, and {TRIES} restarts since {tries[0].isoformat()} did not help: look at the log of pod {where}, at the way "
-            "from its cluster to the hub, and with status.yml at its certificate",
-            _GIVE_UP,
-            pod,
-        )
-    due = tries[-1] + PAUSES[len(tries) - 1] if tries else now
-    if now < due:
-        return said(f"restart {len(tries)} did not help; the next one is due at {due.isoformat()}", _WAIT, pod)
-    return said(f"its pod is ready, and it is {status} at the SuperLink for {seconds:.0f} s", _RESTART, pod)
+            "from its cluster to the hub, and with status.yml at its certificate"
+        ), _GIVE_UP
+    elif now < due:
+        why, verdict = f"restart {len(tries)} did not help; the next one is due at {due.isoformat()}", _WAIT
+    return Lost(site, key["pool"], key["name"], node, why, pod), verdict
 
 
 def _ready_since(pod: Object) -> datetime.datetime | None:
@@ -215,8 +181,8 @@ def _ready_since(pod: Object) -> datetime.datetime | None:
 
 
 def _tries(record: Mapping[str, Any], node: str) -> list[datetime.datetime]:
-    told = (record.get(HEALING) or {}).get(node, {}).get("tries", [])
-    return [time for text in told if (time := formats.moment(text))]
+    noted = (record.get(HEALING) or {}).get(node, {}).get("tries", [])
+    return [time for text in noted if (time := formats.moment(text))]
 
 
 def _whole_site(record: Mapping[str, Any], now: datetime.datetime) -> str:
@@ -231,7 +197,7 @@ def _whole_site(record: Mapping[str, Any], now: datetime.datetime) -> str:
     return f"no SuperNode of the site is online and a restart did not help: it may be cut off; the next one is due at {due.isoformat()}"
 
 
-def tried(record: Mapping[str, Any], nodes: Sequence[str], now: str) -> records.Record:
+def with_restart(record: Mapping[str, Any], nodes: Sequence[str], now: str) -> records.Record:
     """The record with one more restart of some nodes at a time in ISO 8601."""
     new = copy.deepcopy(dict(record))
     for node in nodes:
@@ -239,11 +205,11 @@ def tried(record: Mapping[str, Any], nodes: Sequence[str], now: str) -> records.
     return new
 
 
-def settled(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> records.Record:
+def without_healed(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> records.Record:
     """The record without the restarts of nodes that are online, or not the site's any more."""
     kept = {
-        node: told
-        for node, told in (record.get(HEALING) or {}).items()
+        node: noted
+        for node, noted in (record.get(HEALING) or {}).items()
         if node in records.node_ids(record) and nodes.get(node, {}).get("status") != "online"
     }
     new = {name: copy.deepcopy(value) for name, value in record.items() if name != HEALING}

@@ -24,7 +24,7 @@ from ..state.ledger import Ledger
 from ..state.parent import Abandoned
 from . import heal_plan
 from .heal_plan import Lost
-from .outcome import Outcomes, resting
+from .outcome import Outcomes
 
 Nodes = Mapping[str, Mapping[str, Any]]
 
@@ -34,84 +34,26 @@ _LONGEST = 1800.0
 _SILENCE = 60.0
 
 
-class Turn:
-    """SuperNodes of one site, of which each is restarted when the one before it is online again, or all at once.
-
-    Args:
-        lost: those to restart, in this order.
-        together: whether all are restarted at once.
-        seconds: how long a restarted one may take to be online.
+@dataclass
+class _Batch:
+    """SuperNodes of one site that are restarted at once.
 
     Attributes:
-        batch: those that are restarted now, and are waited for.
-        healed: those that are online after their restart, for a result.
-        waiting: those that are left alone, for a result.
+        lost: those that are waited for.
+        before: node id -> since when it was online before.
+        begun: when the restart began.
     """
 
-    def __init__(self, lost: Sequence[Lost], *, together: bool, seconds: float) -> None:
-        self.seconds = seconds
-        self.batch: list[Lost] = []
-        self.healed: list[dict[str, Any]] = []
-        self.waiting: list[dict[str, Any]] = []
-        self._left = [list(lost)] if together else [[one] for one in lost]
-        self._before: dict[str, Any] = {}
-        self._begun = 0.0
+    lost: list[Lost]
+    before: dict[str, Any]
+    begun: float = 0.0
 
-    def take(self, nodes: Nodes) -> bool:
-        """Whether a restart is due: then C(batch) is the next one, without those that came back before their turn.
-
-        Args:
-            nodes: node id -> its state at Flower.
-        """
-        while self._left and not self.batch:
-            self.batch = [one for one in self._left.pop(0) if nodes.get(one.node, {}).get("status") != "online"]
-            self._before = {one.node: nodes.get(one.node, {}).get("online-at") for one in self.batch}
-            if self.batch:
-                return True
-        return False
-
-    def begin(self, now: float) -> None:
-        """The restart begins at a time in seconds."""
-        self._begun = now
-
-    def hear(self, nodes: Nodes, now: float) -> bool:
-        """Take in what Flower lists at a time in seconds; returns whether what was restarted is not waited for any longer.
-
-        If one of them is not online in time, nothing more is restarted.
-        """
-        if not self.batch:
-            return False
-        seconds = now - self._begun
-        back = [one for one in self.batch if self._is_back(nodes.get(one.node, {}), one.node)]
-        self.healed += [{**one.as_dict(), "seconds": round(seconds, 1)} for one in back]
-        self.batch = [one for one in self.batch if one not in back]
-        if self.batch and seconds < self.seconds:
-            return False
-        if self.batch:
-            first = self.batch[0]
-            late = f"it was restarted and is not online after {self.seconds:g} s"
-            self.waiting += [{**one.as_dict(), "why": late} for one in self.batch]
-            self.batch = []
-            self.leave(f"restart of {first.pool}/{first.name} did not help, so this one was left alone")
-        return True
-
-    def _is_back(self, state: Mapping[str, Any], node: str) -> bool:
-        return state.get("status") == "online" and state.get("online-at") != self._before[node]
-
-    def leave(self, why: str) -> None:
-        """Leave those alone whose turn has not come."""
-        self.waiting += [{**one.as_dict(), "why": why} for batch in self._left for one in batch]
-        self._left = []
-
-    def stop(self, why: str) -> None:
-        """Restart nothing more, and do not wait for what was restarted."""
-        self.waiting += [{**one.as_dict(), "why": why} for one in self.batch]
-        self.batch = []
-        self.leave(why)
-
-    def drop(self) -> None:
-        """Forget what was not done: the site has an error, which is reported instead."""
-        self.batch, self._left = [], []
+    def take_back(self, nodes: Nodes, now: float) -> list[dict[str, Any]]:
+        """Those that are online again, for a result; they are waited for no longer."""
+        states = {one.node: nodes.get(one.node, {}) for one in self.lost}
+        back = [one for one in self.lost if _is_online(states[one.node]) and states[one.node].get("online-at") != self.before[one.node]]
+        self.lost = [one for one in self.lost if one not in back]
+        return [{**one.as_dict(), "seconds": round(now - self.begun, 1)} for one in back]
 
 
 @dataclass(frozen=True)
@@ -173,7 +115,7 @@ class Healer:
                 raise
             # The hub is compared with the inventory nevertheless: what stopped it may be drift.
             return {**result, "fault": error.message}
-        pods = outcomes.each(resting(ways, lambda name: self._pods(sites[name], ways[name])), [*sites])
+        pods = outcomes.each(lambda name: self._pods(sites[name], ways[name]), [*sites])
         hub = heal_plan.Hub(found, self.ledger.read_book(), nodes, started)
         plan = heal_plan.plan(hub, pods, self._now(), datetime.timedelta(seconds=self.options.after))
         result |= {"fault": plan.fault, "pause": plan.pause}
@@ -184,7 +126,7 @@ class Healer:
         else:
             for name in found:
                 if found[name].get(heal_plan.HEALING):
-                    self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
+                    self.ledger.change_record(name, partial(heal_plan.without_healed, nodes=nodes))
             if plan.restart:
                 self._restart_all(plan.restart, ways, outcomes, result)
         result["unreadable"] |= {name: outcomes[name].msg for name in sites if outcomes[name].failed}
@@ -209,64 +151,89 @@ class Healer:
         pods = way.pods()
         return None if pods is None else [pod for pod in pods if proof.belongs(pod, site.federation)]
 
-    def _restart_all(
-        self, todo: Mapping[str, Sequence[heal_plan.Lost]], ways: Mapping[str, Reach], outcomes: Outcomes, result: dict[str, Any]
-    ) -> None:
-        """Restart at all sites at the same time; fills in C(healed), C(waiting) and C(fault). A site that fails is left to C(outcomes)."""
-        turns = {name: Turn(lost, together=self.options.together, seconds=self.options.seconds) for name, lost in todo.items()}
+    def _restart_all(self, todo: Mapping[str, Sequence[Lost]], ways: Mapping[str, Reach], outcomes: Outcomes, result: dict[str, Any]) -> None:
+        """Restart at all sites at the same time; fills in C(healed), C(waiting) and C(fault). A site that fails is left to C(outcomes).
+
+        At each site the next one is restarted when the one before it is online again. If that is not online in time, nothing more is restarted there.
+        """
+        left = {name: [list(lost)] if self.options.together else [[one] for one in lost] for name, lost in todo.items()}
+        open_batches: dict[str, _Batch] = {}
+
+        def leave(name: str, why: str) -> None:
+            result["waiting"] += [{**one.as_dict(), "why": why} for batch in left.pop(name, []) for one in batch]
 
         def restart(name: str) -> None:
-            turns[name].begin(time.monotonic())
-            self._restart(ways[name], turns[name].batch)
+            open_batches[name].begun = time.monotonic()
+            self._restart(ways[name], open_batches[name].lost)
 
-        step, heard = resting(ways, restart), time.monotonic()
-        end = heard + _LONGEST
+        answered = time.monotonic()
+        end = answered + _LONGEST
         try:
-            while True:
-                now = time.monotonic()
+            while left or open_batches:
                 try:
                     nodes = self.cli.nodes()
                 except ClusterError:  # an interrupted connection does not end the healing of all sites
-                    if now - heard > _SILENCE:
+                    if time.monotonic() - answered > _SILENCE:
                         raise
                     outcomes.go_on()
                     time.sleep(1)
                     continue
-                heard = now = time.monotonic()
-                for name in [name for name, turn in turns.items() if turn.hear(nodes, now)]:
-                    self._settle(name, nodes, outcomes)
-                if now >= end:
-                    for turn in turns.values():
-                        turn.leave(f"restarts took {_LONGEST:.0f} s, so this one is left to the next run")
-                due = [name for name, turn in turns.items() if not outcomes[name].failed and turn.take(nodes)]
-                outcomes.each(step, due)
-                for name in [name for name in turns if outcomes[name].failed]:
-                    turns[name].drop()
-                for name in [name for name in due if not outcomes[name].failed]:
-                    self.run.say(f"{name}: waiting for {', '.join(one.pod['metadata']['name'] for one in turns[name].batch)}")
-                if not any(turn.batch for turn in turns.values()):
-                    break
-                outcomes.go_on()
-                time.sleep(1)
+                answered = now = time.monotonic()
+                for name, batch in list(open_batches.items()):
+                    result["healed"] += batch.take_back(nodes, now)
+                    if batch.lost and now - batch.begun < self.options.seconds:
+                        continue
+                    if batch.lost:
+                        late = f"it was restarted and is not online after {self.options.seconds:g} s"
+                        result["waiting"] += [{**one.as_dict(), "why": late} for one in batch.lost]
+                        leave(name, f"restart of {batch.lost[0].pool}/{batch.lost[0].name} did not help, so this one was left alone")
+                    del open_batches[name]
+                    self._record_healed(name, nodes, outcomes)
+                due = []
+                for name in [name for name in left if name not in open_batches and not outcomes[name].failed]:
+                    if now >= end:
+                        leave(name, f"restarts took {_LONGEST:.0f} s, so this one is left to the next run")
+                        continue
+                    batches = [away for batch in left[name] if (away := [one for one in batch if not _is_online(nodes.get(one.node, {}))])]
+                    left[name] = batches[1:]
+                    if not left[name]:
+                        del left[name]
+                    if batches:
+                        open_batches[name] = _Batch(batches[0], {one.node: nodes.get(one.node, {}).get("online-at") for one in batches[0]})
+                        due.append(name)
+                outcomes.each(restart, due)
+                for name in [name for name in todo if outcomes[name].failed]:  # its error is reported instead
+                    left.pop(name, None)
+                    open_batches.pop(name, None)
+                for name in [name for name in due if name in open_batches]:
+                    self.run.say(f"{name}: waiting for {', '.join(one.pod['metadata']['name'] for one in open_batches[name].lost)}")
+                if open_batches:
+                    outcomes.go_on()
+                    time.sleep(1)
         except Abandoned:
             raise
         except ClusterError as error:  # of the hub: what was done until then is reported nevertheless
             result["fault"] = error.message
-            for turn in turns.values():
-                turn.stop("whether it is online is not known, since the SuperLink did not answer")
-        result["healed"] += [one for turn in turns.values() for one in turn.healed]
-        result["waiting"] += [one for turn in turns.values() for one in turn.waiting]
+            for name in todo:
+                left[name] = [open_batches[name].lost if name in open_batches else [], *left.get(name, [])]
+                leave(name, "whether it is online is not known, since the SuperLink did not answer")
+        for kind in ("healed", "waiting"):
+            result[kind].sort(key=lambda one: str(one["site"]))
 
-    def _restart(self, way: Reach, batch: Sequence[heal_plan.Lost]) -> None:
+    def _restart(self, way: Reach, batch: Sequence[Lost]) -> None:
         now = self._now().isoformat(timespec="seconds")
         # Before the restart: if this run ends here, the next one knows of it.
         with self._one_at_the_hub:
-            self.ledger.change_record(batch[0].site, lambda record: heal_plan.tried(record, [one.node for one in batch], now))
+            self.ledger.change_record(batch[0].site, lambda record: heal_plan.with_restart(record, [one.node for one in batch], now))
             self.restarted += len(batch)
         way.restart_pods([one.pod for one in batch])
 
-    def _settle(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:
+    def _record_healed(self, name: str, nodes: Mapping[str, Mapping[str, Any]], outcomes: Outcomes) -> None:
         try:
-            self.ledger.change_record(name, partial(heal_plan.settled, nodes=nodes))
+            self.ledger.change_record(name, partial(heal_plan.without_healed, nodes=nodes))
         except ClusterError as error:
             outcomes.fail(name, error.message)
+
+
+def _is_online(state: Mapping[str, Any]) -> bool:
+    return state.get("status") == "online"

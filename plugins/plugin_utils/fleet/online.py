@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,102 +15,70 @@ from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI
 from ..sites.site import KeysMade
 from ..state import access_records, records
+from .outcome import Outcomes
 from .register import Registry
 
 
-@dataclass
-class Online:
-    """Outcome of C(wait).
+def wait(hub: Registry, sites: Mapping[str, KeysMade], outcomes: Outcomes) -> dict[str, dict[str, Any]]:
+    """Wait for the wanted nodes of sites (name -> its keys), then unregister those that are leaving.
 
-    Attributes:
-        changed: sites of which a SuperNode was unregistered, or a certificate revoked.
-        sites: site -> C(denied), C(expected), C(online) and C(missing); none in check mode.
-        faults: site -> what could not be done at the hub.
-        msg: a sentence.
-    """
-
-    changed: set[str] = field(default_factory=set)
-    sites: dict[str, dict[str, Any]] = field(default_factory=dict)
-    faults: dict[str, str] = field(default_factory=dict)
-    msg: str = ""
-
-
-def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
-    """Wait for the wanted nodes, then unregister those that are leaving.
-
-    Args:
-        hub: ledger and SuperLink.
-        sites: site -> its keys.
+    Returns:
+        Site -> C(denied), C(expected), C(online) and C(missing); nothing in check mode. A site of which something cannot be done at the hub fails.
 
     Raises:
         ClusterError: the SuperLink does not answer, or does not unregister a node.
     """
     # A site with dead keys was not applied: there is nothing to wait for and nothing to remove.
     found, unreadable = hub.ledger.read_sites()
-    faults = {name: unreadable[name] for name in sites if name in unreadable}
+    for name in [name for name in sites if name in unreadable]:
+        outcomes.fail(name, unreadable[name])
     known = {name: found[name] for name in sites if name in found and not records.dead_keys(found[name])}
     leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
     by_hand = {name for name, site in sites.items() if site.by_hand}
-    superseded = {
-        name: record["superseded"] for name, record in known.items() if record.get("superseded") and sites[name].settled
-    }
-    changed = {*(set(leaving) - by_hand), *superseded}
+    superseded = {name: record["superseded"] for name, record in known.items() if record.get("superseded") and sites[name].settled}
     if hub.run.check:
-        return Online(changed, faults=faults, msg=f"{sum(map(len, leaving.values()))} nodes to unregister")
+        for name in {*(set(leaving) - by_hand), *superseded}:
+            outcomes[name].changed = True
+        return {}
     denied = {name: record["access"] for name, record in known.items() if record.get("access")}
     expected = {name: _expected(known.get(name), sites[name]) for name in sites}
-    _revoke(hub, superseded, faults)
+    _revoke(hub, superseded, outcomes)
     store = hub.client_store()
     if superseded:
         store.bring()
     cli = FlowerCLI(hub.hub, hub.namespace)
     # The pods of a site whose keys were refused are not brought up to date.
-    refused = {
-        name
-        for name, record in known.items()
-        if any(key["fingerprint"] not in record["keys"] for key in sites[name].keys)
-    }
+    refused = {name for name, record in known.items() if any(key["fingerprint"] not in record["keys"] for key in sites[name].keys)}
     awaited = [node for name, ids in expected.items() if name not in {*denied, *refused, *by_hand} for node in ids]
     nodes = cli.nodes(awaited, hub.seconds)
-    leaving = {
-        name: keys for name in leaving if (keys := records.to_retire(known[name], nodes, by_hand=name in by_hand))
-    }
-    _unregister(hub, cli, leaving, nodes, faults)
+    leaving = {name: keys for name in leaving if (keys := records.to_retire(known[name], nodes, by_hand=name in by_hand))}
+    _unregister(hub, cli, leaving, nodes, outcomes)
     if leaving:
         store.bring()
-    report = {name: _report(expected[name], nodes, denied.get(name)) for name in sites}
-    online = sum(site["online"] for site in report.values())
-    wanted = sum(site["expected"] for site in report.values())
-    gone = sum(map(len, leaving.values()))
-    return Online(
-        {*leaving, *superseded}, report, faults, f"{online} of {wanted} SuperNodes online, {gone} unregistered"
-    )
+    for name in {*leaving, *superseded}:
+        outcomes[name].changed = True
+    return {name: _report(expected[name], nodes, denied.get(name)) for name in sites}
 
 
-def _revoke(hub: Registry, superseded: Mapping[str, list[Any]], faults: dict[str, str]) -> None:
+def _revoke(hub: Registry, superseded: Mapping[str, list[Any]], outcomes: Outcomes) -> None:
     """Revoke the certificates of keys that sites no longer have; by now they have their new ones."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat()
     for site, old in superseded.items():
         try:
             hub.ledger.change_record(site, lambda record: access_records.revoke_superseded(record, now))
         except ClusterError as error:
-            faults[site] = error.message
+            outcomes.fail(site, error.message)
             continue
         serials = map(records.serial_of, old)
         hub.run.note(site, certificates=[{"change": "revoked", "serial": serial} for serial in serials])
 
 
 def _unregister(
-    hub: Registry,
-    cli: FlowerCLI,
-    leaving: Mapping[str, dict[str, dict[str, Any]]],
-    nodes: dict[str, dict[str, Any]],
-    faults: dict[str, str],
+    hub: Registry, cli: FlowerCLI, leaving: Mapping[str, dict[str, dict[str, Any]]], nodes: dict[str, dict[str, Any]], outcomes: Outcomes
 ) -> None:
-    refused = cli.unregister_known(
-        {site: [key["node_id"] for key in keys.values()] for site, keys in leaving.items()}, nodes
-    )
-    faults.update(refused)
+    refused = cli.unregister_known({site: [key["node_id"] for key in keys.values()] for site, keys in leaving.items()}, nodes)
+    for site, fault in refused.items():
+        outcomes.fail(site, fault)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     for site, keys in leaving.items():
         if site in refused:
@@ -119,11 +86,9 @@ def _unregister(
         try:
             hub.ledger.change_record(site, partial(records.retire, fingerprints=list(keys), now=now))
         except ClusterError as error:
-            faults[site] = error.message
+            outcomes.fail(site, error.message)
             continue
-        hub.run.note(
-            site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()]
-        )
+        hub.run.note(site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()])
 
 
 def _expected(record: records.Record | None, site: KeysMade) -> dict[str, dict[str, Any]]:
@@ -134,9 +99,7 @@ def _expected(record: records.Record | None, site: KeysMade) -> dict[str, dict[s
     return {node: key for node, key in records.node_ids(record).items() if key["fingerprint"] in wanted}
 
 
-def _report(
-    expected: dict[str, dict[str, Any]], nodes: dict[str, dict[str, Any]], denied: dict[str, Any] | None
-) -> dict[str, Any]:
+def _report(expected: dict[str, dict[str, Any]], nodes: dict[str, dict[str, Any]], denied: dict[str, Any] | None) -> dict[str, Any]:
     status = {node: nodes.get(node, {}).get("status", "unknown to the SuperLink") for node in expected}
     return {
         "denied": denied or {},

@@ -7,22 +7,23 @@
 from __future__ import annotations
 
 import os
+import resource
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from ..apply.results import ApplyFailed
 from ..base.errors import ClusterError
 from ..base.foreign_data import without_controls
 from ..base.formats import named_hosts
-from ..sites.site import DATA_FAULTS, Done, Reach, Run, unexpected
+from ..sites.site import DATA_FAULTS, Done, Run, unexpected
 from ..state import parent
 from ..state.audit_notes import of_objects
-from . import open_files
 
-T = TypeVar("T")
+# For everything else than connections to sites: modules, pipes, the hub's connections, credential plugins.
+_OTHER_FILES = 200
 
 
 class RecordedRun(Run, Protocol):
@@ -69,26 +70,18 @@ class Outcome:
 
     def as_dict(self) -> dict[str, Any]:
         """For a result: without what is empty."""
-        told = {key: value for key, value in vars(self).items() if value and key != "facts"}
-        return {"changed": self.changed, **told, "msg": without_controls(self.msg), **self.facts}
+        found = {key: value for key, value in vars(self).items() if value and key != "facts"}
+        return {"changed": self.changed, **found, "msg": without_controls(self.msg), **self.facts}
 
 
 class Outcomes:
-    """The outcomes of some sites.
-
-    Args:
-        run: the run.
-        sites: their names.
-        workers: how many sites are worked on at the same time.
-
-    Attributes:
-        parent: process of the playbook.
-    """
+    """The outcomes of some sites, of which C(workers) are worked on at the same time. C(parent): process of the playbook."""
 
     def __init__(self, run: RecordedRun, sites: Iterable[str], workers: int) -> None:
         self.run, self.workers = run, workers
         self.parent = os.getppid()
         self.sites = {name: Outcome() for name in sites}
+        allow_connections(len(self.sites))
 
     def __getitem__(self, name: str) -> Outcome:
         return self.sites[name]
@@ -155,15 +148,13 @@ class Outcomes:
         return {name: outcome.as_dict() for name, outcome in self.sites.items()}
 
 
-def resting(ways: Mapping[str, Reach], step: Callable[[str], T]) -> Callable[[str], T]:
-    """The step, after which the connections of its site are closed if there may not be enough for all, see C(reach.site.Reach)."""
-    rests = not open_files.enough_for(len(ways))
+def allow_connections(count: int) -> None:
+    """Raise the soft limit of open files for so many connections, as far as the hard one allows.
 
-    def one(name: str) -> T:
-        try:
-            return step(name)
-        finally:
-            if rests:
-                ways[name].rest()
-
-    return one
+    It ends with the process, which Ansible starts for each task.
+    """
+    wanted = count + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

@@ -10,7 +10,6 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.object_names import DIRECT, FEDERATION_CONFIG, UNKNOWN_ADDRESS
@@ -20,6 +19,7 @@ from ..sites.site import Run, Site
 from ..spec.site_spec import PoolSpec
 from ..state import access_records, partition_numbers, records
 from ..state.ledger import Ledger, name_fault
+from .outcome import Outcomes
 
 KEYS, CLIENT = "keys", "client"
 
@@ -31,22 +31,17 @@ class Numbers:
     Attributes:
         allocation: site -> pool -> C(offset) and C(partitions).
         dead: site -> fingerprints of keys that the site must replace.
-        faults: site -> why it has no numbers.
         identity: of the hub.
-        changed: sites whose numbers, or whose denial, changed.
-        warnings: sentences.
     """
 
     allocation: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     dead: dict[str, list[str]] = field(default_factory=dict)
-    faults: dict[str, str] = field(default_factory=dict)
     identity: str = ""
-    changed: set[str] = field(default_factory=set)
-    warnings: list[str] = field(default_factory=list)
 
 
 def allocate(
     run: Run,
+    outcomes: Outcomes,
     ledger: Ledger,
     pools: Mapping[str, Sequence[PoolSpec]],
     running: Callable[[Sequence[str]], Mapping[str, Mapping[str, tuple[int, int]]]],
@@ -56,11 +51,9 @@ def allocate(
     renew: Sequence[str] = (),
     places: Mapping[str, str] | None = None,
 ) -> Numbers:
-    """Allocate the ranges of sites.
+    """Allocate the ranges of sites. One that can have none fails.
 
     Args:
-        run: the run.
-        ledger: of the federation.
         pools: site -> its pools, in the order in which new ranges are allocated.
         running: gives what runs at some sites, see C(Reach.numbers); called with those that the ledger has no record of, since
             they have either joined now or were lost with it. A site that is not in the answer gets no numbers.
@@ -72,16 +65,16 @@ def allocate(
     Raises:
         ClusterError: there is no room.
     """
-    result = Numbers()
-    result.faults = {site: fault for site in pools if (fault := name_fault(site))}
+    result, chosen = Numbers(), list(pools)
     found, unreadable = ledger.read_sites()
-    result.faults |= {site: unreadable[site] for site in pools if site in unreadable}
-    result.faults |= left_behind(places or {}, found)
-    pools = {site: listed for site, listed in pools.items() if site not in result.faults}
-    held: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
+    faults = {site: fault for site in pools if (fault := name_fault(site))} | {site: unreadable[site] for site in pools if site in unreadable}
+    for site, fault in (faults | left_behind(places or {}, found)).items():
+        outcomes.fail(site, fault)
+    pools = {site: listed for site, listed in pools.items() if not outcomes[site].failed}
+    ranges: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
     unknown = [site for site in pools if site not in found]
     seen = running(unknown)
-    held |= {site: listed for site, listed in seen.items() if listed}
+    ranges |= {site: listed for site, listed in seen.items() if listed}
     pools = {site: listed for site, listed in pools.items() if site in found or site in seen}
     wanted = {site: {pool.name: pool.replicas for pool in listed if _has_range(pool)} for site, listed in pools.items()}
     outcome = partition_numbers.Allocation(partition_numbers.empty_book())
@@ -91,14 +84,7 @@ def allocate(
         nonlocal outcome, before
         before = book
         try:
-            outcome = partition_numbers.allocate(
-                book,
-                wanted,
-                partitions=partitions,
-                repartition=repartition,
-                order=list(pools),
-                held=held,
-            )
+            outcome = partition_numbers.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools), held=ranges)
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
         # Afterwards: a book without sites that has an identity was not lost.
@@ -109,29 +95,33 @@ def allocate(
     if changed:
         was, now = before["sites"], outcome.book["sites"]
         # A change that is not of a single site, such as the number of partitions, is reported with the first.
-        result.changed = {site for site in pools if was.get(site) != now.get(site)} or set(list(pools)[:1])
+        for site in [site for site in pools if was.get(site) != now.get(site)] or list(pools)[:1]:
+            outcomes[site].changed = True
     for site in set(pools) & set(outcome.book.get("denied", {})):
         denial = outcome.book["denied"][site]
         try:
             differs = ledger.change_record(site, partial(access_records.returning, denial=denial))
         except ClusterError as error:
-            result.faults[site] = error.message
+            outcomes.fail(site, error.message)
             continue
         if differs:
-            result.changed.add(site)
+            outcomes[site].changed = True
             run.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
-    for site in pools:
-        _note_pools(run, site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
+    for site in pools:  # ranges that are new or differ, and pools that have none any more
+        old, new = (book["sites"].get(site, {}).get("pools", {}) for book in (before, outcome.book))
+        gone = [{"pool": pool, "change": "freed"} for pool in old if pool not in new]
+        run.note(site, partitions=[*({"pool": pool, **new[pool]} for pool in new if new[pool] != old.get(pool)), *gone])
     result.identity = outcome.book["id"]
-    if not outcome.book["partitions"]:
-        result.faults |= uncounted(pools)
+    for site, fault in ({} if outcome.book["partitions"] else uncounted(pools)).items():
+        outcomes.fail(site, fault)
     for site, listed in pools.items():
         result.allocation[site] = _allocation(outcome.book, site, listed)
         result.dead[site] = [*partition_numbers.left_keys(outcome.book, site), *_dead(found.get(site), renew)]
-    result.warnings = list(outcome.moved)
+    warnings = outcomes[chosen[0]].warnings
+    warnings += outcome.moved
     if outcome.stale:
         verb = "use" if len(outcome.stale) > 1 else "uses"
-        result.warnings.append(
+        warnings.append(
             f"{', '.join(outcome.stale)} still {verb} fewer than the fleet's {outcome.book['partitions']} "
             "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
         )
@@ -170,14 +160,9 @@ def _has_range(pool: PoolSpec) -> bool:
 
 
 def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foreseen: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the hub publishes for its sites: C(address), C(ca_bundle), C(server_name), C(version) and more.
+    """What the hub (inventory name C(host)) publishes for its sites: C(address), C(ca_bundle), C(server_name), C(version) and more.
 
-    Args:
-        hub: a connection.
-        host: its inventory name.
-        namespace: the SuperLink's.
-        check: a stand-in is good where there is no hub yet.
-        foreseen: what the hub would publish after this run in check mode, as far as it is known.
+    In check mode, C(foreseen) is what it would publish after this run, as far as it is known, and a placeholder is good where there is no hub yet.
 
     Raises:
         ClusterError: there is no federation.
@@ -186,8 +171,8 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool, foresee
     if found is not None:
         return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()} | dict(foreseen or {})
     if check:
-        stand_in = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
-        return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
+        placeholder = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
+        return {"address": UNKNOWN_ADDRESS, "ca_bundle": placeholder, "server_name": "", "version": ""}
     raise ClusterError(
         f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "
         "deploy the hub first, or correct flower_hub_group and flower_namespace."
@@ -200,12 +185,7 @@ def places(sites: Mapping[str, Site], chosen: Iterable[str]) -> dict[str, str]:
 
 
 def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) -> dict[str, str]:
-    """Site -> why it is not deployed: what it has in its former namespace would stay there.
-
-    Args:
-        places: see C(places).
-        found: the records of the ledger.
-    """
+    """Site -> why it is not deployed: what it has in its former namespace, by the ledger's records, would stay there. C(places): see there."""
     former = {site: records.former_namespace(found.get(site, {}), DIRECT, namespace) for site, namespace in places.items()}
     return {
         site: f"it is deployed in namespace {was} so far. Nothing would be deleted there, and its SuperNodes, which the hub refuses then, would restart "
@@ -214,13 +194,6 @@ def left_behind(places: Mapping[str, str], found: Mapping[str, records.Record]) 
         for site, was in former.items()
         if was
     }
-
-
-def _note_pools(run: Run, site: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Record the ranges of a site that are new or differ, and the pools that have none any more."""
-    was, now = before.get("pools", {}), after.get("pools", {})
-    gone = [{"pool": pool, "change": "freed"} for pool in was if pool not in now]
-    run.note(site, partitions=[*({"pool": pool, **now[pool]} for pool in now if now[pool] != was.get(pool)), *gone])
 
 
 def _dead(record: records.Record | None, renew: Sequence[str]) -> list[str]:

@@ -24,27 +24,19 @@ _PAUSE = 3.0
 
 
 class Rescue:
-    """Deletes the pod if it has a former template and is not ready; and, once, if it waits without end for its volume.
+    """Deletes the pod of a federation's SuperLink if it has a former template and is not ready; and, once, if it waits without end for its volume.
 
-    Args:
-        run: the run.
-        hub: a connection to the hub.
-        host: inventory name of the hub.
-        federation: name of the federation, to which the pod must belong.
+    C(host) is the hub's inventory name.
     """
 
     def __init__(self, run: Run, hub: Cluster, host: str, federation: str) -> None:
         self.run, self.hub, self.host, self.federation = run, hub, host, federation
         self._since: tuple[str, float] | None = None
-        self._looked = 0.0
+        self._checked_at = 0.0
         self._done = False
 
     def wait(self, cli: FlowerCLI, seconds: float) -> None:
         """Wait until the SuperLink container is ready, and look at its pod meanwhile.
-
-        Args:
-            cli: the SuperLink's command line.
-            seconds: time limit.
 
         Raises:
             FlowerError: with its last state, when it is not ready after C(seconds).
@@ -57,11 +49,21 @@ class Rescue:
     def __call__(self, pod: Object) -> None:
         """Look at the pod, whose SuperLink container is not ready."""
         now = time.monotonic()
-        if now - self._looked < _PAUSE or not self._is_ours(pod):
+        owners: list[dict[str, Any]] = pod["metadata"].get("ownerReferences") or []
+        is_ours = any((one.get("kind"), one.get("name")) == ("StatefulSet", SUPERLINK) for one in owners) and proof.belongs(pod, self.federation)
+        if now - self._checked_at < _PAUSE or not is_ours:
             return
-        self._looked = now
-        if not self._replaced_outdated(pod) and not self._done:
-            self._replace_stranded(pod, now)
+        self._checked_at = now
+        if self._replaced_outdated(pod) or self._done:
+            return
+        claim, uid = stuck_pods.claim_of(self.hub, pod), str(pod["metadata"]["uid"])
+        if not claim:
+            self._since = None
+        elif self._since is None or self._since[0] != uid:
+            self._since = uid, now
+        elif now - self._since[1] >= _PATIENCE:
+            self._done = True
+            self._replace(pod, f"it waited without end for its volume {claim}, which was deleted before")
 
     def _replaced_outdated(self, pod: Object) -> bool:
         if is_ready(pod):
@@ -69,28 +71,11 @@ class Rescue:
         owner = self.hub.get("apps/v1", "StatefulSet", SUPERLINK, pod["metadata"]["namespace"])
         if owner is None or not pod_health.is_outdated(pod, owner, self.federation, CONTAINER):
             return False
-        stuck_pods.replace_pod(self.hub, pod)
-        self._report(pod, pod_health.WORDS)
+        self._replace(pod, pod_health.WORDS)
         return True
 
-    def _replace_stranded(self, pod: Object, now: float) -> None:
-        claim = stuck_pods.claim_of(self.hub, pod)
-        uid = str(pod["metadata"]["uid"])
-        if not claim:
-            self._since = None
-        elif self._since is None or self._since[0] != uid:
-            self._since = uid, now
-        elif now - self._since[1] >= _PATIENCE:
-            self._done = True
-            stuck_pods.replace_pod(self.hub, pod)
-            self._report(pod, f"it waited without end for its volume {claim}, which was deleted before")
-
-    def _report(self, pod: Object, why: str) -> None:
+    def _replace(self, pod: Object, why: str) -> None:
+        stuck_pods.replace_pod(self.hub, pod)
         words = f"pod {pod['metadata']['name']} was created again: {why}"
         self.run.say(f"{self.host}: {words}")
         self.run.note(self.host, words=[words])
-
-    def _is_ours(self, pod: Object) -> bool:
-        """Whether the SuperLink's StatefulSet created it, which belongs to this federation, as its pods do."""
-        owners: list[dict[str, Any]] = pod["metadata"].get("ownerReferences") or []
-        return proof.belongs(pod, self.federation) and any((one.get("kind"), one.get("name")) == ("StatefulSet", SUPERLINK) for one in owners)

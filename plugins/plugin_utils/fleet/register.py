@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.formats import named_hosts
 from ..flower.cli import FlowerCLI
 from ..hub import clients
 from ..hub.client_store import ClientStore
@@ -21,12 +21,11 @@ from ..pki import certificates as pki
 from ..sites.site import KeysMade, Run
 from ..state import access_records, key_claims, records
 from ..state.ledger import Ledger
+from .outcome import Outcomes
 from .recreate_superlink_pod import Rescue
 
 # flwr 1.41: a key that was registered once, also one that was unregistered since.
 _IN_USE = "[code: 23]"
-# Seconds in which a controller that registered a key writes its node id.
-_RIVAL = 3.0
 
 
 @dataclass
@@ -38,32 +37,18 @@ class Registered:
         dead: site -> fingerprints of keys that Flower takes no more.
         certificates: site -> its client certificate, PEM; empty for a site that needs none.
         restart: sites with a SuperNode that runs with another key than the one that is registered.
-        faults: site -> why its keys were refused.
         issued: sites whose certificate is a new one.
-        lost: site -> how many of its nodes the SuperLink does not know any more; they were registered again.
-        msg: a sentence.
     """
 
     changed: set[str] = field(default_factory=set)
     dead: dict[str, list[str]] = field(default_factory=dict)
     certificates: dict[str, str] = field(default_factory=dict)
     restart: set[str] = field(default_factory=set)
-    faults: dict[str, str] = field(default_factory=dict)
     issued: set[str] = field(default_factory=set)
-    lost: dict[str, int] = field(default_factory=dict)
-    msg: str = ""
 
 
 class Registry:
-    """Ledger and SuperLink of one federation.
-
-    Args:
-        run: the run.
-        hub: a connection to its cluster.
-        namespace: the SuperLink's.
-        federation: the federation's name.
-        seconds: how long the SuperLink may take to start.
-    """
+    """Ledger and SuperLink of one federation, on the hub with the inventory name C(host). C(seconds): how long the SuperLink may take to start."""
 
     def __init__(self, run: Run, hub: Cluster, host: str, namespace: str, federation: str, seconds: int) -> None:
         self.run, self.hub, self.host = run, hub, host
@@ -73,16 +58,16 @@ class Registry:
     def register(
         self,
         sites: Mapping[str, KeysMade],
+        outcomes: Outcomes,
         regions: Mapping[str, str | None],
         without_range: Mapping[str, Sequence[str]],
         claiming: Collection[str] = (),
         places: Mapping[str, tuple[str, str]] | None = None,
     ) -> Registered:
-        """Update ledger and SuperLink to the keys that the sites have.
+        """Update ledger and SuperLink to the keys that the sites have. A site whose keys are refused fails.
 
         Args:
             sites: site -> its keys.
-            regions: site -> its region.
             without_range: site -> its pools that do not count across the fleet.
             claiming: sites that take over what another one deployed. Where they have its keys, they need new ones: these are dead, and
                 nothing is done for the site.
@@ -92,12 +77,12 @@ class Registry:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
         """
         known, unreadable = self.ledger.read_sites()
-        taken = {name: held for name in claiming if (held := key_claims.of_others(name, sites[name].keys, known))}
+        taken = {name: claimed_keys for name in claiming if (claimed_keys := key_claims.of_others(name, sites[name].keys, known))}
         sites = {name: site for name, site in sites.items() if name not in taken}
-        self._in_use: dict[str, list[str]] = {}
-        self._lost: dict[str, int] = {}
         claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
-        self._faults = {name: unreadable[name] for name in sites if name in unreadable} | key_claims.refused(claimed, known)
+        refused = {name: unreadable[name] for name in sites if name in unreadable} | key_claims.refused(claimed, known)
+        for name, fault in refused.items():
+            outcomes.fail(name, fault)
         merged = {
             name: records.merge_keys(
                 known.get(name) or records.empty_record(name),
@@ -107,19 +92,26 @@ class Registry:
                 *(places or {}).get(name, ()),
             )
             for name, site in sites.items()
-            if name not in self._faults
+            if name not in refused
         }
         # Before the keys: what Flower has taken must get into the ledger, so nothing may fail in between.
-        issued = self._certify(sites, merged)
-        registered, nodes = self._register(merged)
+        issued = self._certify(sites, merged, outcomes)
+        registered, nodes = self._register(merged, outcomes)
         final = dict(merged)
         changed = [name for name in merged if merged[name] != known.get(name, records.empty_record(name))]
         for name in changed:
-            final[name] = self._write(name, merged[name], known.get(name, {}))
+
+            def change(old: records.Record, name: str = name) -> records.Record:
+                """Merged with what another run wrote meanwhile."""
+                final[name] = records.merged(old, merged[name], known.get(name, {}))
+                return final[name]
+
+            try:
+                self.ledger.change_record(name, change)
+            except ClusterError as error:
+                outcomes.fail(name, error.message)
             if name in issued:
                 self.run.note(name, certificates=access_records.certificate_facts(final[name], "issued"))
-        if self._in_use:
-            final.update(self._reread())
         if registered:
             # The gateway needs the owners of the new keys.
             self.client_store().bring()
@@ -133,41 +125,8 @@ class Registry:
                 for name, record in final.items()
                 if (records.leaving(record) if check else records.runs_with_another_key(record, nodes, claiming=name in claiming))
             },
-            faults=dict(self._faults),
             issued=set(issued),
-            lost=dict(self._lost),
-            msg=f"{registered} keys {'to register' if check else 'registered'}, "
-            f"{len(issued)} client certificates {'to issue' if check else 'issued'}, {len(merged)} sites",
         )
-
-    def _write(self, name: str, record: records.Record, seen: records.Record) -> records.Record:
-        """Write a record, merged with what a rival wrote in between; returns what is in the ledger now."""
-        written = record
-
-        def change(old: records.Record) -> records.Record:
-            nonlocal written
-            written = records.merged(old, record, seen)
-            return written
-
-        try:
-            self.ledger.change_record(name, change)
-        except ClusterError as error:
-            self._faults[name] = error.message
-        return written
-
-    def _reread(self) -> dict[str, records.Record]:
-        """Records once a rival that has just registered the same keys has written their node ids, if there is one."""
-        deadline = time.monotonic() + _RIVAL
-        while True:
-            found = self.ledger.read_sites()[0]
-            rivals = {
-                name: found[name]
-                for name, keys in self._in_use.items()
-                if name in found and all(found[name]["keys"].get(key, {}).get("node_id") for key in keys)
-            }
-            if len(rivals) == len(self._in_use) or time.monotonic() >= deadline:
-                return rivals
-            time.sleep(0.5)  # until the rival has written, or the deadline
 
     def client_store(self) -> ClientStore:
         """The gateway's files on sites; what is changed in them is recorded for the hub."""
@@ -177,7 +136,7 @@ class Registry:
 
         return ClientStore(self.hub, self.namespace, self.ledger, note=note, check=self.run.check)
 
-    def _certify(self, sites: Mapping[str, KeysMade], merged: dict[str, records.Record]) -> dict[str, str]:
+    def _certify(self, sites: Mapping[str, KeysMade], merged: dict[str, records.Record], outcomes: Outcomes) -> dict[str, str]:
         """Issue a valid client certificate for each site that requests one; returns for which it is new, and why."""
         requests = {name: site.client_request for name, site in sites.items() if site.client_request and name in merged}
         if not requests:
@@ -203,28 +162,20 @@ class Registry:
         reasons = {}
         for name, request in requests.items():
             try:
-                merged[name], reason = clients.certify(
-                    merged[name],
-                    request,
-                    site=name,
-                    settings=settings,
-                    ca_certificate=certificate or authority().certificate,
-                    ca=authority,
-                )
+                present = certificate or authority().certificate
+                merged[name], reason = clients.certify(merged[name], request, site=name, settings=settings, ca_certificate=present, ca=authority)
             except ValueError as error:
-                self._faults[name] = f"the request for its client certificate cannot be used: {error}."
+                outcomes.fail(name, f"the request for its client certificate cannot be used: {error}.")
                 del merged[name]
                 continue
             if reason:
                 reasons[name] = reason
         return reasons
 
-    def _register(self, merged: dict[str, records.Record]) -> tuple[int, dict[str, dict[str, Any]]]:
+    def _register(self, merged: dict[str, records.Record], outcomes: Outcomes) -> tuple[int, dict[str, dict[str, Any]]]:
         """Register what is new; returns how many keys that were, and the state at Flower of the nodes that existed before."""
         if self.run.check:
-            pretended: dict[str, dict[str, Any]] = {
-                key["node_id"]: {} for record in merged.values() for key in record["keys"].values()
-            }
+            pretended: dict[str, dict[str, Any]] = {key["node_id"]: {} for record in merged.values() for key in record["keys"].values()}
             return sum(len(records.unregistered(record, pretended)) for record in merged.values()), {}
         cli = FlowerCLI(self.hub, self.namespace)
         Rescue(self.run, self.hub, self.host, self.federation).wait(cli, self.seconds)
@@ -232,7 +183,12 @@ class Registry:
         for record in merged.values():
             records.mark_dead(record, nodes)
         todo = [(name, key) for name, record in merged.items() for key in records.unregistered(record, nodes)]
-        self._lost = Counter(name for name, key in todo if merged[name]["keys"][key]["node_id"])
+        for name, count in Counter(name for name, key in todo if merged[name]["keys"][key]["node_id"]).items():
+            words = (
+                f"the SuperLink does not know {count} of its SuperNodes any more, and they are registered again: its database is new, or older than the "
+                "ledger. If that was not intended, the runs of before are only in a backup (federated.flower.restore)"
+            )
+            outcomes[name].warnings.append(named_hosts(name, words))
         answers = cli.register([merged[name]["keys"][key]["public_key"] for name, key in todo])
         for (name, fingerprint), answer in zip(todo, answers):
             key = merged[name]["keys"][fingerprint]
@@ -242,9 +198,7 @@ class Registry:
             elif _IN_USE in answer.message:
                 # Registered by a run that ended before it could write the ledger, or the record is lost: the id is lost, so is the key.
                 key.update(dead=True, node_id=None)
-                self._in_use.setdefault(name, []).append(fingerprint)
             else:
-                self._faults[name] = (
-                    f"the SuperLink on {self.hub.name} refused the key {fingerprint} (pool {key['pool']}, {key['name']}): {answer.message}"
-                )
+                words = f"refused the key {fingerprint} (pool {key['pool']}, {key['name']}): {answer.message}"
+                outcomes.fail(name, f"the SuperLink on {self.hub.name} {words}")
         return len(todo), nodes

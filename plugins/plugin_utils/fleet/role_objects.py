@@ -35,13 +35,7 @@ _SETTINGS: Mapping[str, Check] = {"scientist_ways": each(choice(*WAYS)), "works"
 VARIABLES = {CONTROLLER: "controller", SCIENTIST: "scientists", AUDITOR: "auditors", BACKUP: "backup"}
 # All users, or all users with a token: they are never meant to be administrators of a federation. system:masters may do
 # everything already.
-_EVERYBODY = (
-    "system:anonymous",
-    "system:authenticated",
-    "system:masters",
-    "system:serviceaccounts",
-    "system:unauthenticated",
-)
+_EVERYBODY = ("system:anonymous", "system:authenticated", "system:masters", "system:serviceaccounts", "system:unauthenticated")
 
 PURPOSES = "federated.flower/purposes"
 _API = "rbac.authorization.k8s.io"
@@ -71,10 +65,9 @@ class Subject:
 
 
 def subject_problems(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Problem]:
-    """What is wrong with the variables.
+    """What is wrong with the variables, for the cluster of a part's specification.
 
     Args:
-        spec: the part's specification, for the cluster's name.
         settings: C(controller), C(scientists), C(auditors), C(backup) (a subject or a list of them), C(scientist_ways), C(state),
             C(works) (the controller's tasks; all if not set), C(skupper) (whether sites reach the hub through Skupper) and,
             for the superlink, C(namespaces).
@@ -94,13 +87,7 @@ def subject_problems(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> li
 
 
 def subjects(settings: Mapping[str, Any], holder: str, namespace: str) -> list[Subject]:
-    """The subjects of a holder.
-
-    Args:
-        settings: as in C(subject_problems), without problems.
-        holder: C(controller), C(scientist), C(auditor) or C(backup).
-        namespace: of ServiceAccounts without one.
-    """
+    """The subjects of a holder, from settings without problems. C(namespace): of ServiceAccounts without one."""
     found = []
     for entry in _entries(settings.get(VARIABLES[holder])):
         given = text(entry.get("namespace"))
@@ -179,9 +166,9 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
         for namespace, needs in chosen.items():
             if needs:
                 roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, needs, who)
-    made = [item for name in own for item in namespace_manifests.namespace_objects(spec.beside(name))]
+    spaces = [item for name in own for item in namespace_manifests.namespace_objects(spec.beside(name))]
     unique = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in accounts}
-    return [*made, *unique.values(), *roles, *job]
+    return [*spaces, *unique.values(), *roles, *job]
 
 
 def beside(objects: Sequence[Object], others: Sequence[Object]) -> list[Object]:
@@ -196,16 +183,9 @@ def _id(item: Object) -> tuple[str, str, str]:
 
 def _metadata(spec: PartSpec, name: str, namespace: str, **annotations: str) -> Object:
     # Not the version: what administrators once approved does not change with a release of Flower.
-    made = metadata(
-        replace(spec, namespace=namespace),
-        name,
-        "flower",
-        "rights",
-        annotations=annotations,
-        namespaced=bool(namespace),
-    )
-    made["labels"].pop("app.kubernetes.io/version")
-    return made
+    found = metadata(replace(spec, namespace=namespace), name, "flower", "rights", annotations=annotations, namespaced=bool(namespace))
+    found["labels"].pop("app.kubernetes.io/version")
+    return found
 
 
 def _account(part: str, spec: PartSpec, subject: Subject) -> Object:

@@ -36,16 +36,10 @@ Record = dict[str, Any]
 
 
 def is_hub_begun(known: Record, live: Versions, target: str, *, answers: bool) -> bool:
-    """Whether an earlier run began with the hub and its end is open, so that what ran before that run is still the way back.
+    """Whether an earlier run, which left C(known), began with the hub and its end is open, so that what ran before that run is still the way back.
 
-    It is not if the SuperLink answers and runs what it ran before that run; or the release of that run, while another release is wanted
+    It is not if the SuperLink answers and runs what it ran before that run; or the release of that run, while another release (C(target)) is wanted
     now. Its database has the format of what runs then, and this upgrade begins there, with its own backup.
-
-    Args:
-        known: what an earlier run left; empty for none.
-        live: what runs at the hub.
-        target: release that is wanted there.
-        answers: whether the SuperLink answers.
     """
     hub = known.get("hub") or {}
     if hub.get("state") != BEGUN:
@@ -63,18 +57,10 @@ def begin(
     *,
     hub_begun: bool,
 ) -> Record:
-    """The progress at the start of a run.
+    """The progress at the start of a run: what an earlier one left, changed by what runs and what is wanted at the hub and at each site.
 
     What ran before is kept for a place that an earlier run has begun and not completed, since it may run anything now. The backup of the hub
-    is kept as long as what ran before it is.
-
-    Args:
-        known: what an earlier run left; empty for none.
-        now: the time.
-        waves: see above.
-        hub: what runs there, and what is wanted.
-        sites: site -> the same.
-        hub_begun: see C(is_hub_begun).
+    is kept as long as what ran before it is. C(hub_begun): see C(is_hub_begun).
     """
 
     def place(earlier: Mapping[str, Any], live: Versions, want: Versions, *, begun: bool) -> dict[str, Any]:
@@ -95,10 +81,7 @@ def begin(
         "waves": [list(wave) for wave in waves],
         "hub": hub_now,
         "sites": half
-        | {
-            site: place(before.get(site) or {}, *pair, begun=(before.get(site) or {}).get("state") == BEGUN)
-            for site, pair in sites.items()
-        },
+        | {site: place(before.get(site) or {}, *pair, begun=(before.get(site) or {}).get("state") == BEGUN) for site, pair in sites.items()},
     }
 
 
@@ -119,12 +102,7 @@ def describe(record: Record) -> str:
 
 
 def hosts_not_done(record: Record, hub: str) -> list[str]:
-    """The hosts whose turn has not come, or that were rolled back: only the upgrade deploys them.
-
-    Args:
-        record: empty if there is no upgrade.
-        hub: inventory name of the hub.
-    """
+    """The hosts whose turn has not come, or that were rolled back: only the upgrade deploys them. C(hub): its inventory name."""
     places = {hub: record["hub"], **record["sites"]} if record else {}
     return [name for name, place in places.items() if place["state"] != DONE]
 
@@ -140,14 +118,7 @@ def with_sites(record: Record, changes: Mapping[str, Mapping[str, Any]]) -> Reco
 
 
 class Store:
-    """The ConfigMap.
-
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's.
-        federation: its name, for labels.
-        check: True writes nothing: changes are remembered as if they had been written.
-    """
+    """The ConfigMap. With C(check), changes are remembered as if they had been written."""
 
     def __init__(self, cluster: Cluster, namespace: str, federation: str, *, check: bool = False) -> None:
         self.cluster, self.namespace, self.federation, self.check = cluster, namespace, federation, check

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..base.addresses import is_host, is_ip, split_address
+from ..base.addresses import is_host, split_address
 from ..manifests import exposure
 from ..manifests.exposures.exposure_registry import exposure_of
 from ..pki import chain
@@ -47,11 +47,8 @@ def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str,
 
     A sidecar verifies the server name (manifests/common_objects.py, C(server_name)): HAProxy compares names with DNS entries only.
     A SuperNode without one verifies the host of the address that it connects to, an IP address too. A value that is neither a
-    DNS name nor an IP address is left out: the checks of its site report it.
-
-    Args:
-        address: host and port that the hub publishes; empty while it is not known; names that depend on it are then omitted.
-        sites: all sites.
+    DNS name nor an IP address is left out: the checks of its site report it. C(address), host and port that the hub publishes, is empty while it
+    is not known; names that depend on it are then omitted.
     """
     found: dict[str, list[str]] = {}
     for site in sites or [SiteNames("sites")]:
@@ -68,7 +65,7 @@ class Routing:
     Attributes:
         faults: due to the hub's variables.
         of_sites: a site -> the fault in its own variables, which concerns no other site.
-        warnings: what may be wrong, and the faults of sites.
+        warnings: the faults of sites.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -77,44 +74,28 @@ class Routing:
 
 
 def routing(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> Routing:
-    """Where something in front of the gateway passes TLS through: the names by which it does not find the gateway.
+    """Where something in front of the gateway passes TLS through: the names by which it does not find the gateway. C(address): see C(needed).
 
-    What sites verify is also the name (SNI) of their handshake. That a site does not reach the gateway is certain if it connects to a host
-    of the Route or Ingress, and possible if it connects to the C(superlink_address), of which nothing is known.
-
-    Args:
-        address: as for C(needed).
-        sites: all sites.
+    What sites verify is also the name (SNI) of their handshake. A site that connects to a host of the Route or Ingress does not reach the gateway
+    by another one.
     """
     found = Routing()
     names = exposure.routed_names(spec, address)
-    lost: dict[tuple[str, str, bool, bool], list[str]] = {}
+    lost: dict[tuple[str, str, bool], list[str]] = {}
     for site in (sites or [SiteNames("sites")]) if names else ():
         name, dialled = _verified(spec, address, site), _host(site.address or address)
-        is_certain = _is_among(dialled, names)
-        if is_host(name) and not _is_among(name, names) and (is_certain or dialled == _host(spec.superlink_address)):
+        if is_host(name) and not _is_among(name, names) and _is_among(dialled, names):
             own = name != _verified(spec, address, SiteNames(site.site)) or dialled != _host(address)
-            lost.setdefault((name, dialled, is_certain, own), []).append(site.site)
-    for (name, dialled, is_certain, own), who in lost.items():
-        way = f"connects to {dialled} and verifies {name}"
-        why = f"superlink_exposure {spec.exposure} finds the gateway by the name {names[0]} only"
-        if not is_certain:
-            # By an IP address, sites verify a name that no router knows.
-            remedy = (
-                f"superlink_host to {name}"
-                if spec.server_name or not is_ip(dialled)
-                else f"flower_server_name to {names[0]}"
-            )
-            found.warnings.append(f"{_people(who)}: {way}, and {why}. If {dialled} leads there, set {remedy}")
-        elif own:
-            wrong = (
-                f"{way}, but {why}. Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
-            )
+            lost.setdefault((name, dialled, own), []).append(site.site)
+    for (name, dialled, own), who in lost.items():
+        link = f"connects to {dialled} and verifies {name}, but superlink_exposure {spec.exposure} finds the gateway by the name {names[0]} only"
+        if own:
+            wrong = f"{link}. Correct supernode_server_name (flower_server_name) or supernode_superlink_address"
             found.of_sites.update({site: f"{site}: {wrong} of this host" for site in who})
             found.warnings.append(f"{_people(who)}: {wrong} there; until then, the checks of these sites fail")
         else:
             found.faults.append(
-                f"{_people(who)}: {way}, but {why}. Set superlink_host to {name}, and superlink_address to {address} where sites cannot resolve "
+                f"{_people(who)}: {link}. Set superlink_host to {name}, and superlink_address to {address} where sites cannot resolve "
                 "that; or remove flower_server_name (superlink_server_name)"
             )
     return found
@@ -153,16 +134,12 @@ def _people(who: list[str]) -> str:
 
 
 def faults(
-    plan: Plan,
-    needed: Mapping[str, str],
-    clocks: Mapping[str, datetime.datetime],
-    name_variable: str = "flower_server_name",
+    plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.datetime], name_variable: str = "flower_server_name"
 ) -> list[str]:
-    """Why sites would refuse the certificate of a plan; empty when they would not, or when it is not there yet.
+    """Why sites would refuse the certificate of a plan without faults; empty when they would not, or when it is not there yet.
 
     Args:
-        plan: a source's plan without faults.
-        needed: names that sites verify -> who verifies them (C(names.needed)).
+        needed: names that sites verify -> who verifies them (C(needed)).
         clocks: whose clock -> what it shows.
         name_variable: the variable that decides which name sites verify.
 
@@ -175,37 +152,38 @@ def faults(
         served = chain.read(plan.certificate)
     except ChainError as error:
         return [f"{plan.where} {error}; put the certificate there, and its chain behind it"]
-    found = []
-    try:
-        chain.check_key(served[0], plan.key)
-    except ChainError as error:
-        found.append(f"{plan.key_where} {error}; use the private key with which {plan.where} was requested")
+    found: list[str] = []
+
+    def check(one: Callable[[], None], words: str) -> bool:
+        try:
+            one()
+        except ChainError as error:
+            found.append(words.format(error))
+            return False
+        return True
+
+    check(lambda: chain.check_key(served[0], plan.key), f"{plan.key_where} {{}}; use the private key with which {plan.where} was requested")
     dns, addresses = chain.names(served[0])
-    for name, who in needed.items():
-        if not chain.covers(served[0], name):
-            found.append(
-                f"{plan.where} does not cover {name}, against which it is verified by {who}; it covers "
-                f"{', '.join([*dns, *addresses]) or 'no name at all'}. Have it issued with {name} as a subject alternative "
-                f"name, or set {name_variable} to one of its DNS names, which sites then verify"
-            )
+    found += [
+        f"{plan.where} does not cover {name}, against which it is verified by {who}; it covers {', '.join([*dns, *addresses]) or 'no name at all'}. "
+        f"Have it issued with {name} as a subject alternative name, or set {name_variable} to one of its DNS names, which sites then verify"
+        for name, who in needed.items()
+        if not chain.covers(served[0], name)
+    ]
     try:
         trusted = chain.read(plan.trust)
     except ChainError as error:
         return [*found, f"{plan.trust_where} {error}; set it to the root CA that sites must trust"]
     try:
-        way = chain.path(served, trusted)
+        path = chain.path(served, trusted)
     except ChainError as error:
+        path = served[:1]
         found.append(
             f"{plan.where}: its chain {error}. Trusted are {', '.join(map(chain.subject, trusted))} ({plan.trust_where}). Put "
             f"missing intermediates behind the certificate, and its root into {plan.trust_where}"
         )
-        way = served[:1]
-    checks: tuple[Callable[[], None], ...] = (lambda: chain.check_use(way), lambda: chain.check_times(way, clocks))
-    for check in checks:
-        try:
-            check()
-        except ChainError as error:
-            found.append(f"{plan.where}: {error}; renew or reissue it, and correct wrong clocks")
+    for one in (lambda: chain.check_use(path), lambda: chain.check_times(path, clocks)):
+        check(one, f"{plan.where}: {{}}; renew or reissue it, and correct wrong clocks")
     return found
 
 

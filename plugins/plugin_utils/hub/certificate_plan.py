@@ -2,16 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the certificates of the hub must be good for, what is there, and what is to be written.
+"""What the certificates of the hub must be good for, what there is, and what is to be written.
 
-A source says where the certificate comes from that the gateway serves to sites. It is pure: it returns which objects it must read, and from these
-what must be written, what must still be waited for, and what sites must trust. Its caller does the rest:
-
-    while there are references in C(source.reads(wanted, seen)) that are not in C(seen): read them (C(live_certificates))
-    plan = source.plan(wanted, seen); refuse C(plan.faults); write C(plan.secrets) and C(plan.members)
-    while C(plan.lacks): wait, read again, plan again
-
-Internal certificates are always created (C(secret_plan)).
+C(certificate_sources) plans the certificate that the gateway serves to sites, C(secret_plan) the internal ones. Neither writes anything: their caller
+refuses C(Plan.faults), writes C(secrets) and C(members), and waits and plans again while C(Plan.lacks) says for what.
 """
 
 from __future__ import annotations
@@ -19,12 +13,16 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
-from ..base.secret_data import entries, secret
+from ..base.secret_data import CREDENTIALS, entries, secret
 from ..pki import certificates as pki
 from ..pki import chain
 
+if TYPE_CHECKING:
+    from ..kube.client import Cluster
+
+BUILTIN, CERT_MANAGER, EXISTING = "builtin", "cert_manager", "existing"  # choices of superlink_certificates_source
 SUBJECT = "superlink"  # of the gateway's certificate
 
 
@@ -58,41 +56,36 @@ class Wanted:
     lost_sites: Mapping[str, str] = field(default_factory=dict)
 
 
-class Ref(NamedTuple):
-    """One object of the hub's cluster, or with an empty C(name) all of its kind in the namespace."""
+class LiveObjects:
+    """Objects of the hub's cluster, each read once, when it is asked for.
 
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-
-def secret_ref(namespace: str, name: str) -> Ref:
-    """The reference of a Secret."""
-    return Ref("v1", "Secret", namespace, name)
-
-
-class Observed(dict[Ref, Any]):
-    """What was read: reference -> live object, None where there is none, a list for an empty name.
-
-    Attributes:
-        unserved: references whose kind the API server does not know.
+    Args:
+        hub: a connection.
+        namespaces: where the collection's own Secrets are read with one request.
     """
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.unserved: set[Ref] = set()
+    def __init__(self, hub: Cluster, namespaces: Iterable[str] = ()) -> None:
+        self._hub = hub
+        self._found: dict[tuple[str, ...], Any] = {}
+        for namespace in namespaces:
+            for one in hub.list("v1", "Secret", namespace, labels=f"app.kubernetes.io/component={CREDENTIALS}"):
+                self._found["v1", "Secret", namespace, one["metadata"]["name"]] = one
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any] | None:
+        """An object, None where there is none."""
+        which = api_version, kind, namespace, name
+        if which not in self._found:
+            self._found[which] = self._hub.get(api_version, kind, name, namespace)
+        found: dict[str, Any] | None = self._found[which]
+        return found
+
+    def list_objects(self, api_version: str, kind: str, namespace: str) -> list[dict[str, Any]]:
+        """All objects of a kind."""
+        return self._hub.list(api_version, kind, namespace)
 
     def entries(self, namespace: str, name: str) -> dict[str, str]:
-        """Decoded entries of a Secret with ASCII text; empty when there is no such Secret.
-
-        Raises:
-            KeyError: it was never read. It must not be treated as absent, since it would be recreated.
-        """
-        return entries(self[secret_ref(namespace, name)])
-
-
-BUILTIN, CERT_MANAGER, EXISTING = SOURCES = ("builtin", "cert_manager", "existing")
+        """Decoded entries of a Secret with ASCII text; empty when there is no such Secret."""
+        return entries(self.get("v1", "Secret", namespace, name))
 
 
 @dataclass
@@ -134,19 +127,6 @@ class Plan:
     outside: bool = False
 
 
-class Source(Protocol):
-    """The source of the gateway's certificate."""
-
-    #: One of C(SOURCES).
-    name: str
-
-    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
-        """What it must read, given what was read so far."""
-
-    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
-        """The plan, given everything that it must read."""
-
-
 def entries_of(issued: pki.Issued, ca: pki.Issued) -> dict[str, str]:
     """Entries of a certificate's Secret: C(tls.crt) (leaf and chain), C(tls.key) and C(ca.crt)."""
     return {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": pki.first(ca.certificate)}
@@ -158,24 +138,31 @@ class SecretPlan:
 
     Attributes:
         wanted: what it must be good for.
-        seen: what exists already.
+        live: what exists already.
         secrets: Secrets to write, complete.
         certificates: public facts of every certificate (C(certificates.describe), with C(name) and C(namespace)).
         reasons: why each Secret is written, sentences.
-        ca: the internal CA, where the plan is about that.
+        ca: the internal CA, where the plan is about that; C(client_ca) is that of the sites' client certificates.
     """
 
     wanted: Wanted
-    seen: Observed
+    live: LiveObjects = field(repr=False)
     secrets: list[dict[str, Any]] = field(default_factory=list, repr=False)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     ca: pki.Issued = field(default=pki.Issued("", ""), repr=False)
+    client_ca: pki.Issued = field(default=pki.Issued("", ""), repr=False)
 
     def write(self, namespace: str, name: str, data: Mapping[str, str], reason: str, kind: str = "Opaque") -> None:
         """Add a Secret, with the reason."""
         self.secrets.append(secret(self.wanted.federation, namespace, name, data, application="superlink", kind=kind))
         self.reasons.append(f"{name}: {reason}")
+
+    def new_ca(self, name: str, use: str, reason: str) -> pki.Issued:
+        """Create a CA, with a Secret in the namespace of the CA keys. C(use): see C(certificates.ca_name)."""
+        ca = pki.make_ca(pki.ca_name(self.wanted.federation, use), self.wanted.ca_lifetime)
+        self.write(self.wanted.ca_namespace, name, {"tls.crt": ca.certificate, "tls.key": ca.key}, reason, "kubernetes.io/tls")
+        return ca
 
     def note(self, namespace: str, name: str, pem: str) -> None:
         """Record the facts of a certificate."""
@@ -195,7 +182,7 @@ class SecretPlan:
 
         Its Secret has the entries of C(entries_of). C(ours) is PEM text of CAs: a new certificate keeps the names of one that they signed.
         """
-        there = self.seen.entries(self.wanted.namespace, name)
+        there = self.live.entries(self.wanted.namespace, name)
         issued = pki.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
         if {"tls.crt", "tls.key", "ca.crt"} <= set(there):
             # Someone may have changed a part of the Secret by hand.

@@ -36,28 +36,18 @@ _REMEMBERED = datetime.timedelta(days=180)
 
 
 class ClientStore:
-    """The gateway's files on sites.
+    """The gateway's files on sites. C(note) records a change for the audit trail, right after it (C(ClusterAction.note)).
 
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-        ledger: the federation's ledger.
-        check: True writes nothing.
-        note: records a change for the audit trail, right after it (C(ClusterAction.note)).
+    Attributes:
+        diff: what was changed, for Ansible's --diff.
+        objects: the same in the format of apply.
+        warnings: messages for the user.
     """
 
-    def __init__(
-        self, cluster: Cluster, namespace: str, ledger: Ledger, *, note: Callable[..., None], check: bool = False
-    ) -> None:
-        self.cluster = cluster
-        self.note = note
-        self.namespace = namespace
-        self.ledger = ledger
-        self.check = check
-        #: What was changed, for Ansible's --diff, and in the format of apply.
+    def __init__(self, cluster: Cluster, namespace: str, ledger: Ledger, *, note: Callable[..., None], check: bool = False) -> None:
+        self.cluster, self.namespace, self.ledger, self.note, self.check = cluster, namespace, ledger, note, check
         self.diff: list[dict[str, str]] = []
         self.objects: list[dict[str, str]] = []
-        #: Messages for the user.
         self.warnings: list[str] = []
 
     def read(self) -> dict[str, Any] | None:
@@ -111,37 +101,28 @@ class ClientStore:
             admitted: sites that are no longer denied, and may have no record.
         """
         what = f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name}"
-        return retry_on_conflict(what, lambda: self._publish(what, settings, ca, foreseen, admitted))
 
-    def _publish(
-        self,
-        what: str,
-        settings: clients.Settings | None,
-        ca: certificates.Issued | None,
-        foreseen: tuple[Book, dict[str, Record]] | None,
-        admitted: Collection[str],
-    ) -> bool:
-        live = self.read()
-        if settings is None:
-            if live is None:
+        def attempt() -> bool:
+            live = self.read()
+            if settings is None and live is None:
                 return False
-            settings = self.settings(live)
-        known = clients.Known(*foreseen) if foreseen else self._known(live, admitted)
-        signer = ca
-        if signer is None and clients.needs_ca(live, known):
-            signer = self.authority(settings)
-        try:
-            wanted = clients.config(settings, known, live, signer)
-        except ValueError as error:
-            raise ClusterError(f"{what}: {error}.") from error
-        differs = live is None or not _same(live, wanted)
-        if wanted["data"]["crl.pem"] != ((live or {}).get("data") or {}).get("crl.pem"):
-            self._check_clock(what)
-        if differs:
-            self._put(live, wanted)
-        if not self.check:
-            self._prune(known, wanted["data"]["ca.crt"])
-        return differs
+            found = settings or self.settings(live or {})
+            known = clients.Known(*foreseen) if foreseen else self._known(live, admitted)
+            signer = self.authority(found) if ca is None and clients.needs_ca(live, known) else ca
+            try:
+                wanted = clients.config(found, known, live, signer)
+            except ValueError as error:
+                raise ClusterError(f"{what}: {error}.") from error
+            if wanted["data"]["crl.pem"] != ((live or {}).get("data") or {}).get("crl.pem"):
+                self._check_clock(what)
+            differs = live is None or not _same(live, wanted)
+            if differs:
+                self._put(live, wanted)
+            if not self.check:
+                self._prune(known, wanted["data"]["ca.crt"])
+            return differs
+
+        return retry_on_conflict(what, attempt)
 
     def _check_clock(self, what: str) -> None:
         """Refuse to sign a revocation list that begins in the hub's future: its gateway would refuse every site until then."""
@@ -185,27 +166,16 @@ class ClientStore:
     def _put(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
         """Write the ConfigMap, and record it."""
         if not self.check:
-            self._write(live, wanted)
+            written = wanted
+            if live is not None:
+                parts = {part: {**(live["metadata"].get(part) or {}), **wanted["metadata"][part]} for part in ("labels", "annotations")}
+                written = {**live, "metadata": {**live["metadata"], **parts}, "data": wanted["data"]}
+            write(self.cluster, written)
         which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
         self.diff = [redacted_diff.diff_entry(which, live, wanted, Mask())]
-        self.objects = [
-            {
-                "apiVersion": "v1",
-                "kind": which.kind,
-                "namespace": which.namespace,
-                "name": which.name,
-                "change": "created" if live is None else "changed",
-            }
-        ]
+        change = "created" if live is None else "changed"
+        self.objects = [{"apiVersion": "v1", "kind": which.kind, "namespace": which.namespace, "name": which.name, "change": change}]
         self.note(objects=of_objects(self.objects))
-
-    def _write(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
-        if live is not None:
-            metadata = {**live["metadata"]}
-            for part in ("labels", "annotations"):
-                metadata[part] = {**(metadata.get(part) or {}), **wanted["metadata"][part]}
-            wanted = {**live, "metadata": metadata, "data": wanted["data"]}
-        write(self.cluster, wanted)
 
     def load_now(self) -> None:
         """Load the changed files into the gateway now; it reloads automatically."""

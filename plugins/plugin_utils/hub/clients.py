@@ -19,9 +19,9 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
 from ..base.object_names import CA_NAMESPACE_ANNOTATION, CLIENT_CA_SECRET, CLIENTS_CONFIG
-from ..base.secret_data import entries, secret
+from ..base.secret_data import entries
 from ..pki import certificates as pki
-from ..pki import chain, keypairs, library
+from ..pki import chain, keypairs
 from ..state import access_records, partition_numbers
 from ..state.ledger import NOTE
 from ..state.records import Record
@@ -39,36 +39,12 @@ _SERIAL_BYTES, _KEY_BYTES = 53, 80  # of one entry, about, for messages
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the hub.
-
-    Attributes:
-        federation: name of the federation.
-        namespace: the SuperLink's namespace.
-        ca_namespace: namespace of the CA keys.
-        days: lifetime of a client certificate.
-    """
+    """Settings of the hub. C(days): lifetime of a client certificate."""
 
     federation: str
     namespace: str
     ca_namespace: str
     days: int
-
-
-@dataclass
-class Authority:
-    """The CA of the client certificates.
-
-    Attributes:
-        ca: certificate and key.
-        secrets: the Secret to write; empty when it is there.
-        certificates: public facts of it, as in C(certificate_plan.SecretPlan).
-        reasons: why it was created, sentences.
-    """
-
-    ca: pki.Issued
-    secrets: list[dict[str, Any]] = field(default_factory=list)
-    certificates: list[dict[str, Any]] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
 
 
 def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
@@ -94,29 +70,6 @@ def stand_in() -> pki.Issued:
     return pki.make_ca("created together with the hub", datetime.timedelta(days=1))
 
 
-def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: datetime.timedelta) -> Authority:
-    """Read the CA from its live Secret, or create it.
-
-    Args:
-        settings: settings of the hub.
-        live: the Secret C(flower-client-ca).
-        lifetime: of a new CA.
-    """
-    library.require()
-    ca = issued(live)
-    result = Authority(ca or pki.make_ca(pki.ca_name(settings.federation, "client CA"), lifetime))
-    if ca is None:
-        data = {"tls.crt": result.ca.certificate, "tls.key": result.ca.key}
-        result.secrets.append(
-            secret(
-                settings.federation, settings.ca_namespace, CA, data, application="superlink", kind="kubernetes.io/tls"
-            )
-        )
-        result.reasons.append(f"{CA}: it did not exist")
-    result.certificates.append({"name": CA, "namespace": settings.ca_namespace, **pki.describe(result.ca.certificate)})
-    return result
-
-
 def settings_of(live: Mapping[str, Any]) -> Settings:
     """Settings of the hub, from its live ConfigMap."""
     metadata = live["metadata"]
@@ -130,10 +83,7 @@ class Known:
     """Content of the ledger.
 
     Attributes:
-        book: its book.
-        records: site -> its record.
         unreadable: sites whose record cannot be read. Their entries at the gateway stay as they are.
-        now: the present.
     """
 
     book: Mapping[str, Any]
@@ -186,17 +136,13 @@ def _revoked(there: Mapping[str, str], known: Known, certificate: str) -> dict[s
     return {**kept, **access_records.revoked(known.book, known.records, known.present(certificate))}
 
 
-def config(
-    settings: Settings, known: Known, live: Mapping[str, Any] | None, ca: pki.Issued | None = None
-) -> dict[str, Any]:
+def config(settings: Settings, known: Known, live: Mapping[str, Any] | None, ca: pki.Issued | None = None) -> dict[str, Any]:
     """The ConfigMap C(superlink-clients), mounted in the gateway. It contains nothing secret.
 
     Its data: C(ca.crt), C(crl.pem) (signed again only when its serials differ), C(denied.lst) (names of sites) and
     C(keys.map) (digest of each SuperNode key, and its site).
 
     Args:
-        settings: settings of the hub.
-        known: content of the ledger.
         live: the ConfigMap as it is.
         ca: the CA; not needed when C(needs_ca) is false.
 
@@ -217,6 +163,7 @@ def config(
     lines = {f"{keypairs.supernode_key_digest(line)} {site}" for line, site in access_records.owners(known.records).items()}
     lines |= {line for line in _names(there.get("keys.map", "")) if line.partition(" ")[2] in known.unreadable}
     data = {"ca.crt": certificate, "crl.pem": crl, **_lists(denied, lines)}
+    noted = ((live or {}).get("metadata", {}).get("annotations") or {}).get(NOTE, "")
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -224,20 +171,15 @@ def config(
             "name": CONFIG,
             "namespace": settings.namespace,
             "labels": record_labels(settings.federation, "superlink", "clients"),
+            # The identity of the hub is the ledger's; where the ledger has none, what is noted already or a new one, which the ledger takes over.
             "annotations": {
                 CA_NAMESPACE_ANNOTATION: settings.ca_namespace,
                 DAYS: str(settings.days),
-                NOTE: _identity(known, live),
+                NOTE: str(partition_numbers.identified(known.book, noted)["id"]),
             },
         },
         "data": _fitting(data, there, denied, lines, wanted),
     }
-
-
-def _identity(known: Known, live: Mapping[str, Any] | None) -> str:
-    """Of the hub: the ledger's; where the ledger has none, what is noted already or a new one, which the ledger takes over."""
-    noted = ((live or {}).get("metadata", {}).get("annotations") or {}).get(NOTE, "")
-    return str(partition_numbers.identified(known.book, noted)["id"])
 
 
 def _lists(denied: Collection[str], lines: Collection[str]) -> dict[str, str]:
@@ -248,11 +190,7 @@ def _lists(denied: Collection[str], lines: Collection[str]) -> dict[str, str]:
 
 
 def _fitting(
-    data: dict[str, str],
-    there: Mapping[str, str],
-    denied: Collection[str],
-    lines: Collection[str],
-    wanted: Collection[str],
+    data: dict[str, str], there: Mapping[str, str], denied: Collection[str], lines: Collection[str], wanted: Collection[str]
 ) -> dict[str, str]:
     """The data, or the part of it that fits into a ConfigMap."""
     if _size(data) <= FULL - RESERVE:
@@ -281,18 +219,12 @@ def _size(data: Mapping[str, str]) -> int:
 def certify(
     record: Record, request: str, *, site: str, settings: Settings, ca_certificate: str, ca: Callable[[], pki.Issued]
 ) -> tuple[Record, str | None]:
-    """Make sure that a site's record has a valid client certificate for the site's key.
+    """Make sure that a site's record has a valid client certificate for the key of the site's request (PEM).
 
-    Args:
-        record: the site's record; not changed.
-        request: the site's request, PEM.
-        site: its name.
-        settings: settings of the hub.
-        ca_certificate: the present client CA, PEM.
-        ca: returns that CA with its key; called only when a certificate must be signed.
+    C(ca) returns the present client CA with its key; it is called only when a certificate must be signed.
 
     Returns:
-        The record, and why there is a new certificate, or None.
+        The record, which is another one then, and why there is a new certificate, or None.
 
     Raises:
         ValueError: the request is of no use.
@@ -307,8 +239,7 @@ def certify(
         if reason is None:
             return record, None
         new_key = pki.other_key(client["certificate"], request)
-    lifetime = datetime.timedelta(days=settings.days)
-    certificate = pki.sign_client_request(ca(), request, site, settings.federation, lifetime)
+    certificate = pki.sign_client_request(ca(), request, site, settings.federation, datetime.timedelta(days=settings.days))
     facts = pki.describe(certificate)
     noted = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
     noted.update(key=pki.request_fingerprint(request), certificate=certificate)

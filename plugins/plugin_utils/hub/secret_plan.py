@@ -4,8 +4,8 @@
 
 """The hub's own Secrets: which are needed, and which must be created. Pure but for randomness.
 
-These are its internal certificates and shared secrets, those of the port for metrics, and credentials for the tracking server. The certificate for
-sites comes from C(certificate_sources). Private keys go from here into Secrets and never into an Ansible variable.
+These are its internal certificates and shared secrets, the CA of the sites' client certificates, the secrets of the port for metrics, and credentials
+for the tracking server. The certificate for sites comes from C(certificate_sources). Private keys go from here into Secrets and never into an Ansible variable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from ..base.secret_data import entries, secret
 from ..base.values import text
 from ..pki import certificates, chain, keypairs, library
 from ..spec.hub_spec import HubSpec
-from .certificate_plan import Observed, Ref, SecretPlan, Wanted, entries_of, secret_ref
+from . import clients
+from .certificate_plan import LiveObjects, SecretPlan, Wanted, entries_of
 
 INTERNAL_CA = INTERNAL_CA_SECRET
 INTERNAL = INTERNAL_SECRET
@@ -37,34 +38,35 @@ SUPEREXEC = SUPERLINK_SUPEREXEC_SECRET
 INTERNAL_LIFETIME = datetime.timedelta(days=3650)
 
 
-def reads(wanted: Wanted) -> Iterable[Ref]:
-    """The Secrets that C(plan) must read."""
-    own = [secret_ref(wanted.namespace, name) for name in (INTERNAL, RUNTIME_SECRET, SUPEREXEC)]
-    return [secret_ref(wanted.ca_namespace, INTERNAL_CA), *own]
-
-
-def plan(wanted: Wanted, seen: Observed) -> SecretPlan:
+def plan(wanted: Wanted, live: LiveObjects) -> SecretPlan:
     """Compare existing Secrets with the wanted ones; create what is missing or invalid.
 
-    A CA is created only if there is none.
+    The CA of the sites' client certificates is created only if there is none.
+
+    Raises:
+        ClusterError: someone has damaged that.
     """
     library.require()
-    made = SecretPlan(wanted, seen)
-    ca = made.ca = _internal_ca(made)
+    result = SecretPlan(wanted, live)
+    there = live.entries(wanted.ca_namespace, INTERNAL_CA)
+    result.ca = certificates.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
+    reason = chain.unusable(result.ca.certificate, result.ca.key) if {"tls.crt", "tls.key"} <= set(there) else "it did not exist"
+    if reason:
+        result.ca = result.new_ca(INTERNAL_CA, "internal CA", reason)
+    result.client_ca = clients.issued(live.get("v1", "Secret", wanted.ca_namespace, clients.CA)) or result.new_ca(
+        clients.CA, "client CA", "it did not exist"
+    )
+    result.note(wanted.ca_namespace, INTERNAL_CA, result.ca.certificate)
+    result.note(wanted.ca_namespace, clients.CA, result.client_ca.certificate)
     for name, (subject, names) in _leafs(wanted.namespace).items():
-        made.leaf(name, ca, subject, names, INTERNAL_LIFETIME)
-    if "secret" not in seen.entries(wanted.namespace, SUPEREXEC):
-        made.write(wanted.namespace, SUPEREXEC, {"secret": keypairs.make_secret()}, "it did not exist")
-    return made
+        result.leaf(name, result.ca, subject, names, INTERNAL_LIFETIME)
+    if "secret" not in live.entries(wanted.namespace, SUPEREXEC):
+        result.write(wanted.namespace, SUPEREXEC, {"secret": keypairs.make_secret()}, "it did not exist")
+    return result
 
 
 def recreated(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:
-    """Secret -> entries of everything that can be exchanged when the hub's pods restart.
-
-    Args:
-        ca: the internal CA, which stays.
-        namespace: the SuperLink's.
-    """
+    """Secret -> entries of everything that can be exchanged when the hub's pods restart; C(ca), the internal CA, stays."""
     fresh = {
         name: entries_of(certificates.issue(ca, subject, names, INTERNAL_LIFETIME), ca)
         for name, (subject, names) in _leafs(namespace).items()
@@ -81,60 +83,31 @@ def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def _internal_ca(made: SecretPlan) -> certificates.Issued:
-    wanted = made.wanted
-    there = made.seen.entries(wanted.ca_namespace, INTERNAL_CA)
-    complete = {"tls.crt", "tls.key"} <= set(there)
-    reason = chain.unusable(there["tls.crt"], there["tls.key"]) if complete else "it did not exist"
-    if not reason:
-        ca = certificates.Issued(there["tls.crt"], there["tls.key"])
-    else:
-        ca = certificates.make_ca(certificates.ca_name(wanted.federation, "internal CA"), wanted.ca_lifetime)
-        data = {"tls.crt": ca.certificate, "tls.key": ca.key}
-        made.write(wanted.ca_namespace, INTERNAL_CA, data, reason, "kubernetes.io/tls")
-    made.note(wanted.ca_namespace, INTERNAL_CA, ca.certificate)
-    return ca
-
-
 _ENTRIES = {"tls.crt", "tls.key", "ca.crt", "token"}
-
-
-def metrics_names(namespace: str) -> list[str]:
-    """Names in its certificate."""
-    return [METRICS_CONTROL, f"{METRICS_CONTROL}.{namespace}.svc"]
 
 
 def metrics_secrets(
     spec: HubSpec, ca: certificates.Issued, live: Mapping[str, Any] | None, owner: Mapping[str, Any] | None
 ) -> list[dict[str, Any]]:
-    """The Secret, if it must be written; none otherwise.
+    """The Secret of the port for metrics, if it must be written; none otherwise.
 
-    Args:
-        spec: the hub.
-        ca: the internal CA.
-        live: the Secret as it is.
-        owner: the live ConfigMap C(superlink-metrics); None in check mode, before the first deployment.
+    C(live) is the Secret as it is, C(owner) the live ConfigMap C(superlink-metrics): None in check mode, before the first deployment.
     """
     if not spec.metrics.enabled:
         return []
     there = entries(live)
-    owners = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "name": METRICS, "uid": one["metadata"]["uid"]}
-        for one in [owner]
-        if one
-    ]
+    names = [METRICS_CONTROL, f"{METRICS_CONTROL}.{spec.namespace}.svc"]
+    owners = [{"apiVersion": "v1", "kind": "ConfigMap", "name": METRICS, "uid": owner["metadata"]["uid"]}] if owner else []
     is_good = set(there) >= _ENTRIES and not (
         chain.unusable(there["tls.crt"], there["tls.key"])
-        or certificates.reissue_reason(there["tls.crt"], ca.certificate, metrics_names(spec.namespace))
+        or certificates.reissue_reason(there["tls.crt"], ca.certificate, names)
     )
     if is_good and (not owners or (live or {})["metadata"].get("ownerReferences") == owners):
         return []
     if not is_good:
-        leaf = certificates.issue(ca, "superlink metrics", metrics_names(spec.namespace), INTERNAL_LIFETIME)
+        leaf = certificates.issue(ca, "superlink metrics", names, INTERNAL_LIFETIME)
         there = {**entries_of(leaf, ca), "token": keypairs.make_secret()}
-    wanted = secret(
-        spec.federation, spec.namespace, METRICS, {name: there[name] for name in _ENTRIES}, application=METRICS
-    )
+    wanted = secret(spec.federation, spec.namespace, METRICS, {name: there[name] for name in _ENTRIES}, application=METRICS)
     if owners:
         wanted["metadata"]["ownerReferences"] = owners
     return [wanted]
@@ -147,11 +120,7 @@ TRACKING_WORDS = (
 
 
 def tracking_secrets(spec: HubSpec, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The Secret; none without credentials.
-
-    Args:
-        spec: the hub.
-        given: name of a credential -> value.
+    """The Secret with credentials (name -> value) for the tracking server; none without them.
 
     Raises:
         ClusterError: a value cannot be sent to a server. The value is not part of the message.

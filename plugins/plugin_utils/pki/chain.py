@@ -143,12 +143,10 @@ def covers(leaf: x509.Certificate, name: str) -> bool:
 
 
 def path(chain: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate]) -> list[x509.Certificate]:
-    """The way from the first certificate of a chain to a self-signed one that is trusted, both included.
-
-    Does not check validity in time: see C(check_times).
+    """The certificates from the first of a chain to a self-signed one that is trusted, both included, whatever their dates.
 
     Raises:
-        ChainError: there is none; the text has the certificate at which it ends.
+        ChainError: there are none; the text has the certificate at which the chain ends.
     """
     dead_ends: list[tuple[int, str]] = []
     anchors = {_print(certificate) for certificate in trusted}
@@ -156,45 +154,38 @@ def path(chain: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate])
     # As OpenSSL does: a CA that was renewed with its key has two certificates, of which the older may have expired.
     known.sort(key=lambda certificate: certificate.not_valid_after_utc, reverse=True)
 
-    def climb(way: list[x509.Certificate]) -> list[x509.Certificate] | None:
-        last = way[-1]
+    def climb(found: list[x509.Certificate]) -> list[x509.Certificate] | None:
+        last, below = found[-1], len(found) - 1
+        issuers = [one for one in known if one.subject == last.issuer and one not in found]
+        dead_end = ""
         if is_root(last):
             if _print(last) in anchors:
-                return way
-            dead_ends.append((len(way), f"ends in {subject(last)}, a root that is not among the trusted ones"))
-            return None
-        if len(way) >= MAX_DEPTH:
-            dead_ends.append((len(way), f"is longer than {MAX_DEPTH} certificates"))
-            return None
-        issuers = [one for one in known if one.subject == last.issuer and one not in way]
-        if not issuers:
-            dead_ends.append(
-                (len(way), f"lacks the certificate of {last.issuer.rfc4514_string() or 'an issuer without a name'}, "
-                 f"which issued {subject(last)}")
-            )  # fmt: skip
-        for issuer in issuers:
-            reason = _issued(last, issuer) or _no_ca(issuer, len(way) - 1)
-            if reason:
-                dead_ends.append((len(way), reason))
-                continue
-            found = climb([*way, issuer])
-            if found:
                 return found
+            dead_end = f"ends in {subject(last)}, a root that is not among the trusted ones"
+        elif len(found) >= MAX_DEPTH:
+            dead_end = f"is longer than {MAX_DEPTH} certificates"
+        elif not issuers:
+            dead_end = f"lacks the certificate of {last.issuer.rfc4514_string() or 'an issuer without a name'}, which issued {subject(last)}"
+        if dead_end:
+            dead_ends.append((len(found), dead_end))
+            return None
+        for issuer in issuers:
+            reason = certificates.not_issued_by(last, issuer)
+            words = f"breaks at {subject(last)}: {subject(issuer)} has not signed it ({reason})" if reason else _no_ca(issuer, below)
+            if words:
+                dead_ends.append((len(found), words))
+            elif whole := climb([*found, issuer]):
+                return whole
         return None
 
-    way = climb([chain[0]])
-    if way is None:
+    whole = climb([chain[0]])
+    if whole is None:
         raise ChainError(max(dead_ends, key=lambda item: item[0])[1])
-    return way
+    return whole
 
 
 def _print(certificate: x509.Certificate) -> bytes:
     return certificate.fingerprint(hashes.SHA256())
-
-
-def _issued(certificate: x509.Certificate, issuer: x509.Certificate) -> str | None:
-    reason = certificates.not_issued_by(certificate, issuer)
-    return f"breaks at {subject(certificate)}: {subject(issuer)} has not signed it ({reason})" if reason else None
 
 
 def _no_ca(certificate: x509.Certificate, below: int) -> str | None:
@@ -217,51 +208,43 @@ def _no_ca(certificate: x509.Certificate, below: int) -> str | None:
     return None if usage.key_cert_sign else f"goes over {name}, whose key usage does not let it sign certificates"
 
 
-def check_use(way: Sequence[x509.Certificate]) -> None:
+def check_use(path: Sequence[x509.Certificate]) -> None:
     """Is the first one a server certificate, and are signatures and keys strong enough for OpenSSL?
 
     Raises:
         ChainError: it is not.
     """
     try:
-        usage = way[0].extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        usage = path[0].extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     except x509.ExtensionNotFound:
         usage = None
     any_use = (x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, x509.oid.ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE)
     if usage is not None and not any(allowed in usage for allowed in any_use):
-        raise ChainError(f"{subject(way[0])} is not meant for servers: its extended key usage has no serverAuth")
-    for certificate in way:
+        raise ChainError(f"{subject(path[0])} is not meant for servers: its extended key usage has no serverAuth")
+    for certificate in path:
         key = certificate.public_key()
         if isinstance(key, rsa.RSAPublicKey) and key.key_size < MIN_RSA_BITS:
-            raise ChainError(
-                f"{subject(certificate)} has an RSA key of {key.key_size} bits; {MIN_RSA_BITS} are the least"
-            )
+            raise ChainError(f"{subject(certificate)} has an RSA key of {key.key_size} bits; {MIN_RSA_BITS} are the least")
         if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.key_size < 224:
             raise ChainError(f"{subject(certificate)} has a key on {key.curve.name}, which is too short")
         algorithm = certificate.signature_hash_algorithm
-        root = certificate is way[-1] and len(way) > 1  # the signature of a trusted certificate is not checked
+        root = certificate is path[-1] and len(path) > 1  # the signature of a trusted certificate is not checked
         if algorithm is not None and algorithm.name in _WEAK_HASHES and not root:
             raise ChainError(f"{subject(certificate)} is signed with {algorithm.name}, which TLS libraries reject")
 
 
-def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.datetime]) -> None:
-    """Are all certificates valid by every clock? One that begins within the next two seconds is.
-
-    Args:
-        way: certificates.
-        clocks: whose clock -> what it shows.
+def check_times(path: Iterable[x509.Certificate], clocks: Mapping[str, datetime.datetime]) -> None:
+    """Are all certificates valid by every clock (whose -> what it shows)? One that begins within the next two seconds is.
 
     Raises:
         ChainError: one has expired or is not valid yet; the text has certificate, clock and times.
     """
-    for certificate in way:
+    for certificate in path:
         start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         for who, now in clocks.items():
             shown = now.replace(microsecond=0).isoformat()
             if now > end:
-                raise ChainError(
-                    f"{subject(certificate)} expired on {end.isoformat()} (the clock of {who} shows {shown})"
-                )
+                raise ChainError(f"{subject(certificate)} expired on {end.isoformat()} (the clock of {who} shows {shown})")
             if now < start - CLOCK_ACCURACY:
                 late = round((start - now).total_seconds())
                 raise ChainError(

@@ -91,11 +91,6 @@ def read(entries: Mapping[str, str], notes: Mapping[str, str]) -> State:
     return State(authority, _time(notes, STARTED), _time(notes, SWITCHED_AT))
 
 
-def phase(entries: Mapping[str, str], notes: Mapping[str, str]) -> str:
-    """The phase of the rotation: one of C(PHASES)."""
-    return read(entries, notes).phase
-
-
 def begin(state: State, new: certificates.Issued, now: datetime.datetime) -> State:
     """Idle -> adding: the CA that will sign."""
     _require(state, IDLE)

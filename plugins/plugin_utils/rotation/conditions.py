@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ..base import values
 from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI, FlowerError
-from ..flower.runs import Run, UnknownRun, look, read_all
+from ..flower.runs import UnknownRun, look, read_all
 from ..kube.api_errors import Unavailable, Unreachable
 from ..state import records
 from ..state.partition_numbers import Book
@@ -41,9 +41,7 @@ def expected(record: Record) -> list[dict[str, str]]:
 def not_serving(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
     """Of C(expected), those that are not online, and whose pod does not serve with a key that leaves either.
 
-    Args:
-        record: of the site.
-        nodes: node id -> its state at Flower.
+    C(nodes): node id -> its state at Flower.
     """
     serving = records.stand_ins(record["keys"].values(), nodes)
     return [
@@ -65,39 +63,21 @@ def exemption(site: str, book: Book, found: Mapping[str, Record]) -> str:
 
 
 def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Site -> sentence on its SuperNodes that are not online, of those sites that are not excused.
-
-    Args:
-        found: site -> its record.
-        book: the ledger's book.
-        nodes: node id -> its state at Flower.
-    """
-    reported = {}
-    for site, record in sorted(found.items()):
-        if exemption(site, book, found):
-            continue
-        absent = [
-            f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}"
-            for key in not_serving(record, nodes)
-        ]
-        if absent:
-            reported[site] = ", ".join(absent)
-    return reported
+    """Site -> sentence on its SuperNodes that are not online, of those sites that are not excused. C(nodes): node id -> its state at Flower."""
+    absent = {site: not_serving(record, nodes) for site, record in sorted(found.items()) if not exemption(site, book, found)}
+    return {
+        site: ", ".join(f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}" for key in keys)
+        for site, keys in absent.items()
+        if keys
+    }
 
 
 def away(
     names: Iterable[str], found: Mapping[str, Record], unreadable: Mapping[str, str], book: Book, nodes: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Of some sites, as C(offline); those whose record cannot be read are not known to be online.
+    """Of some sites, as C(offline); those whose record cannot be read (site -> why) are not known to be online.
 
     A record of another site that cannot be read, for example of one that has left, is not their fault.
-
-    Args:
-        names: the sites.
-        found: site -> its record, of those that can be read.
-        unreadable: site -> why its record cannot be read.
-        book: the ledger's book.
-        nodes: node id -> its state at Flower.
     """
     chosen = list(names)
     known = {name: found[name] for name in chosen if name in found}
@@ -124,9 +104,6 @@ def wait_no_run(
     """Wait until no run is active.
 
     Args:
-        cli: the SuperLink's command line.
-        seconds: how long to wait at most.
-        say: shows what is waited for.
         way_out: the variable with the limit, and the option without waiting; the latter is empty where there is none.
         begun: when the wait began (C(time.monotonic)), if that was before this call.
 
@@ -156,16 +133,11 @@ def wait_no_run(
         if words != reported:
             say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")
             reported = words
-        seen = _ask(partial(_look, cli, str(busy[0]["run-id"]), min(left, _SLICE)), patience)
+        try:
+            seen = _ask(partial(look, cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1), patience)
+        except UnknownRun:  # the SuperLink has no such run any more
+            seen = None
         busy = [{**busy[0], "status": seen.status}, *busy[1:]] if seen and not seen.finished else busy[1:]
-
-
-def _look(cli: FlowerCLI, run_id: str, seconds: float) -> Run | None:
-    """A run, after it has been waited for; None if the SuperLink has no such run any more."""
-    try:
-        return look(cli, run_id, seconds, pause=1)
-    except UnknownRun:
-        return None
 
 
 def _ask(question: Callable[[], T], patience: float) -> T:
@@ -174,6 +146,8 @@ def _ask(question: Callable[[], T], patience: float) -> T:
     while True:
         try:
             return question()
+        except UnknownRun:
+            raise
         except (Unreachable, Unavailable, FlowerError) as error:
             if time.monotonic() + _PAUSE > until:
                 raise ClusterError(f"whether a run is active is not known, and pods are restarted only if none is: {error.message}") from error

@@ -43,19 +43,12 @@ _SLICE = 30  # seconds of one exec: load balancers cut connections that are sile
 
 def needed_names(publication: Mapping[str, str]) -> list[str]:
     """Names without which sites do not reach the gateway, from what the hub publishes."""
-    verified = [publication["server_name"], publication["address"]]
-    found = certificate_names(verified)
+    found = certificate_names([publication["server_name"], publication["address"]])
     return [*found["dns"], *found["ip"]]
 
 
 def names_of(found: Mapping[str, str], ours: str, publication: Mapping[str, str]) -> list[str]:
-    """Names for the next certificate of the gateway: all of the current one, if it is ours, and those that are needed.
-
-    Args:
-        found: the decoded entries of its Secret.
-        ours: certificates of CAs that are ours, PEM.
-        publication: what the hub publishes.
-    """
+    """Names for the next certificate of the gateway: all of the one in its Secret, if it is of a CA of ours (PEM), and those that are needed."""
     needed = needed_names(publication)
     if not is_usable(found) or not any(chain.signed_by(found["tls.crt"], ca) for ca in certificates.split(ours)):
         return needed
@@ -83,14 +76,12 @@ def issue(ca: certificates.Issued, names: Sequence[str], lifetime: datetime.time
 
 
 def leaf(found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime) -> machine.Leaf:
-    """What the state machine needs of a certificate.
+    """What the state machine needs of the certificate in a Secret (decoded entries).
 
     Args:
-        found: the decoded entries of its Secret; empty when there is none.
         state: the CA; None where it is not ours, so any signer is accepted.
         names: names that it must cover.
         served: serial that the gateway serves.
-        now: the present.
     """
     if not is_usable(found):
         return machine.Leaf(served=served)
@@ -101,39 +92,34 @@ def leaf(found: Mapping[str, str], state: State | None, names: Sequence[str], se
         issuer = machine.BY_CURRENT
     elif state.authority.next and chain.signed_by(certificate, state.authority.next.certificate):
         issuer = machine.BY_NEXT
-    good = not over(facts, now) and set(names) <= set(facts["names"])
+    good = not has_expired(facts, now) and set(names) <= set(facts["names"])
     return machine.Leaf(facts["serial"], issuer, good, served)
 
 
-def over(facts: Mapping[str, Any], now: datetime.datetime) -> bool:
+def has_expired(facts: Mapping[str, Any], now: datetime.datetime) -> bool:
     """Whether a certificate, as described by C(pki.describe), has expired."""
     return now >= datetime.datetime.fromisoformat(facts["not_after"])
 
 
 class Gateway:
-    """The gateway in the SuperLink pod.
-
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-    """
+    """The gateway in the SuperLink pod."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster = cluster
         self.namespace = namespace
-        self._volumes: dict[str, Any] | None = None
+        self._volumes: dict[str, str] | None = None
 
-    def _read(self) -> dict[str, Any]:
-        """Volumes of its pod by name; none when there is no such pod template."""
+    def _mounted(self, volume: str) -> str:
+        """Name of the Secret of one of its volumes; empty when there is no such volume."""
         if self._volumes is None:
-            found = self.cluster.get("apps/v1", "StatefulSet", "superlink", self.namespace)
+            found = self.cluster.get("apps/v1", "StatefulSet", SUPERLINK, self.namespace)
             volumes = found["spec"]["template"]["spec"]["volumes"] if found else []
-            self._volumes = {volume["name"]: volume for volume in volumes}
-        return self._volumes
+            self._volumes = {one["name"]: one["secret"]["secretName"] for one in volumes if "secret" in one}
+        return self._volumes.get(volume, "")
 
     def is_able(self) -> bool:
         """Whether it can serve a certificate of the next CA beside its own."""
-        return GATEWAY_NEXT_VOLUME in self._read()
+        return bool(self._mounted(GATEWAY_NEXT_VOLUME))
 
     def secret(self) -> str:
         """Name of the Secret whose certificate it serves."""
@@ -141,26 +127,25 @@ class Gateway:
             raise ClusterError(
                 f"StatefulSet {self.namespace}/superlink on {self.cluster.name} does not exist, or is of an earlier release: run site.yml first"
             )
-        return str(self._read()[GATEWAY_VOLUME]["secret"]["secretName"])
+        return self._mounted(GATEWAY_VOLUME)
 
     def served(self, names: Sequence[str]) -> list[str]:
         """Serials that it serves for some names; the reason where it serves none."""
-        return [_shown(answer) for answer in self._ask([_look(name) for name in names], 60)]
+        return [_shown(answer) for answer in self._ask([_probe(name) for name in names], 60)]
 
     def wait_served(self, name: str, serial: str, seconds: float) -> str:
         """Wait until it serves a serial for a name; returns what it serves at last."""
         shown, left = "", seconds
         while left > 0 and shown != serial:
-            step = _look(name, serial, min(left, _SLICE))
-            shown = _shown(self._ask([step], min(left, _SLICE) + 60)[0])
+            seconds = min(left, _SLICE)
+            shown = _shown(self._ask([_probe(name, serial, seconds)], seconds + 60)[0])
             left -= _SLICE
         return shown
 
     def push(self, pem: str) -> list[str]:
         """Write a certificate with its key at once, without a reload; returns a warning when it did not accept it.
 
-        Args:
-            pem: certificate and key. They go over the connection to the API server and the pod's memory, into no file.
+        They go over the connection to the API server and the pod's memory, into no file.
         """
         step = {"push": _CERTIFICATE, "socket": f"{HAPROXY_RUN_DIR}/admin.sock", "pem": pem}
         (answer,) = self._ask([step], 60)
@@ -177,10 +162,10 @@ class Gateway:
         result = self.cluster.exec(self.namespace, SUPERLINK_POD, GATEWAY, command, timeout=60)
         if result.rc == 0:
             return ""
-        said = cleaned((result.stderr + result.stdout).decode("utf-8", "replace"), _SHOWN)
+        output = cleaned((result.stderr + result.stdout).decode("utf-8", "replace"), _SHOWN)
         return (
             f"the gateway on {self.cluster.name} does not take its files: it serves what it loaded before, and when its pod is replaced it does not "
-            f"start, so that no site connects. HAProxy: {said or f'code {result.rc}'}. Correct the certificate that it serves, or superlink_patches"
+            f"start, so that no site connects. HAProxy: {output or f'code {result.rc}'}. Correct the certificate that it serves, or superlink_patches"
         )
 
     def _ask(self, steps: list[dict[str, Any]], seconds: float) -> Sequence[Mapping[str, str]]:
@@ -188,7 +173,7 @@ class Gateway:
         return output.objects(len(steps))
 
 
-def _look(name: str, serial: str = "", seconds: float = 0) -> dict[str, Any]:
+def _probe(name: str, serial: str = "", seconds: float = 0) -> dict[str, Any]:
     return {"port": FLEET_PORT, "name": name, "serial": serial, "seconds": seconds}
 
 

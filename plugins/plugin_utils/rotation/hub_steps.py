@@ -39,14 +39,9 @@ class RotationError(ClusterError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a rotation needs of its federation.
+    """What a rotation needs of its federation. C(lifetime) is that of the gateway's certificate.
 
     Attributes:
-        federation: its name.
-        namespace: the SuperLink's.
-        ca_namespace: that of the CA.
-        lifetime: of the gateway's certificate.
-        ca_lifetime: of the CA.
         handed_in: a CA that comes from variables; it signs instead of that of the Secret, and is never replaced here.
     """
 
@@ -59,13 +54,7 @@ class Settings:
 
 
 class Hub:
-    """The hub of one federation.
-
-    Args:
-        cluster: a connection to it.
-        settings: see there.
-        note: records for the audit trail what was written, right after it was (C(ClusterAction.note)).
-    """
+    """The hub of one federation. C(note) records for the audit trail what was written, right after it was (C(ClusterAction.note))."""
 
     def __init__(self, cluster: Cluster, settings: Settings, note: Callable[..., None]) -> None:
         self.cluster = cluster
@@ -91,10 +80,6 @@ class Hub:
                 "correct flower_namespace and flower_hub_group"
             )
         return found
-
-    def is_insecure(self) -> bool:
-        """Whether the federation has no TLS."""
-        return self.publication()["data"].get("insecure") == "true"
 
     def ca(self) -> tuple[dict[str, Any], State]:
         """The Secret of the CA, and its state."""
@@ -133,12 +118,7 @@ class Hub:
         return found
 
     def facts(self, state: State | None, now: datetime.datetime) -> machine.Facts:
-        """What the state machine needs of the hub.
-
-        Args:
-            state: the CA; None where it is not ours.
-            now: the present.
-        """
+        """What the state machine needs of the hub. C(state): the CA; None where it is not ours."""
         reported = self.publication()["data"]
         name = reported["server_name"]
         own, extra = self.secret(self.gateway.secret()), self.secret(GATEWAY_NEXT_SECRET)
@@ -150,12 +130,8 @@ class Hub:
             published=trust_bundle(reported["ca.crt"]),
             leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(reported), shown[0], now),
             extra=gateway_certificates.leaf(extra, state, gateway_certificates.next_names(gateway_certificates.names_in(own)), tried, now),
-            current_good=state is None or not gateway_certificates.over(certificates.describe(state.authority.current.certificate), now),
+            current_good=state is None or not gateway_certificates.has_expired(certificates.describe(state.authority.current.certificate), now),
         )
-
-    def needed_names(self) -> list[str]:
-        """Names without which sites do not reach the gateway."""
-        return gateway_certificates.needed_names(self.publication()["data"])
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 
@@ -167,34 +143,36 @@ class Hub:
         """
         changes: dict[str, Callable[[State], State]] = {
             machine.SWITCH: lambda state: ca.switch(state, now),
-            machine.NOTE: lambda state: replace(state, switched=now),
             machine.DROP: ca.drop,
             machine.FINISH: ca.finish,
-        }
-        others: dict[str, Callable[[], None]] = {
-            machine.BEGIN: lambda: self._begin(now),
-            machine.PUBLISH: self._publish,
-            machine.ISSUE: self.issue,
-            machine.SERVE: self.serve,
-            machine.ISSUE_NEXT: self._issue_next,
-            machine.SERVE_NEXT: self._serve_next,
-            machine.REMOVE_NEXT: self._remove_next,
         }
         try:
             if step.name in changes:
                 self._change_ca(changes[step.name])
-            else:
-                others[step.name]()
+            elif step.name == machine.BEGIN:
+                new = certificates.make_ca(certificates.ca_name(self.settings.federation, "federation CA"), self.settings.ca_lifetime)
+                self._change_ca(lambda state: ca.begin(state, new, now), certificates=[public(CA_SECRET, new.certificate)])
+            elif step.name == machine.PUBLISH:  # for sites that join
+                self.note(objects=apply_trust(self.cluster, self.publication(), self.ca()[1].bundle))
+            elif step.name == machine.ISSUE:
+                self.issue()
+            elif step.name == machine.SERVE:
+                self.serve()
+            elif step.name == machine.ISSUE_NEXT:
+                signer = self.ca()[1].authority.next
+                if signer is None:
+                    raise ca.StateError("there is no next CA: another control node completed the rotation; run again")
+                names = gateway_certificates.next_names(self._signer()[1])
+                self._write_leaf(GATEWAY_NEXT_SECRET, gateway_certificates.issue(signer, names, self.settings.lifetime))
+            elif step.name == machine.SERVE_NEXT:  # a new file takes a reload
+                self.bring_files()
+                self._wait_served(next_server_name(self.publication()["data"]["server_name"]), self.secret(GATEWAY_NEXT_SECRET)["tls.crt"])
+            elif step.name == machine.REMOVE_NEXT:
+                self._remove_next()
         except Conflict as error:
             raise RotationError(f"{error.message}: another run works on the same federation; run again when it is complete") from error
         except ca.StateError as error:
             raise RotationError(f"{self.cluster.name}: {error}") from error
-
-    def _begin(self, now: datetime.datetime) -> None:
-        """Create the next CA."""
-        name = certificates.ca_name(self.settings.federation, "federation CA")
-        new = certificates.make_ca(name, self.settings.ca_lifetime)
-        self._change_ca(lambda state: ca.begin(state, new, now), certificates=[public(CA_SECRET, new.certificate)])
 
     def _change_ca(self, change: Callable[[State], State], **facts: list[Any]) -> None:
         """Write another state of the CA."""
@@ -206,11 +184,6 @@ class Hub:
         self.cluster.replace(live)
         words = f"the rotation of the CA is {'complete' if state.phase == ca.IDLE else state.phase}"
         self.note(objects=changed("Secret", live), words=[words], **facts)
-
-    def _publish(self) -> None:
-        """Publish the CA bundle for sites that join."""
-        _live, state = self.ca()
-        self.note(objects=apply_trust(self.cluster, self.publication(), state.bundle))
 
     def issue(self) -> None:
         """Put a new certificate of the current CA into the gateway's Secret."""
@@ -231,14 +204,6 @@ class Hub:
             signer, ours = state.authority.current, state.bundle
         return signer, gateway_certificates.names_of(self.secret(self.gateway.secret()), ours, self.publication()["data"])
 
-    def _issue_next(self) -> None:
-        """Put a certificate of the next CA into the Secret of the test names."""
-        _live, state = self.ca()
-        if state.authority.next is None:
-            raise ca.StateError("there is no next CA: another control node completed the rotation; run again")
-        names = gateway_certificates.next_names(self._signer()[1])
-        self._write_leaf(GATEWAY_NEXT_SECRET, gateway_certificates.issue(state.authority.next, names, self.settings.lifetime))
-
     def _write_leaf(self, name: str, data: Mapping[str, str]) -> None:
         wanted = secret(self.settings.federation, self.settings.namespace, name, data, application="superlink")
         outcome = apply_objects(self.cluster, [wanted])
@@ -254,11 +219,6 @@ class Hub:
     def bring_files(self) -> None:
         """Have the kubelet update the files of the gateway's pod now; the gateway loads them."""
         stuck_pods.touch_pods(self.cluster, self.settings.namespace, proof.pods_query(self.settings.federation, SUPERLINK))
-
-    def _serve_next(self) -> None:
-        """Have the gateway serve the certificate that is tried; a new file takes a reload."""
-        self.bring_files()
-        self._wait_served(next_server_name(self.publication()["data"]["server_name"]), self.secret(GATEWAY_NEXT_SECRET)["tls.crt"])
 
     def _wait_served(self, name: str, certificate: str) -> None:
         serial = certificates.describe(certificate)["serial"]
@@ -293,12 +253,7 @@ def changed(kind: str, written: Mapping[str, Any], sha256: str = "") -> list[dic
 
 
 def apply_trust(cluster: Cluster, live: dict[str, Any], bundle: str) -> list[dict[str, str]]:
-    """Put another trust into a ConfigMap that was applied before.
-
-    Args:
-        cluster: its cluster.
-        live: the ConfigMap as read. If someone has changed it since, this fails with a conflict.
-        bundle: PEM.
+    """Put another CA bundle into a ConfigMap that was applied before, as read: if someone has changed it since, this fails with a conflict.
 
     Returns:
         Its audit facts; nothing when it had this CA bundle.

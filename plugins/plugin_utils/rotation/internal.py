@@ -28,32 +28,14 @@ from .hub_steps import Hub, RotationError, changed, public
 BEGUN = "federated.flower/secrets-begun"
 
 # Pods of the hub: label, container, file -> (Secret, entry).
-_PODS: tuple[tuple[str, str, dict[str, tuple[str, str]]], ...] = (
-    (
-        "superlink",
-        "superlink",
-        {
-            "/superexec/secret": (secret_plan.SUPEREXEC, "secret"),
-            "/internal/tls.crt": (secret_plan.INTERNAL, "tls.crt"),
-        },
-    ),
-    (
-        "serverapp",
-        "superexec",
-        {
-            "/superexec/secret": (secret_plan.SUPEREXEC, "secret"),
-            "/internal-ca/ca.crt": (secret_plan.INTERNAL, "ca.crt"),
-        },
-    ),
-)
+_Files = dict[str, tuple[str, str]]
+_IN_SUPERLINK: _Files = {"/superexec/secret": (secret_plan.SUPEREXEC, "secret"), "/internal/tls.crt": (secret_plan.INTERNAL, "tls.crt")}
+_IN_SERVERAPP: _Files = {"/superexec/secret": (secret_plan.SUPEREXEC, "secret"), "/internal-ca/ca.crt": (secret_plan.INTERNAL, "ca.crt")}
+_PODS = (("superlink", "superlink", _IN_SUPERLINK), ("serverapp", "superexec", _IN_SERVERAPP))
 
 
 class Internal:
-    """The hub's own secrets.
-
-    Args:
-        hub: the hub's side of a rotation.
-    """
+    """The hub's own secrets."""
 
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
@@ -75,47 +57,40 @@ class Internal:
 
     def begin(self, now: datetime.datetime) -> str:
         """Start, or resume; returns the mark."""
-        live = self._authority()
-        notes = live["metadata"].setdefault("annotations", {})
-        if BEGUN not in notes:
-            notes[BEGUN] = now.isoformat(timespec="seconds")
-            self.cluster.replace(live)
-            self._note(live, "the rotation of shared secrets and internal certificates was started")
-        return notes[BEGUN]
+        mark = self.started() or now.isoformat(timespec="seconds")
+        self._set_mark(mark, "the rotation of shared secrets and internal certificates was started")
+        return mark
 
     def complete(self, words: str) -> bool:
         """Record that it is complete; returns whether it was open. C(words) are for the audit trail."""
-        live = self._authority()
-        if (live["metadata"].get("annotations") or {}).pop(BEGUN, None) is None:
-            return False
-        self.cluster.replace(live)
-        self._note(live, words)
-        return True
+        return self._set_mark(None, words)
 
-    def _note(self, live: Mapping[str, Any], words: str) -> None:
+    def _set_mark(self, mark: str | None, words: str) -> bool:
+        live = self._authority()
+        notes = live["metadata"].setdefault("annotations", {})
+        if notes.pop(BEGUN, None) == mark:
+            return False
+        if mark:
+            notes[BEGUN] = mark
+        self.cluster.replace(live)
         self.hub.note(objects=changed("Secret", live), words=[words])
+        return True
 
     def make(self, mark: str) -> list[str]:
         """Recreate every Secret without the mark; returns their names."""
         ca = entries(self._authority())
         signer = pki.Issued(ca["tls.crt"], ca["tls.key"])
-        made = []
+        renewed = []
         for name, data in secret_plan.recreated(signer, self.settings.namespace).items():
             if _marked(self.cluster.get("v1", "Secret", name, self.settings.namespace), mark):
                 continue
-            wanted = secret(
-                self.settings.federation,
-                self.settings.namespace,
-                name,
-                data,
-                application="superlink",
-                annotations={MARK: mark},
+            outcome = apply_objects(
+                self.cluster, [secret(self.settings.federation, self.settings.namespace, name, data, application="superlink", annotations={MARK: mark})]
             )
-            outcome = apply_objects(self.cluster, [wanted])
             certificates = [public(name, data["tls.crt"])] if "tls.crt" in data else []
             self.hub.note(objects=of_objects(outcome.objects), certificates=certificates)
-            made.append(name)
-        return made
+            renewed.append(name)
+        return renewed
 
     def restart(self, seconds: float) -> list[str]:
         """Restart the hub's pods that run with outdated secrets; returns their names when they are ready."""
@@ -126,13 +101,9 @@ class Internal:
 
 
 def old_pods(cluster: Cluster, namespace: str, federation: str, *, younger: bool = False) -> list[dict[str, Any]]:
-    """The hub's pods that run with older secrets than there are.
+    """The pods of a federation's hub that run with older secrets than there are.
 
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's.
-        federation: the federation's name. Pods of others in the namespace are not asked.
-        younger: look only into pods that are older than one of their Secrets. Both times are the API server's.
+    C(younger): look only into pods that are older than one of their Secrets. Both times are the API server's.
     """
     secrets: dict[str, dict[str, Any] | None] = {}
     found = []
@@ -160,18 +131,10 @@ def restart_old(cluster: Cluster, namespace: str, federation: str, note: Callabl
     return restart.delete(cluster, namespace, old_pods(cluster, namespace, federation, younger=True), note)
 
 
-def renew_site(cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
-    """Recreate a site's shared secrets without the mark; returns their audit facts.
-
-    Args:
-        cluster: a connection to the site.
-        federation: its name, for labels.
-        namespace: the site's.
-        mark: see C(Internal.begin).
-        made: name -> new entries.
-    """
+def renew_site(cluster: Cluster, federation: str, namespace: str, mark: str, renewed: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
+    """Recreate a site's shared secrets (name -> new entries) without the mark (C(Internal.begin)); returns their audit facts."""
     written = []
-    for name, data in made.items():
+    for name, data in renewed.items():
         live = cluster.get("v1", "Secret", name, namespace)
         if live is None or _marked(live, mark):
             continue

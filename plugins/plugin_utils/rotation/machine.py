@@ -30,7 +30,6 @@ ISSUE_NEXT = "issue_next"
 SERVE_NEXT = "serve_next"
 ASK = "ask"
 SWITCH = "switch"
-NOTE = "note"
 DROP = "drop"
 REMOVE_NEXT = "remove_next"
 FINISH = "finish"
@@ -46,7 +45,6 @@ WORDS = {
     SERVE_NEXT: "serve it under that name",
     ASK: "deploy the CA bundle to every site and test it with every SuperNode",
     SWITCH: "let the next CA sign",
-    NOTE: "record when the current CA started to sign, which its Secret no longer has",
     DROP: "remove the previous CA from the CA bundle",
     REMOVE_NEXT: "remove the test certificate",
     FINISH: "end the rotation",
@@ -135,7 +133,7 @@ class Step:
     until: datetime.datetime | None = None
 
     @property
-    def held(self) -> bool:
+    def is_blocked(self) -> bool:
         """Whether it is a wait that ends only when someone acts"""
         return self.name == WAIT and self.until is None
 
@@ -150,12 +148,7 @@ def needed(state: State, facts: Facts) -> frozenset[str]:
 
 
 def next_step(state: State, facts: Facts) -> Step:
-    """The next step.
-
-    Args:
-        state: the CA as in its Secret.
-        facts: what else is known.
-    """
+    """The next step, from the CA as in its Secret and what else is known."""
     if state.phase == ca.IDLE:
         return _step(BEGIN) if facts.asked else _step(DONE)
     return _hub(state, facts) or _sites(state, facts) or _advance(state, facts)
@@ -202,13 +195,9 @@ def _advance(state: State, facts: Facts) -> Step:
     if state.phase == ca.ADDING:
         return _step(SWITCH)
     if state.phase == ca.SWITCHED:
-        if state.switched is None:
-            return _step(NOTE)  # without it, the grace period would start again with every run
-        until = state.switched + facts.grace
+        until = state.switched + facts.grace if state.switched else facts.now
         if facts.now < until:
-            return Step(
-                WAIT, f"waiting until {until.isoformat(timespec='seconds')}, then the previous CA is dropped", (), until
-            )
+            return Step(WAIT, f"waiting until {until.isoformat(timespec='seconds')}, then the previous CA is dropped", (), until)
         return _step(DROP)
     return _step(REMOVE_NEXT) if facts.extra.serial else _step(FINISH)
 
@@ -220,10 +209,7 @@ def _step(name: str, sites: tuple[str, ...] = ()) -> Step:
 def outlook(state: State, facts: Facts, new: certificates.Issued | None = None) -> list[Step]:
     """All steps from here to the end or to a wait, as if each of them succeeded. For check mode.
 
-    Args:
-        state: the CA as in its Secret.
-        facts: what else is known.
-        new: placeholder for the CA that would be created; it is not shown.
+    C(new) stands for the CA that would be created; it is not shown.
     """
     steps: list[Step] = []
     while True:
@@ -237,22 +223,13 @@ def outlook(state: State, facts: Facts, new: certificates.Issued | None = None) 
 
 
 def after(step: Step, state: State, facts: Facts, new: certificates.Issued | None = None) -> tuple[State, Facts]:
-    """The facts after a successful step, as far as this module uses them.
-
-    Args:
-        step: what was done.
-        state: the CA before.
-        facts: everything else before.
-        new: the CA that C(BEGIN) creates.
-    """
+    """CA and facts after a successful step, as far as this module uses them. C(new): the CA that C(BEGIN) creates."""
     if step.name == BEGIN:
         if new is None:
             raise ValueError("a step that creates a CA needs one")
         return ca.begin(state, new, facts.now), replace(facts, extra=Leaf(), asked=False)
     if step.name == SWITCH:
         return ca.switch(state, facts.now), replace(facts, leaf=replace(facts.leaf, issuer=BY_OTHER), current_good=True)
-    if step.name == NOTE:
-        return replace(state, switched=facts.now), facts
     if step.name == DROP:
         return ca.drop(state), facts
     if step.name == FINISH:
@@ -260,7 +237,7 @@ def after(step: Step, state: State, facts: Facts, new: certificates.Issued | Non
     if step.name == PUBLISH:
         return state, replace(facts, published=state.bundle)
     if step.name == ISSUE:
-        return state, replace(facts, leaf=Leaf(f"leaf of {_mark(state)}", BY_CURRENT, True, facts.leaf.served))
+        return state, replace(facts, leaf=Leaf(f"leaf of {state.started or state.phase}", BY_CURRENT, True, facts.leaf.served))
     if step.name == SERVE:
         return state, replace(facts, leaf=replace(facts.leaf, served=facts.leaf.serial))
     if step.name == ISSUE_NEXT:
@@ -269,9 +246,5 @@ def after(step: Step, state: State, facts: Facts, new: certificates.Issued | Non
         return state, replace(facts, extra=replace(facts.extra, served=facts.extra.serial))
     if step.name == REMOVE_NEXT:
         return state, replace(facts, extra=Leaf())
-    said = Site(state.bundle, needed(state, facts))
-    return state, replace(facts, sites={**facts.sites, **dict.fromkeys(step.sites, said)})
-
-
-def _mark(state: State) -> str:
-    return state.started.isoformat() if state.started else state.phase
+    accepting = Site(state.bundle, needed(state, facts))
+    return state, replace(facts, sites={**facts.sites, **dict.fromkeys(step.sites, accepting)})

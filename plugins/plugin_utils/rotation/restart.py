@@ -30,17 +30,11 @@ _REPORTED = 10
 
 def mounts(pod: Object, container: str, path: str) -> bool:
     """Whether a container of a pod has a volume at the folder of a file."""
-    for found in pod["spec"]["containers"]:
-        if found["name"] == container:
-            return any(
-                path.startswith(mount["mountPath"].rstrip("/") + "/") for mount in found.get("volumeMounts") or []
-            )
-    return False
+    mounted = [one for found in pod["spec"]["containers"] if found["name"] == container for one in found.get("volumeMounts") or []]
+    return any(path.startswith(mount["mountPath"].rstrip("/") + "/") for mount in mounted)
 
 
-def held(
-    cluster: Cluster, pod: Object, container: str, request: Mapping[str, Any], seconds: float = 60
-) -> dict[str, Any]:
+def held(cluster: Cluster, pod: Object, container: str, request: Mapping[str, Any], seconds: float = 60) -> dict[str, Any]:
     """The result of C(site_program) for a pod.
 
     Raises:
@@ -51,14 +45,7 @@ def held(
 
 
 def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, str]) -> bool:
-    """Whether a container runs with other files than it should.
-
-    Args:
-        cluster: a connection to its cluster.
-        pod: the live pod.
-        container: one of its containers.
-        wanted: path -> digest of what should be in the file (C(proof.digest)).
-    """
+    """Whether a container of a live pod runs with other files than it should. C(wanted): path -> digest of its content (C(site_proof.digest))."""
     if not wanted or pod["metadata"].get("deletionTimestamp") or not _running_id(pod, container):
         return False  # what is about to start takes in what is there
     try:
@@ -87,11 +74,7 @@ def _restarts(cluster: Cluster, pod: Object, container: str) -> bool:
     deadline = time.monotonic() + _REPORTED
     while True:
         live = cluster.get("v1", "Pod", meta["name"], meta["namespace"])
-        if (
-            live is None
-            or live["metadata"]["uid"] != meta["uid"]
-            or _running_id(live, container) != _running_id(pod, container)
-        ):
+        if live is None or live["metadata"]["uid"] != meta["uid"] or _running_id(live, container) != _running_id(pod, container):
             return True
         if time.monotonic() >= deadline:
             return False
@@ -99,25 +82,11 @@ def _restarts(cluster: Cluster, pod: Object, container: str) -> bool:
 
 
 def replace(
-    cluster: Cluster,
-    namespace: str,
-    federation: str,
-    old: Sequence[Object],
-    seconds: float,
-    note: Callable[..., None],
+    cluster: Cluster, namespace: str, federation: str, old: Sequence[Object], seconds: float, note: Callable[..., None]
 ) -> list[str]:
-    """Delete pods all at once and wait until those that take their place are ready.
+    """Delete live pods all at once and wait until those that take their place are ready; returns the names of the deleted ones.
 
-    Args:
-        cluster: a connection to their cluster.
-        namespace: theirs.
-        federation: to which they belong. Pods of others do not take their place.
-        old: live pods, each owned by a controller that replaces it.
-        seconds: how long to wait.
-        note: records for the audit trail (C(ClusterAction.note)).
-
-    Returns:
-        Names of the deleted pods.
+    Pods of other federations do not take their place.
 
     Raises:
         ClusterError: they are not ready in time; the text has what they wait for.

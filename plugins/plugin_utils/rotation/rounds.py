@@ -22,7 +22,7 @@ from ..hub.certificate_plan import BUILTIN
 from ..rights import ask
 from ..rights.need import ROTATE
 from ..state.ledger import Ledger, LedgerError
-from . import conditions, machine, site_proof, targets
+from . import conditions, gateway_certificates, machine, site_proof, targets
 from .ca_state import IDLE, State
 from .hub_steps import Hub, RotationError
 from .internal import Internal
@@ -48,7 +48,6 @@ class Sites(Protocol):
         """Deploy the CA bundle to sites, and have their SuperNodes tested; returns their reports.
 
         Args:
-            proof: what is tested.
             expected: site -> keys of SuperNodes that must answer.
             because: reports of restarts before, whose faults are reported together.
             required: whether a site fails that is down, or whose SuperNodes refuse.
@@ -66,14 +65,7 @@ class Sites(Protocol):
 
 
 class Rotation:
-    """A rotation of one federation.
-
-    Args:
-        hub: the hub's steps.
-        ledger: the federation's.
-        cli: the SuperLink's command line.
-        options: the options of the role cert_rotation, without their prefix and validated.
-        say: shows a line to people.
+    """A rotation of one federation. C(options) are those of the role cert_rotation, without their prefix and validated.
 
     Attributes:
         changed: whether anything was changed on the hub.
@@ -95,11 +87,7 @@ class Rotation:
     # ---- what is due -------------------------------------------------------------------------------------------------
 
     def due(self, names: Collection[str], *, check: bool) -> dict[str, Any]:
-        """What is to be rotated, and what that means.
-
-        Args:
-            names: sites that this run reaches.
-            check: whether nothing may be deployed yet.
+        """What is to be rotated at the hub and at some sites, and what that means; with C(check), nothing may be deployed yet.
 
         Returns:
             C(todo): kind -> why, in the order in which they are done; C(plan): what would happen, sentences; C(msg): the plan, or why nothing is done.
@@ -119,7 +107,8 @@ class Rotation:
             raise LedgerError("; ".join(unreadable.values()))
         if check and not self.hub.is_deployed():
             return {**nothing, "msg": "nothing is deployed yet"}
-        if self.hub.is_insecure():
+        published = self.hub.publication()["data"]
+        if published.get("insecure") == "true":
             if asked == targets.DUE:
                 return {**nothing, "msg": "nothing is due: the federation has no TLS"}
             raise RotationError(f"the federation on {self.hub.cluster.name} has no TLS (flower_insecure is true), so there is nothing to rotate.")
@@ -130,7 +119,7 @@ class Rotation:
             handed_in=settings.handed_in,
             secret=self.hub.gateway.secret(),
             leaf=entries(self.hub.gateway_secret()),
-            names=self.hub.needed_names(),
+            names=gateway_certificates.needed_names(published),
             state=state,
             facts=self._facts(state),
             records={name: record for name, record in self.records.items() if name in names},
@@ -144,22 +133,19 @@ class Rotation:
         if not todo:
             return nothing
         ask.require(self.hub.cluster, ask.rights_of_work(SUPERLINK, ROTATE, settings.namespace, settings.ca_namespace))
-        plan = targets.outlook(todo, inputs, site_proof.heard(site_proof.members(self.book, self.records, names), {}))
+        plan = targets.outlook(todo, inputs, site_proof.site_facts(site_proof.members(self.book, self.records, names), {}))
         return {"todo": todo, "plan": plan, "msg": " ".join(plan)}
 
     # ---- the parts ---------------------------------------------------------------------------------------------------
 
     def run(self, todo: Mapping[str, str], sites: Sites) -> None:
-        """Do what is due.
-
-        Args:
-            todo: kind -> why.
-            sites: those that this run reaches.
+        """Do what is due: kind -> why.
 
         Raises:
             ClusterError: it cannot continue; the text has the fault and the remedy. The next run completes it.
         """
-        self.sites, self._todo, self._parts = sites, todo, targets.parts(todo)
+        self.sites, self._todo = sites, todo
+        self._parts = list(dict.fromkeys(targets.TARGETS[kind].part for kind in todo))
         self._before: dict[str, Report] = {}
         self._reports: list[Report] = []
         parts = {
@@ -238,10 +224,11 @@ class Rotation:
         requested, rounds = state.phase == IDLE, 0
         reports: dict[str, Report] = {}
         while True:
-            facts = replace(self._facts(state), asked=requested, sites=site_proof.heard(self._members(), reports))
+            facts = replace(self._facts(state), asked=requested, sites=site_proof.site_facts(self._members(), reports))
             step = machine.next_step(state, facts)
-            if step.name == machine.SWITCH:
-                step = self._gate_switch(step, facts)
+            # Every SuperNode is online before the next CA signs; unless none can be, because their CA has expired.
+            if step.name == machine.SWITCH and facts.current_good and not facts.force and (away := self._offline(_OFFLINE_GRACE)):
+                step = machine.Step(machine.WAIT, _sentence(away), tuple(away))
             if step.name in (machine.WAIT, machine.DONE):
                 break
             if step.name != machine.ASK:
@@ -254,33 +241,20 @@ class Rotation:
                 raise RotationError("the CA, or the SuperNodes, were changed by another run during this rotation: run again when that is complete")
             else:
                 rounds += 1
-                reports = self._ask_sites(state, facts)
+                wanted, bundle = site_proof.wanted(state, facts), state.bundle
+                reports = self._prove(wanted, bundle=bundle)
+                self._reports += reports.values()
+                if stale := [name for name, report in reports.items() if report["stale"]]:
+                    # SuperNodes that read the CA bundle only once are restarted, and prove it again.
+                    again = self._prove(wanted, stale, self.sites.restart(stale, ["trust"]), bundle=bundle)
+                    self._reports += again.values()
+                    reports |= again
                 self._read()
             _live, state = self.hub.ca()
-        if step.held:
+        if step.is_blocked:
             raise RotationError(f"the rotation of the CA stays {state.phase} until this is resolved: {step.why}")
         if step.name == machine.WAIT:
             self.done.append(step.why)
-
-    def _ask_sites(self, state: State, facts: machine.Facts) -> dict[str, Report]:
-        """Bring the CA bundle to the sites and have it proved. SuperNodes that read it only once are restarted, and prove it again."""
-        wanted, bundle = site_proof.wanted(state, facts), state.bundle
-        reports = self._prove(wanted, bundle=bundle)
-        self._reports += reports.values()
-        stale = [name for name, report in reports.items() if report["stale"]]
-        if stale:
-            restarted = self.sites.restart(stale, ["trust"])
-            again = self._prove(wanted, stale, restarted, bundle=bundle)
-            self._reports += again.values()
-            reports |= again
-        return reports
-
-    def _gate_switch(self, step: machine.Step, facts: machine.Facts) -> machine.Step:
-        """Every SuperNode is online; unless none can be, because their CA has expired."""
-        if facts.force or not facts.current_good:
-            return step
-        away = self._offline(_OFFLINE_GRACE)
-        return machine.Step(machine.WAIT, _sentence(away), tuple(away)) if away else step
 
     def _offline(self, seconds: float) -> dict[str, str]:
         """Site -> which of its SuperNodes do not serve, also after a while; those that wait for their restart with a new key do."""
@@ -311,18 +285,19 @@ class Rotation:
 
     def _renew_sites(self) -> None:
         """As for a site that joins: make, register, apply, wait, retire what is old."""
-        if targets.restarts(self._todo):
+        if any(targets.TARGETS[kind].restarts for kind in self._todo):
             self._gate()
-        self.sites.renew(targets.renewed(self.options["rotate"]))
+        rotate = self.options["rotate"]
+        self.sites.renew([] if rotate == targets.DUE else targets.TARGETS[rotate].renew)
 
     def _replace_secrets(self) -> None:
         """New secrets for the hub's own pods, which are restarted for them, then for the sites."""
         self._gate()
         mark = self._internal.begin(self._now)
-        made, seconds = self._internal.make(mark), self.options["wait_timeout"]
+        renewed, seconds = self._internal.make(mark), self.options["wait_timeout"]
         restarted = self._internal.restart(seconds)
-        self.changed |= bool(made or restarted)
-        self.done.append(f"{len(made)} Secrets recreated, {len(restarted)} pods of the hub restarted")
+        self.changed |= bool(renewed or restarted)
+        self.done.append(f"{len(renewed)} Secrets recreated, {len(restarted)} pods of the hub restarted")
         away = self._offline(seconds) if restarted else {}
         if away and not self.options["force"]:
             raise RotationError(f"the hub's pods were restarted, but not every SuperNode came back: {_sentence(away)}")

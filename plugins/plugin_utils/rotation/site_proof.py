@@ -82,17 +82,13 @@ def has_sidecar(pod: Object) -> bool:
     return any(container["name"] == SIDECAR for container in pod["spec"].get("initContainers") or [])
 
 
-def key_name(pod: Object) -> str:
-    """The name of this pod's key in the ledger: its index, or in a DaemonSet pool its node."""
-    owners = [owner["kind"] for owner in pod["metadata"].get("ownerReferences") or []]
-    if "DaemonSet" in owners:
-        return str(pod["spec"].get("nodeName", ""))
-    return str((pod["metadata"].get("labels") or {}).get(INDEX_LABEL) or pod["metadata"]["name"].rpartition("-")[2])
-
-
 def place(pod: Object) -> tuple[str, str]:
-    """Pool and name of the key of this pod."""
-    return str((pod["metadata"].get("labels") or {}).get(POOL_LABEL, "")), key_name(pod)
+    """Pool and name of the key of this pod in the ledger: its index, or in a DaemonSet pool its node."""
+    labels = pod["metadata"].get("labels") or {}
+    name = labels.get(INDEX_LABEL) or pod["metadata"]["name"].rpartition("-")[2]
+    if any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences") or []):
+        name = pod["spec"].get("nodeName", "")
+    return str(labels.get(POOL_LABEL, "")), str(name)
 
 
 def is_running(pod: Object) -> bool:
@@ -113,13 +109,11 @@ def argument(pod: Object, option: str, name: str = CONTAINER) -> str:
 
 
 def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: float) -> dict[str, Any]:
-    """What to ask in this pod.
+    """What to ask in this live pod.
 
     Args:
-        pod: the live pod.
         server_name: the name under which the gateway serves sites.
-        serials: C(now) and C(next) -> serial that is expected; empty for any. One that is missing is not
-            asked for.
+        serials: C(now) and C(next) -> serial that is expected; empty for any. One that is missing is not asked for.
         seconds: how long to wait until all of them are received.
     """
     probes: dict[str, dict[str, Any]] = {}
@@ -144,32 +138,25 @@ def is_stale(answer: Object, bundle: str) -> bool:
 
 
 def judge(expected: Sequence[Mapping[str, str]], pods: Sequence[Mapping[str, Any]], serials: Mapping[str, str]) -> tuple[list[str], str]:
-    """What all SuperNodes of a site accept, and what is wrong.
+    """The serials that every expected SuperNode (C(pool) and C(name)) received and accepted, and a sentence on those that did not.
 
-    Args:
-        expected: the keys that are required, with C(pool) and C(name).
-        pods: those of a site's report.
-        serials: C(now) and C(next) -> serial.
-
-    Returns:
-        The serials that every expected SuperNode received and accepted, and a sentence on those that did not.
+    C(pods) are those of a site's report; C(serials): C(now) and C(next) -> serial.
     """
     found = {(pod["pool"], pod["name"]): pod for pod in pods}
     troubles: list[str] = []
     accepts = {serial for serial in serials.values() if serial}
     for key in expected:
         pod = found.get((key["pool"], key["name"]))
+        fault = ""
         if pod is None:
+            fault = f"SuperNode {key['pool']}/{key['name']} has no running pod"
+        elif pod["stale"]:
+            fault = f"{pod['pod']} still runs with the CA bundle of its start"
+        elif pod["error"]:
+            fault = f"{pod['pod']}: {pod['error']}"
+        if fault or pod is None:
             accepts.clear()
-            troubles.append(f"SuperNode {key['pool']}/{key['name']} has no running pod")
-            continue
-        if pod["stale"]:
-            accepts.clear()
-            troubles.append(f"{pod['pod']} still runs with the CA bundle of its start")
-            continue
-        if pod["error"]:
-            accepts.clear()
-            troubles.append(f"{pod['pod']}: {pod['error']}")
+            troubles.append(fault)
             continue
         for label, serial in serials.items():
             seen = pod["seen"].get(label, {})
@@ -187,12 +174,7 @@ def said(seen: Mapping[str, str]) -> str:
 
 
 def members(book: Book, found: Mapping[str, conditions.Record], reached: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """All sites that may have to report.
-
-    Args:
-        book: the ledger's book.
-        found: site -> its record.
-        reached: sites that this run reaches.
+    """All sites of the ledger and of this run, which may have to report.
 
     Returns:
         Site -> C(expected) (its keys: C(pool), C(name), C(node_id)), C(excused) (why it need not be asked, or empty) and
@@ -209,21 +191,16 @@ def members(book: Book, found: Mapping[str, conditions.Record], reached: Iterabl
     }
 
 
-def heard(fleet: Mapping[str, Mapping[str, Any]], reports: Mapping[str, Report]) -> dict[str, machine.Site]:
-    """What the state machine needs of each site.
-
-    Args:
-        fleet: see C(members).
-        reports: site -> its report; sites that were not asked yet have none.
-    """
+def site_facts(fleet: Mapping[str, Mapping[str, Any]], reports: Mapping[str, Report]) -> dict[str, machine.Site]:
+    """What the state machine needs of each site: see C(members); sites that were not asked yet have no report."""
     sites = {}
     for name, entry in fleet.items():
         if entry["excused"]:
             sites[name] = machine.Site(excused=entry["excused"])
         elif name in reports:
-            said = reports[name]
-            trust = None if said["trust"] is None else trust_bundle(said["trust"])
-            sites[name] = machine.Site(trust, frozenset(said["accepts"]), said["trouble"])
+            report = reports[name]
+            trust = None if report["trust"] is None else trust_bundle(report["trust"])
+            sites[name] = machine.Site(trust, frozenset(report["accepts"]), report["trouble"])
         else:
             sites[name] = machine.Site(trouble="" if entry["here"] else _ABSENT)
     return sites
@@ -242,36 +219,23 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
     """
     lines = [_HEAD]
     troubles = []
-    last: dict[str, Report] = {}
-    for report in [*before, *rounds]:
-        if report.get("site"):
-            last[report["site"]] = report
-    for site, report in sorted(last.items()):
-        said = [one for one in (*before, *rounds) if one.get("site") == site]
-        for pod in sorted({pod["pod"] for one in said for pod in one["pods"]}):
-            lines.append((site, pod, *_row(pod, [one for one in before if one.get("site") == site], said)))
-        if report.get("trouble"):
-            troubles.append(f"! {site}: {report['trouble']}")
+    reports = [*before, *rounds]
+    for site in sorted({report["site"] for report in reports}):
+        own = [report for report in reports if report["site"] == site]
+        if own[-1].get("trouble"):
+            troubles.append(f"! {site}: {own[-1]['trouble']}")
+        for pod in sorted({entry["pod"] for report in own for entry in report["pods"]}):
+            first, all_seen = ([entry["seen"] for report in found for entry in report["pods"] if entry["pod"] == pod and report["site"] == site]
+                               for found in (before, own))  # fmt: skip
+            accepted = {one.get("serial") for seen in all_seen for one in seen.values()} - {None}
+            serials = [_last_serial(seen) for seen in (first, all_seen)]
+            tested = ["not tested" if serial is None else "yes" if serial and serial in accepted else "no" for serial in serials]
+            lines.append((site, pod, *((serial or "")[:_DIGITS] or "-" for serial in serials), *tested))
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
     reported = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines]
     return [*reported, *troubles] if len(reported) > 1 or troubles else []
 
 
-def _row(pod: str, before: Sequence[Report], said: Sequence[Report]) -> tuple[str, str, str, str]:
-    shown = [entry["seen"] for report in said for entry in report["pods"] if entry["pod"] == pod]
-    first = [entry["seen"] for report in before for entry in report["pods"] if entry["pod"] == pod]
-    old, new = _served(first), _served(shown)
-    taken = {look.get("serial") for seen in shown for look in seen.values()} - {None}
-    return (old or "")[:_DIGITS] or "-", (new or "")[:_DIGITS] or "-", _took(old, taken), _took(new, taken)
-
-
-def _served(shown: Sequence[Mapping[str, Any]]) -> str | None:
+def _last_serial(shown: Sequence[Mapping[str, Any]]) -> str | None:
     """The serial that was received last; empty where it was not accepted, None where nothing was asked."""
-    looks = [seen[NOW] for seen in shown[-1:] if NOW in seen]
-    return str(looks[0].get("serial") or "") if looks else None
-
-
-def _took(serial: str | None, taken: set[str]) -> str:
-    if serial is None:
-        return "not tested"
-    return "yes" if serial and serial in taken else "no"
+    return str(shown[-1][NOW].get("serial") or "") if shown and NOW in shown[-1] else None

@@ -10,7 +10,7 @@ A new target is a subclass of C(Target), with its instance in C(TARGETS).
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,17 +57,14 @@ class RotationInputs:
     """The state before a rotation.
 
     Attributes:
-        now: the current time.
-        source: the source of the gateway's certificate.
+        source: that of the gateway's certificate.
         handed_in: the CA, if it comes from variables.
         secret: name of the Secret with the gateway's certificate.
         leaf: its decoded entries.
         names: what it must cover.
         state: the CA; None where it is not ours.
-        facts: facts for the state machine.
-        records: site -> its record in the ledger, of those that this run reaches: nothing is replaced at others, such as one that has left.
-        renew_before: how long before its expiry the gateway's certificate is due; None for half of its lifetime.
-        ca_renew_before: the same for the CA.
+        records: of the sites that this run reaches: nothing is replaced at others, such as one that has left.
+        renew_before: how long before its expiry the gateway's certificate is due; None for half of its lifetime. C(ca_renew_before): that of the CA.
         internal: whether a rotation of shared secrets was started.
     """
 
@@ -233,8 +230,8 @@ class ClientTarget(Target):
 
     def due(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        held = {site: (record.get("client") or {}).get("certificate") for site, record in sorted(inputs.records.items())}
-        reasons = {site: certificates.aged(certificate, inputs.now) for site, certificate in held.items() if certificate}
+        issued = {site: (record.get("client") or {}).get("certificate") for site, record in sorted(inputs.records.items())}
+        reasons = {site: certificates.aged(certificate, inputs.now) for site, certificate in issued.items() if certificate}
         return "; ".join(f"{site}: {reason}" for site, reason in reasons.items() if reason) or None
 
 
@@ -266,15 +263,7 @@ CHOICES = (DUE, *KINDS)
 
 
 def decide(rotate: str, inputs: RotationInputs) -> tuple[dict[str, str], str | None]:
-    """What to do, and why.
-
-    Args:
-        rotate: one of C(CHOICES).
-        inputs: the state.
-
-    Returns:
-        Kind -> reason, in the order in which they are done; and why a request cannot be fulfilled, or None.
-    """
+    """What is rotated, in the order in which it is done, and why; and why a request (one of C(CHOICES)) cannot be fulfilled, or None."""
     if rotate != DUE:
         target = TARGETS[rotate]
         return {rotate: target.begun(inputs) or ASKED}, target.refusal(inputs)
@@ -282,28 +271,7 @@ def decide(rotate: str, inputs: RotationInputs) -> tuple[dict[str, str], str | N
     return {kind: reason for kind, reason in found.items() if reason}, None
 
 
-def parts(todo: Iterable[str]) -> list[str]:
-    """The parts of a rotation that some targets need, each once."""
-    return list(dict.fromkeys(TARGETS[kind].part for kind in todo))
-
-
-def renewed(rotate: str) -> list[str]:
-    """What sites replace although it is valid; nothing where only what is due is replaced."""
-    return [] if rotate == DUE else list(TARGETS[rotate].renew)
-
-
-def restarts(todo: Iterable[str]) -> bool:
-    """Whether the sites' part restarts SuperNodes."""
-    return any(TARGETS[kind].restarts for kind in todo)
-
-
 def outlook(todo: Mapping[str, str], inputs: RotationInputs, sites: Mapping[str, machine.Site]) -> list[str]:
-    """What would happen, sentences.
-
-    Args:
-        todo: see C(decide).
-        inputs: the state.
-        sites: what is known of each site.
-    """
+    """What would happen: a sentence for each kind that is rotated."""
     found = {kind: TARGETS[kind].outlook(inputs, sites) for kind in todo}
     return [f"{kind}: {todo[kind]}: {words}." for kind, words in found.items() if words]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.deploy import objects_of
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
 
 
@@ -32,5 +32,5 @@ class ActionModule(FleetAction):
             delivery.bring_nodes(delivery.bring_addon())
             outcomes.add(name, ways[name]._done(delivery))
 
-        outcomes.each(resting(ways, bring))
+        outcomes.each(bring)
         return {}

@@ -100,26 +100,32 @@ def test_pods_that_the_cluster_refuses_are_not_waited_for(monkeypatch: pytest.Mo
     assert "StatefulSet serverapp at 9999" in result["trouble"] and "failed quota" in result["trouble"] and time.now < 30
 
 
-def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without node authentication none is in the ledger, and to unregister them, as is the remedy for strangers, would end them."""
-    monkeypatch.setattr(superlink_info, "FlowerCLI", lambda *_place: SimpleNamespace(wait_for_superlink=lambda _seconds: None))
+def surroundings(monkeypatch: pytest.MonkeyPatch, insecure: bool = False, refusal: str = "") -> None:
+    """A hub that is deployed, whose ledger has no sites and whose gateway refuses its files, if it does."""
+    cli = SimpleNamespace(wait_for_superlink=lambda _seconds: None)
+    ledger = SimpleNamespace(read_book=lambda: {"partitions": 0, "sites": {}}, read_sites=lambda: ({}, {}), read_datasets=dict, read_backup=dict)
+    monkeypatch.setattr(superlink_info, "FlowerCLI", lambda *_place: cli)
+    monkeypatch.setattr(superlink_info, "Ledger", lambda *_place: ledger)
+    monkeypatch.setattr(superlink_info, "Gateway", lambda hub, namespace: SimpleNamespace(refusal=lambda: refusal))
     monkeypatch.setattr(superlink_info.runs_of, "read_nodes_and_runs", lambda *_given: ({"7": {"status": "online"}}, []))
-    for insecure, unknown in ((True, []), (False, ["7"])):
-        result: dict[str, Any] = {"sites": {}, "insecure": insecure}
-        ActionModule._ask_flower(SimpleNamespace(), {"namespace": "flower", "all_runs": False}, result)
-        assert result["unknown_nodes"] == unknown
+    monkeypatch.setattr(superlink_info.run_log, "read_logs", lambda *_given: [])
+    monkeypatch.setattr(ActionModule, "_lease", staticmethod(lambda _lease: {}))
+    monkeypatch.setattr(ActionModule, "_wait_ready", lambda _self, _hub, _params, result: result.update(deployed=True, insecure=insecure))
+
+
+@pytest.mark.parametrize(("insecure", "unknown"), [(True, []), (False, ["7"])])
+def test_supernodes_of_a_lab_are_not_strangers(monkeypatch: pytest.MonkeyPatch, insecure: bool, unknown: list[str]) -> None:
+    """Without node authentication none is in the ledger, and to unregister them, as is the remedy for strangers, would end them."""
+    surroundings(monkeypatch, insecure)
+    assert read(contextlib.nullcontext(Hub()))["unknown_nodes"] == unknown
 
 
 def test_a_gateway_that_refuses_its_files_is_trouble_and_shown_in_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every play that waits for the hub fails on the message, and the status shows a problem, though all pods are ready."""
     said = "the gateway on hub does not take its files: it serves what it loaded before"
-    asked: list[Any] = []
-    for name in ("_read_lease", "_read_ledger", "_ask_flower", "_read_curves"):
-        monkeypatch.setattr(ActionModule, name, lambda *_given: None)
-    monkeypatch.setattr(ActionModule, "_wait_ready", lambda _self, _hub, _params, result: result.update(deployed=True))
-    monkeypatch.setattr(superlink_info, "Gateway", lambda hub, namespace: SimpleNamespace(refusal=lambda: asked.append((hub.name, namespace)) or said))
+    surroundings(monkeypatch, refusal=said)
     found = read(contextlib.nullcontext(Hub()))
-    assert asked == [("hub", "flower")] and found["trouble"] == found["msg"] == said
+    assert found["trouble"] == found["msg"] == said
     report = fleet.fleet_report("hub", found, {})
     assert not report["healthy"] and any(said in problem for problem in report["problems"]) and not report["hub"]["well"]
 

@@ -17,7 +17,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SiteAccess
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet import deploy
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import clientapps, deploy
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.deploy import Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registered
@@ -154,14 +154,14 @@ def deploying(ledger: Ledger, spec: Any, way: Any = None) -> Rollout:
 def test_a_dataset_in_files_that_people_apply_is_a_promise(parsed_site: Callable[..., Any]) -> None:
     ledger = Ledger()
     one = deploying(ledger, parsed_site(datasets=[{"name": "ct", "claim": "ct"}]))
-    one._note_datasets(["a"], {"a": Done(files=Files(5, 4))})
+    one.note_datasets(["a"], {"a": Done(files=Files(5, 4))})
     assert ledger.datasets == {"a": {"default": {"datasets": [], "nodes": ["12"], "promised": {"ct": 5}}}}
     assert one.run.notes == [] and not one.outcomes["a"].changed
-    one._note_datasets(["a"], {"a": Done(files=Files(5, 5))})
+    one.note_datasets(["a"], {"a": Done(files=Files(5, 5))})
     assert ledger.datasets == {"a": {"default": {"datasets": ["ct"], "nodes": ["12"]}}}
     assert one.run.notes == [{"pool": "default", "dataset": "ct", "change": "added"}] and one.outcomes["a"].changed
     ledger.datasets = {}
-    one._note_datasets(["a"], {"a": Done()})
+    one.note_datasets(["a"], {"a": Done()})
     assert ledger.datasets["a"]["default"]["datasets"] == ["ct"], "where objects are applied"
 
 
@@ -190,7 +190,7 @@ def test_new_supernodes_are_known_before_they_start(parsed_site: Callable[..., A
     monkeypatch.setattr(one, "_register", lambda _keys: Registered(changed={"a"}))
     monkeypatch.setattr(one, "_confirm", lambda *_given: None)
     monkeypatch.setattr(deploy, "objects_of", lambda _site: [])
-    monkeypatch.setattr(deploy.online, "wait", lambda _hub, _waiting: SimpleNamespace(changed=set(), faults={}, sites={}))
+    monkeypatch.setattr(deploy.online, "wait", lambda *_given: {})
     one._deploy(["a"])
     assert not one.outcomes["a"].failed
     if fault:
@@ -270,7 +270,7 @@ def test_clientapps_are_not_changed_for_supernodes_that_a_site_does_not_have(
     spec = parsed_site(pools=[{"name": "cpu", "replicas": 2}], clientapp="workload" if apart else "pod")
     one = deploying(WithPools(**has), spec)
     one.sites["a"].access = SiteAccess(delivery, "site", "direct")
-    one._refuse_other_pools()
+    clientapps._refuse_other_pools(one)
     assert words in one.outcomes["a"].msg and one.outcomes["a"].failed == bool(words)
 
 
@@ -280,6 +280,6 @@ def test_clientapps_are_changed_without_the_hub_all_the_same(parsed_site: Callab
 
     one = deploying(WithPools(), parsed_site(clientapp="workload"))
     one.hub.ledger.read_sites = away
-    one._refuse_other_pools()
+    clientapps._refuse_other_pools(one)
     assert not one.outcomes["a"].failed
     assert one.outcomes["a"].warnings == ["a: whether it has the SuperNodes of these ClientApps is not known: hub does not answer"]

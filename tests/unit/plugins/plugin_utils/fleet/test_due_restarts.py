@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,10 +46,9 @@ def rollout(monkeypatch):
         monkeypatch.setattr(found, "_register", lambda _keys: Registered())
         monkeypatch.setattr(found, "_apply", lambda name: ways[name].done.append("apply") or Done())
         monkeypatch.setattr(found, "_await_online", lambda name, _pool: ways[name].done.append("online"))
-        for later in ("_note_datasets", "_note_nodes", "_confirm"):
+        for later in ("note_datasets", "_note_nodes", "_confirm"):
             monkeypatch.setattr(found, later, lambda *_args: None)
-        report = SimpleNamespace(changed=set(), faults={}, sites={})
-        monkeypatch.setattr(deploy.online, "wait", lambda _hub, _waiting: report)
+        monkeypatch.setattr(deploy.online, "wait", lambda *_given: {})
         return found
 
     return made

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet import flower_versions, rollback
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import flower_versions
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import known_releases
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
@@ -53,7 +53,7 @@ def test_what_is_wanted_is_what_is_rendered() -> None:
     # The way back renders what ran before.
     newer = SiteSpec.parse({**given, "version": "1.41.0", "image": "x/supernode:none", "sidecar_image": "x/haproxy:1", "tunnel_image": "x/socat:1"}).complete()
     assert flower_versions.wanted(newer.version, supernode.objects(newer)) != found
-    back = rollback.former_site(newer, found)
+    back = flower_versions.former_site(newer, found)
     assert flower_versions.wanted(back.version, supernode.objects(back)) == found
 
 
@@ -65,7 +65,7 @@ def test_the_hub_as_before() -> None:
             {"name": "serverapp", "pool": None, "images": {"superexec": "e"}},
         ],
     }
-    assert rollback.former_hub(was) == {
+    assert flower_versions.former_hub(was) == {
         "superlink_version": "1.40.0", "superlink_image": "s", "superlink_gateway_image": "g", "superlink_serverapp_image": "e",
     }  # fmt: skip
 
@@ -144,7 +144,7 @@ def test_releases_of_which_nothing_is_known_are_named_once() -> None:
     ],
 )
 def test_which_database_the_release_of_before_may_find(former: str, live: str, want: str, never_started: bool, other: str) -> None:
-    assert rollback.unreadable_since(former, live, want, never_started=never_started) == other
+    assert flower_versions.unreadable_since(former, live, want, never_started=never_started) == other
 
 
 def test_other_images() -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -15,8 +16,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.results import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet import open_files
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done
 from ansible_collections.federated.flower.plugins.plugin_utils.state.parent import Abandoned
 
@@ -96,31 +96,13 @@ def test_nothing_more_is_begun_after_the_end_of_the_playbook(workers: int) -> No
     assert len(worked) <= workers
 
 
-class Way:
-    """A connection that is open after a step."""
-
-    open = 0
-
-    def step(self) -> None:
-        self.open += 1
-
-    def rest(self) -> None:
-        self.open = 0
-
-
-@pytest.mark.parametrize(("many", "left"), [(False, 1), (True, 0)])
-def test_a_fleet_with_more_sites_than_open_files_keeps_no_connection_open(monkeypatch: pytest.MonkeyPatch, many: bool, left: int) -> None:
-    monkeypatch.setattr(open_files, "enough_for", lambda connections: connections == 3 and not many)
-    ways: dict[str, Any] = {name: Way() for name in "abc"}
-
-    def step(name: str) -> None:
-        ways[name].step()
-        assert not many or sum(way.open for way in ways.values()) == 1
-        if name == "b":
-            raise ClusterError("its cluster does not answer")
-
-    Outcomes(Run(), ways, 1).each(resting(ways, step))
-    assert [way.open for way in ways.values()] == [left] * 3
+@pytest.mark.parametrize(("soft", "hard", "given"), [(1024, 4096, []), (202, 4096, [203]), (100, 150, [150]), (100, 100, []), (-1, -1, []), (100, -1, [203])])
+def test_as_many_connections_as_sites_may_be_open(monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, given: list[int]) -> None:
+    limits: list[int] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _which, pair: limits.append(pair[0]))
+    Outcomes(Run(), "abc", 1)
+    assert limits == given
 
 
 def test_what_was_changed_is_noted_at_once_and_added_up() -> None:

@@ -6,24 +6,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import partitions
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import PoolSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers, records
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
-
-
-class Run:
-    """What the numbers need of a run."""
-
-    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
-        pass
+from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
 
 
 class Kept(Ledger):
@@ -55,11 +50,17 @@ def pool(name: str, number: str, replicas: int) -> PoolSpec:
     return PoolSpec(name=name, replicas=replicas, node_config={"partition-id": number})
 
 
-def allocate(ledger: Ledger, **pools: PoolSpec) -> partitions.Numbers:
-    chosen = {site: [one] for site, one in pools.items()}
-    return partitions.allocate(
-        Run(), ledger, chosen, lambda names: dict.fromkeys(names, {}), partitions=None, repartition=False
+def allocate(ledger: Ledger, partitions_: int | None = None, places: Any = None, **pools: PoolSpec) -> tuple[partitions.Numbers, Outcomes]:
+    run, chosen = RecordedRun(), {site: [one] for site, one in pools.items()}
+    outcomes = Outcomes(run, chosen, 1)
+    numbers = partitions.allocate(
+        run, outcomes, ledger, chosen, lambda names: dict.fromkeys(names, {}), partitions=partitions_, repartition=False, places=places
     )
+    return numbers, outcomes
+
+
+def faults(outcomes: Outcomes) -> dict[str, str]:
+    return {name: outcome.msg for name, outcome in outcomes.sites.items() if outcome.failed}
 
 
 INDEXED = pool("default", "{index}", 2)
@@ -69,9 +70,10 @@ def test_sites_that_count_inside_themselves_take_no_numbers_of_the_fleet() -> No
     ledger = Kept({"a": {"default": range(2)}, "b": {"default": range(2)}})
     ledger.book = partition_numbers.identified(ledger.book)
     for chosen in ({"b": INDEXED}, {"a": INDEXED}, {"b": INDEXED}):
-        assert allocate(ledger, **chosen).changed == set(), "a second run, of one batch of the fleet"
+        (outcome,) = allocate(ledger, **chosen)[1].sites.values()
+        assert not outcome.changed, "a second run, of one batch of the fleet"
     assert (ledger.book["partitions"], ledger.book["sites"]) == (0, {})
-    assert allocate(ledger, new=pool("cpu", "{partition}", 2)).allocation["new"]["cpu"] == {
+    assert allocate(ledger, new=pool("cpu", "{partition}", 2))[0].allocation["new"]["cpu"] == {
         "offset": 0,
         "partitions": 2,
     }
@@ -82,18 +84,15 @@ def test_a_site_that_moves_to_another_namespace_is_removed_from_its_former_one_f
     ledger = Kept({"a": {"default": range(2)}, "b": {"default": range(2)}})
     for site in ("a", "b"):
         ledger.records[site] |= {"delivery": "direct", "namespace": "lab"}
-    chosen = {site: [INDEXED] for site in ("a", "b")}
     for place, refused in (({"a": "ward", "b": "lab"}, {"a"}), ({"b": "lab"}, set())):
-        found = partitions.allocate(
-            Run(), ledger, chosen, lambda names: dict.fromkeys(names, {}), partitions=None, repartition=False, places=place
-        )  # fmt: skip
-        assert set(found.faults) == refused and set(found.allocation) == set(chosen) - refused
-        assert all("--limit a -e supernode_namespace=lab" in fault for fault in found.faults.values())
+        found, outcomes = allocate(ledger, places=place, a=INDEXED, b=INDEXED)
+        assert set(faults(outcomes)) == refused and set(found.allocation) == {"a", "b"} - refused
+        assert all("--limit a -e supernode_namespace=lab" in fault for fault in faults(outcomes).values())
 
 
 def test_a_lost_book_is_restored_and_gets_an_identity() -> None:
     ledger = Kept({"a": {"cpu": range(2)}, "b": {"cpu": range(2, 3)}})
-    found = allocate(ledger, b=pool("cpu", "{partition}", 1))
+    found, _outcomes = allocate(ledger, b=pool("cpu", "{partition}", 1))
     assert found.identity == ledger.book["id"] and found.identity
     assert {site: entry["pools"]["cpu"]["offset"] for site, entry in ledger.book["sites"].items()} == {"a": 0, "b": 2}
 
@@ -114,28 +113,28 @@ def test_pools_without_a_range() -> None:
 def test_the_number_of_partitions_of_a_fleet_without_any_is_not_known() -> None:
     """That is told before the site gets a key, and not of a pool without a SuperNode."""
     counts = pool("cpu", "{partitions}", 2)
-    faults = allocate(Kept({}), a=counts, b=INDEXED).faults
-    assert list(faults) == ["a"] and "node_config of pool cpu has {partitions}, and the fleet has none yet" in faults["a"]
-    assert "set flower_partitions" in faults["a"]
-    assert allocate(Kept({}), a=counts, b=pool("cpu", "{partition}", 1)).faults == {}
-    fixed = partitions.allocate(Run(), Kept({}), {"a": [counts]}, lambda names: dict.fromkeys(names, {}), partitions=5, repartition=False)
-    assert fixed.faults == {} and fixed.allocation["a"]["cpu"]["partitions"] == 5
-    assert allocate(Kept({}), a=pool("cpu", "{partitions}", 0)).faults == {}
+    found = faults(allocate(Kept({}), a=counts, b=INDEXED)[1])
+    assert list(found) == ["a"] and "node_config of pool cpu has {partitions}, and the fleet has none yet" in found["a"]
+    assert "set flower_partitions" in found["a"]
+    assert faults(allocate(Kept({}), a=counts, b=pool("cpu", "{partition}", 1))[1]) == {}
+    fixed, outcomes = allocate(Kept({}), 5, a=counts)
+    assert faults(outcomes) == {} and fixed.allocation["a"]["cpu"]["partitions"] == 5
+    assert faults(allocate(Kept({}), a=pool("cpu", "{partitions}", 0))[1]) == {}
 
 
 @pytest.mark.parametrize("number", ["{partition}", "{partitions}"])
 def test_a_fleet_whose_pools_have_no_supernode_yet_can_be_rendered(parsed_site: Callable[..., Any], number: str) -> None:
     config = {"partition-id": number, "num-partitions": "{partitions}"}
     spec = parsed_site(pools=[{"name": "cpu", "replicas": 0, "node_config": config}])
-    found = allocate(Kept({}), a=spec.pools[0])
+    found, _outcomes = allocate(Kept({}), a=spec.pools[0])
     assert supernode.expansion(replace(spec, allocation=found.allocation["a"]), spec.pools[0]).argument
 
 
 def test_a_site_without_a_supernode_counts_with_no_older_number() -> None:
     ledger = Kept({})
     allocate(ledger, a=pool("cpu", "{partition}", 0))
-    assert allocate(ledger, b=pool("cpu", "{partition}", 2)).warnings == []
-    (warning,) = allocate(ledger, a=pool("cpu", "{partition}", 3)).warnings  # none that its partitions move: it had none
+    assert allocate(ledger, b=pool("cpu", "{partition}", 2))[1]["b"].warnings == []
+    (warning,) = allocate(ledger, a=pool("cpu", "{partition}", 3))[1]["a"].warnings  # none that its partitions move: it had none
     assert warning.startswith("b still uses fewer than the fleet's 5 partitions")
 
 

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet import register
+from ansible_collections.federated.flower.plugins.plugin_utils.fleet import recreate_superlink_pod, register
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.deploy import Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register import Registered, Registry
@@ -20,6 +21,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypai
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.test_outdated import (
+    CRASHED,
+    RUNS,
+    UNPULLED,
+    pod,
+    stateful_set,
+)
+from ansible_collections.federated.flower.tests.unit.recorded_run import RecordedRun
 
 LINES = [keypairs.supernode_public_key(keypairs.make_supernode_key()) for _one in range(2)]
 KEYS = [{"pool": "cpu", "name": "0", "public_key": line, "fingerprint": keypairs.fingerprint(line)} for line in LINES]
@@ -45,12 +54,14 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
 
 
 def test_keys_of_the_former_name_are_dead_for_the_one_that_claims_them(registry: Registry) -> None:
-    held = {"clinic-b": KeysMade(keys=KEYS[:1])}
-    first = registry.register(held, {}, {}, ["clinic-b"])
-    assert (first.dead, first.faults, first.changed) == ({"clinic-b": [KEYS[0]["fingerprint"]]}, {}, set())
-    second = registry.register({"clinic-b": KeysMade(keys=KEYS[1:])}, {}, {}, ["clinic-b"])
-    assert (second.dead, second.faults, second.changed) == ({"clinic-b": []}, {}, {"clinic-b"})
-    assert "it is the key of site-b" in registry.register(held, {}, {}).faults["clinic-b"]
+    held, outcomes = {"clinic-b": KeysMade(keys=KEYS[:1])}, Outcomes(RUN, ["clinic-b"], 1)
+    first = registry.register(held, outcomes, {}, {}, ["clinic-b"])
+    assert (first.dead, first.changed) == ({"clinic-b": [KEYS[0]["fingerprint"]]}, set())
+    second = registry.register({"clinic-b": KeysMade(keys=KEYS[1:])}, outcomes, {}, {}, ["clinic-b"])
+    assert (second.dead, second.changed) == ({"clinic-b": []}, {"clinic-b"})
+    assert not outcomes["clinic-b"].failed
+    registry.register(held, outcomes, {}, {})
+    assert "it is the key of site-b" in outcomes["clinic-b"].msg
 
 
 def test_which_sites_claim(parsed_site: Any) -> None:
@@ -65,13 +76,13 @@ def test_which_sites_claim(parsed_site: Any) -> None:
 def test_a_record_has_the_place_of_its_site(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Any] = []
     monkeypatch.setattr(registry.ledger, "change_record", lambda name, change: written.append(change(records.empty_record(name))))
-    registry.register({"site-a": KeysMade(keys=KEYS[1:])}, {}, {}, places={"site-a": ("ocm", "lab")})
+    registry.register({"site-a": KeysMade(keys=KEYS[1:])}, Outcomes(RUN, ["site-a"], 1), {}, {}, places={"site-a": ("ocm", "lab")})
     assert [(record["delivery"], record["namespace"]) for record in written] == [("ocm", "lab")]
 
 
-@pytest.mark.parametrize(("nodes", "lost"), [({}, {"site-b": 1}), ({"7": {"status": "offline"}}, {})])
+@pytest.mark.parametrize(("nodes", "lost"), [({}, 1), ({"7": {"status": "offline"}}, 0)])
 def test_a_superlink_that_lost_its_database_is_noticed(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch, parsed_site: Any, nodes: dict[str, Any], lost: dict[str, int]
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, nodes: dict[str, Any], lost: int
 ) -> None:
     answers = [Answer(True, {"node-id": 8}, "")]
     cli: Any = SimpleNamespace(nodes=lambda: nodes, register=lambda keys: answers[: len(keys)])
@@ -80,10 +91,57 @@ def test_a_superlink_that_lost_its_database_is_noticed(
     run = SimpleNamespace(**{**vars(RUN), "check": False})
     registry.run = run
     monkeypatch.setattr(registry, "_certify", lambda *_given: {})
-    found = registry.register({"site-b": KeysMade(keys=KEYS[:1])}, {}, {})
-    assert found.lost == lost
-    site = Site("site-b", parsed_site(), access_of({}))
-    hub: Any = SimpleNamespace(register=lambda *_given, **_more: found)
-    rollout = Rollout(run, hub, "hub", {"site-b": site}, {}, Outcomes(run, ["site-b"], 1), Options())
-    rollout._register({"site-b": KeysMade()})
-    assert ["does not know 1 of its SuperNodes any more" in one for one in rollout.outcomes["site-b"].warnings] == [True] * len(lost)
+    outcomes = Outcomes(run, ["site-b"], 1)  # type: ignore[arg-type]
+    registry.register({"site-b": KeysMade(keys=KEYS[:1])}, outcomes, {}, {})
+    assert ["does not know 1 of its SuperNodes any more" in one for one in outcomes["site-b"].warnings] == [True] * lost
+
+
+
+MEANT = {"namespace": "flower", "uid": "old"}
+
+
+class StuckHub:
+    """The StatefulSet, and what is deleted."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+
+    def get(self, _version: str, kind: str, _name: str, _namespace: str) -> dict[str, Any]:
+        assert kind == "StatefulSet"
+        return stateful_set()
+
+    def delete(self, *_place: str, uid: str, **_how: str) -> None:
+        self.deleted.append(uid)
+
+
+class Line:
+    """The command line: the pods that it finds, one wait after the other."""
+
+    def __init__(self, *waits: list[dict[str, Any]]) -> None:
+        self.waits = list(waits)
+
+    def wait_for_superlink(self, _seconds: float, *, waiting: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        *unready, ready = self.waits.pop(0)
+        for one in unready:
+            waiting(one)
+        return ready
+
+
+NEW = pod(RUNS, ready=True, revision="superlink-2", namespace="flower", uid="new")
+
+
+@pytest.mark.parametrize(
+    ("waits", "deleted"),
+    [
+        ([[pod(CRASHED, **MEANT), NEW]], ["old"]),
+        ([[pod(RUNS, UNPULLED, **MEANT)], [NEW]], ["old"]),  # the SuperLink runs, and its gateway never will
+        ([[NEW]], []),
+        ([[pod(RUNS, UNPULLED, revision="superlink-2", **MEANT)]], []),
+    ],
+)
+def test_a_pod_with_a_former_template(waits: list[list[dict[str, Any]]], deleted: list[str]) -> None:
+    hub, line, run = StuckHub(), Line(*waits), RecordedRun()
+    recreate_superlink_pod.Rescue(run, hub, "hub", "f").wait(line, 1)  # type: ignore[arg-type]
+    assert hub.deleted == deleted and not line.waits
+    assert bool(run.said) is bool(deleted) and all("hub: pod superlink-0 was created again: it was not ready" in one for one in run.said)
+    assert [f"{host}: {words}" for host, words in run.notes] == run.said

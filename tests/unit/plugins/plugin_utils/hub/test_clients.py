@@ -12,9 +12,11 @@ from cryptography.hazmat.primitives import serialization
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients, secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, partition_numbers, records
+from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 
 DAY = datetime.timedelta(days=1)
 TOLD = clients.Settings("demo", "flower", "flower-ca", 90)
@@ -48,24 +50,34 @@ def certified(site="site-a", key=None):
     return certify(records.empty_record(site), request(key), site=site)[0]
 
 
+def plan(*there):
+    wanted = Wanted("demo", "flower", "flower-ca", ["hub.example"], 90 * DAY, 3650 * DAY)
+    return secret_plan.plan(wanted, live_objects(*there))
+
+
+def client_ca(made):
+    (found,) = [one for one in made.secrets if one["metadata"]["name"] == clients.CA]
+    return found
+
+
 def test_the_ca_is_made_once():
-    first = clients.authority(TOLD, None, 3650 * DAY)
-    (secret,) = first.secrets
-    assert (secret["metadata"]["namespace"], secret["metadata"]["name"]) == ("flower-ca", "flower-client-ca")
-    second = clients.authority(TOLD, secret, 3650 * DAY)
-    assert second.secrets == [] and second.reasons == [] and second.ca == first.ca
+    first = plan()
+    secret = client_ca(first)
+    assert secret["metadata"]["namespace"] == "flower-ca"
+    second = plan(*first.secrets)
+    assert second.secrets == [] and second.reasons == [] and second.client_ca == first.client_ca
     assert entries(secret)["tls.key"] not in repr(second.certificates) + repr(second.reasons)
 
 
 def test_a_damaged_ca_is_neither_used_nor_replaced():
     """A new one takes the way to the hub from every site that is not reached in the same run."""
-    (secret,) = clients.authority(TOLD, None, DAY).secrets
+    secret = client_ca(plan())
     secret["data"]["tls.key"] = "eA=="
     with pytest.raises(ClusterError, match="Secret flower-ca/flower-client-ca: its private key is not a PEM private key.*Restore it from a backup"):
-        clients.authority(TOLD, secret, DAY)
+        plan(secret)
     del secret["data"]["tls.crt"]
     with pytest.raises(ClusterError, match="its certificate is empty"):
-        clients.authority(TOLD, secret, DAY)
+        plan(secret)
 
 
 def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():

@@ -12,12 +12,13 @@ import ipaddress
 import pytest
 from cryptography import x509
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries, secret
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import secret_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode, entries, secret
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_sources, secret_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority, trust_bundle
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Observed, Wanted, secret_ref
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_sources import Builtin
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 
 DAY = datetime.timedelta(days=1)
 
@@ -27,28 +28,26 @@ def wanted(*names, **more):
     return Wanted("demo", "flower", "flower-ca", names, 90 * DAY, 3650 * DAY, **more)
 
 
-def seen(want, *objects):
-    """What there is: nothing but these Secrets."""
-    refs = [*secret_plan.reads(want), *Builtin().reads(want, Observed())]
-    found = Observed(dict.fromkeys(refs))
-    found.update({secret_ref(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in objects})
-    return found
+@pytest.fixture
+def make(parsed_hub):
+    """Everything that is made where there are these Secrets: Secrets, the gateway's plan, the other credentials."""
 
+    def plans(want, *objects):
+        live = live_objects(*objects)
+        given = dict.fromkeys(("ca_certificate", "ca_key", "certificate", "certificate_key"), "")
+        plan, made = certificate_sources.plan(parsed_hub(ca_bundle=""), given, want, live), secret_plan.plan(want, live)
+        return [*plan.secrets, *made.secrets], plan, made
 
-def make(want, *objects):
-    """Everything that is made: Secrets, the gateway's plan, the internal credentials."""
-    there = seen(want, *objects)
-    plan, made = Builtin().plan(want, there), secret_plan.plan(want, there)
-    return [*plan.secrets, *made.secrets], plan, made
+    return plans
 
 
 def named(secrets):
     return sorted(item["metadata"]["name"] for item in secrets)
 
 
-def test_first_run_makes_everything_and_the_second_nothing():
+def test_first_run_makes_everything_and_the_second_nothing(make):
     first, plan, made = make(wanted())
-    assert len(first) == 6
+    assert len(first) == 7
     second, again, kept = make(wanted(), *first)
     assert second == [] and again.reasons == kept.reasons == []
     assert (again.trust, again.certificate, again.key) == (plan.trust, plan.certificate, plan.key)
@@ -56,29 +55,24 @@ def test_first_run_makes_everything_and_the_second_nothing():
 
 
 @pytest.mark.parametrize("length", [50, 51, 63])
-def test_a_long_name_of_a_federation_fits_its_certificates(length):
+def test_a_long_name_of_a_federation_fits_its_certificates(make, length):
     want = dataclasses.replace(wanted(), federation="f" * length)
-    plan, made = Builtin().plan(want, seen(want)), secret_plan.plan(want, seen(want))
+    secrets, _plan, _made = make(want)
     subjects = [
         x509.load_pem_x509_certificate(entries(item)["tls.crt"].encode()).subject.rfc4514_string()
-        for item in [*plan.secrets, *made.secrets]
+        for item in secrets
         if item["metadata"]["name"] in ("flower-ca", "flower-internal-ca")
     ]
     assert subjects == [f"CN={'f' * min(length, 64 - len(use) - 1)} {use}" for use in ("federation CA", "internal CA")]
 
 
-def test_what_was_not_looked_at_is_not_taken_for_absent():
-    with pytest.raises(KeyError):
-        Builtin().plan(wanted(), Observed())
-
-
-def test_ca_keys_are_apart_from_the_workload():
+def test_ca_keys_are_apart_from_the_workload(make):
     for item in make(wanted())[0]:
-        is_ca = item["metadata"]["name"] in ("flower-ca", "flower-internal-ca")
+        is_ca = item["metadata"]["name"] in ("flower-ca", "flower-internal-ca", "flower-client-ca")
         assert (item["metadata"]["namespace"] == "flower-ca") == is_ca
 
 
-def test_a_new_name_gets_a_new_leaf_of_the_same_ca():
+def test_a_new_name_gets_a_new_leaf_of_the_same_ca(make):
     first, plan, _made = make(wanted())
     second, again, _made = make(wanted("hub.example", "other.example"), *first)
     assert named(second) == ["superlink-gateway-tls"]
@@ -86,13 +80,13 @@ def test_a_new_name_gets_a_new_leaf_of_the_same_ca():
     assert again.trust == plan.trust
 
 
-def test_secrets_fit_the_mount_of_the_gateway():
+def test_secrets_fit_the_mount_of_the_gateway(make):
     for item in make(wanted())[0]:
         if item["metadata"]["name"] in ("superlink-gateway-tls", "superlink-runtime-tls", "superlink-internal"):
             assert set(item["data"]) == {"tls.crt", "tls.key", "ca.crt"}
 
 
-def test_an_internal_ca_that_someone_damaged_is_made_anew_with_all_that_it_signs():
+def test_an_internal_ca_that_someone_damaged_is_made_anew_with_all_that_it_signs(make):
     first, _plan, _made = make(wanted())
     (own,) = (item for item in first if item["metadata"]["name"] == "flower-internal-ca")
     own["data"]["tls.key"] = "eA=="
@@ -101,7 +95,7 @@ def test_an_internal_ca_that_someone_damaged_is_made_anew_with_all_that_it_signs
     assert made.reasons[0] == "flower-internal-ca: its private key is not a PEM private key (ValueError)"
 
 
-def test_a_secret_of_an_earlier_release_is_good_as_it_is():
+def test_a_secret_of_an_earlier_release_is_good_as_it_is(make):
     first, _plan, _made = make(wanted())
     for item in first:
         item["data"]["tls.pem"] = "eA=="
@@ -109,7 +103,7 @@ def test_a_secret_of_an_earlier_release_is_good_as_it_is():
     assert make(wanted(), *first)[0] == []
 
 
-def test_a_ca_in_change_is_trusted_old_and_new():
+def test_a_ca_in_change_is_trusted_old_and_new(make):
     cas = [certificates.make_ca(name, 10 * DAY) for name in ("previous", "current", "next")]
     authority = Authority(cas[1], cas[2], cas[0].certificate)
     assert Authority.read(authority.entries()) == authority
@@ -172,10 +166,82 @@ def test_a_leaf_never_outlives_its_ca():
     assert certificates.describe(leaf.certificate)["not_after"] <= certificates.describe(ca.certificate)["not_after"]
 
 
-def test_no_private_key_is_in_what_is_told():
+def test_no_private_key_is_in_what_is_told(make):
     secrets, plan, made = make(wanted())
     told = plan.trust + repr(made.certificates) + repr([*plan.reasons, *made.reasons]) + repr(plan) + repr(made)
     assert "PRIVATE" not in told
     for item in secrets:
         for name, value in entries(item).items():
             assert name in ("ca.crt", "tls.crt") or value not in told
+
+
+def test_they_become_a_secret(parsed_hub):
+    spec = parsed_hub(tracking={"uri": "https://x"}, tracking_credentials=["password", "username"])
+    (found,) = secret_plan.tracking_secrets(spec, {"username": "jane", "password": "hunter2", "token": ""})
+    assert (found["metadata"]["namespace"], found["metadata"]["name"]) == ("flower", "superlink-tracking")
+    assert entries(found) == {"username": "jane", "password": "hunter2"}
+
+
+def test_without_a_server_or_credentials_there_is_none(parsed_hub):
+    assert secret_plan.tracking_secrets(parsed_hub(), {}) == []
+    assert secret_plan.tracking_secrets(parsed_hub(tracking={"uri": "https://x"}), {}) == []
+
+
+@pytest.mark.parametrize("value", ["", "hünter2", "hunter2\n"])
+def test_what_no_header_takes(parsed_hub, value):
+    spec = parsed_hub(tracking={"uri": "https://x"}, tracking_credentials=["token"])
+    with pytest.raises(ClusterError, match="superlink_tracking_credentials: token") as raised:
+        secret_plan.tracking_secrets(spec, {"token": value})
+    assert "nter2" not in raised.value.message
+
+
+def test_a_change_is_noticed():
+    one = {"kind": "Secret", "name": "superlink-tracking", "change": "changed"}
+    assert secret_plan.is_tracking_changed([{**one, "name": "x"}, one])
+    assert not secret_plan.is_tracking_changed([{**one, "change": "created"}])
+
+
+OWNER = {"metadata": {"uid": "1-2-3"}}
+
+
+@pytest.fixture
+def ca():
+    return certificates.make_ca("internal", datetime.timedelta(days=3650))
+
+
+@pytest.fixture
+def spec(parsed_hub):
+    return parsed_hub(metrics={"enabled": True, "image": "x"})
+
+
+def test_it_is_made_once_and_belongs_to_the_program(spec, ca):
+    (found,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    assert found["metadata"]["name"] == "superlink-metrics"
+    assert [(one["kind"], one["uid"]) for one in found["metadata"]["ownerReferences"]] == [("ConfigMap", "1-2-3")]
+    assert set(entries(found)) == {"tls.crt", "tls.key", "ca.crt", "token"} and len(entries(found)["token"]) == 44
+    assert secret_plan.metrics_secrets(spec, ca, found, OWNER) == []
+
+
+def test_without_metrics_there_is_none(parsed_hub, ca):
+    assert secret_plan.metrics_secrets(parsed_hub(), ca, None, None) == []
+
+
+def test_a_restored_one_gets_its_owner_and_keeps_its_content(spec, ca):
+    (made,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    del made["metadata"]["ownerReferences"]
+    (found,) = secret_plan.metrics_secrets(spec, ca, made, OWNER)
+    assert found["data"] == made["data"] and found["metadata"]["ownerReferences"]
+
+
+def test_another_ca_or_a_lost_entry_makes_it_new(spec, ca):
+    (made,) = secret_plan.metrics_secrets(spec, ca, None, OWNER)
+    other = certificates.make_ca("other", datetime.timedelta(days=3650))
+    (found,) = secret_plan.metrics_secrets(spec, other, made, OWNER)
+    assert found["data"]["token"] != made["data"]["token"] and found["data"]["ca.crt"] == encode(other.certificate)
+    del made["data"]["token"]
+    assert secret_plan.metrics_secrets(spec, ca, made, OWNER)
+
+
+def test_in_check_mode_there_is_no_owner_yet(spec, ca):
+    (found,) = secret_plan.metrics_secrets(spec, ca, None, None)
+    assert "ownerReferences" not in found["metadata"]

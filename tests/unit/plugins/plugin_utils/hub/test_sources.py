@@ -12,17 +12,11 @@ from dataclasses import replace
 import pytest
 from cryptography import x509
 
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_checks
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.cert_manager import CertManager
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import (
-    Observed,
-    Ref,
-    Wanted,
-    secret_ref,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_sources import choose
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_checks, certificate_sources
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import certificate
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, keypairs
+from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -38,21 +32,13 @@ OTHER_CA = certificates.make_ca("other ca", 99 * DAY)
 def secret(name, namespace="flower", **data):
     """A live Secret; C(tls_crt) stands for C(tls.crt)."""
     encoded = {key.replace("_", "."): base64.b64encode(value.encode()).decode() for key, value in data.items()}
-    return secret_ref(namespace, name), {"metadata": {"name": name, "namespace": namespace}, "data": encoded}
+    return {"metadata": {"name": name, "namespace": namespace}, "data": encoded}
 
 
 def plan(source, *there, wanted=WANTED, unserved=()):
-    """The source's plan when this is all that there is. Asks for things in the order in which the action does."""
-    live = dict(there)
-    seen = Observed()
-    for _round in range(5):
-        for ref in source.reads(wanted, seen):
-            if ref not in seen:
-                every = [obj for found, obj in live.items() if found[:3] == ref[:3]]
-                seen[ref] = live.get(ref) if ref.name else every
-                if ref.kind in unserved:
-                    seen.unserved.add(ref)
-    return source.plan(wanted, seen)
+    """The plan when this is all that there is."""
+    spec, given = source
+    return certificate_sources.plan(spec, given, wanted, live_objects(*there, unserved=unserved))
 
 
 def faults(made, wanted=WANTED, clocks=None):
@@ -61,9 +47,9 @@ def faults(made, wanted=WANTED, clocks=None):
 
 
 def source(parsed_hub, **changes):
-    """The source that a spec and some values ask for."""
+    """A spec, and values beside it."""
     given = {key: changes.pop(key) for key in NOTHING if key in changes}
-    return choose(parsed_hub(**{"ca_bundle": "", **changes}), {**NOTHING, **given})
+    return parsed_hub(**{"ca_bundle": "", **changes}), {**NOTHING, **given}
 
 
 # The federation's own CA
@@ -146,7 +132,7 @@ def test_a_handed_in_ca_is_not_stored(parsed_hub):
     assert [item["metadata"]["name"] for item in made.secrets] == ["superlink-gateway-tls"]
     assert CA.key not in [base64.b64decode(value).decode() for value in made.secrets[0]["data"].values()]
     assert made.trust == CA.certificate and not made.remembers
-    again = plan(handed_in(parsed_hub), (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0]))
+    again = plan(handed_in(parsed_hub), made.secrets[0])
     assert again.secrets == [] and again.certificate == made.certificate
 
 
@@ -240,7 +226,7 @@ def test_values_become_a_secret(parsed_hub):
     made = plan(values(parsed_hub))
     assert faults(made) == [] and made.secret == "superlink-gateway-tls"
     assert set(made.secrets[0]["data"]) == {"tls.crt", "tls.key", "ca.crt"}
-    there = (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0])
+    there = made.secrets[0]
     assert plan(values(parsed_hub), there).secrets == []
     later = certificates.issue(CA, "hub", ["hub.example"], DAY)
     assert plan(values(parsed_hub, later), there).reasons == ["superlink-gateway-tls: it differed"]
@@ -331,14 +317,13 @@ READY = {"type": "Ready", "status": "True", "observedGeneration": 2}
 
 def issuer(ready=True, kind="Issuer", **spec):
     conditions = [] if ready is None else [{"type": "Ready", "status": str(bool(ready)), "reason": "ErrGetKeyPair"}]
-    found = {"metadata": {"name": "ours"}, "spec": spec or {"selfSigned": {}}, "status": {"conditions": conditions}}
-    return Ref(certificate.API, kind, "flower" if kind == "Issuer" else "", "ours"), found
+    meta = {"name": "ours", "namespace": "flower" if kind == "Issuer" else ""}
+    return {"apiVersion": certificate.API, "kind": kind, "metadata": meta, "spec": spec or {"selfSigned": {}}, "status": {"conditions": conditions}}
 
 
 def asked(*conditions, generation=2):
-    ref = Ref(certificate.API, "Certificate", "flower", certificate.NAME)
-    meta = {"name": certificate.NAME, "generation": generation}
-    return ref, {"metadata": meta, "status": {"conditions": list(conditions)}}
+    meta = {"name": certificate.NAME, "namespace": "flower", "generation": generation}
+    return {"apiVersion": certificate.API, "kind": "Certificate", "metadata": meta, "status": {"conditions": list(conditions)}}
 
 
 def issued(leaf=LEAF, ca=CA.certificate):
@@ -376,7 +361,7 @@ def test_names_lifetime_and_patches_reach_the_certificate(parsed_hub):
     ("there", "words"),
     [
         ([], "Issuer 'ours' does not exist in namespace flower; there are: none"),
-        ([(issuer()[0]._replace(name="theirs"), {"metadata": {"name": "theirs"}})], "there are: theirs"),
+        ([{**issuer(), "metadata": {"name": "theirs", "namespace": "flower"}}], "there are: theirs"),
         ([issuer(ready=None)], "has no condition Ready: does cert-manager's controller run?"),
         ([issuer(ready=False)], "is not ready (ErrGetKeyPair)"),
         ([issuer(acme={})], "is of a public CA (ACME); set the root"),
@@ -421,9 +406,9 @@ def condition(kind, status, reason, message="", generation=2):
 
 def request(name, made, reason, of=certificate.NAME):
     annotations = {"cert-manager.io/certificate-name": of}
-    meta = {"name": name, "creationTimestamp": made, "annotations": annotations}
-    ref = Ref(certificate.API, "CertificateRequest", "flower", name)
-    return ref, {"metadata": meta, "status": {"conditions": [condition("Ready", "False", reason)]}}
+    meta = {"name": name, "namespace": "flower", "creationTimestamp": made, "annotations": annotations}
+    status = {"conditions": [condition("Ready", "False", reason)]}
+    return {"apiVersion": certificate.API, "kind": "CertificateRequest", "metadata": meta, "status": status}
 
 
 def test_what_lacks_is_told(parsed_hub):
@@ -469,5 +454,5 @@ def test_the_ca_of_the_next_renewal_is_trusted_before(parsed_hub):
 
 
 def test_no_source_shows_a_key(parsed_hub):
-    shown = repr([plan(values(parsed_hub)), plan(handed_in(parsed_hub)), CertManager(parsed_hub(), None).__dict__])
+    shown = repr([plan(values(parsed_hub)), plan(handed_in(parsed_hub))])
     assert "PRIVATE" not in shown

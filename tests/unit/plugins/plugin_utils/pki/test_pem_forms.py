@@ -14,14 +14,15 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import secret_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Observed, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_plan import Wanted
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.certificate_sources import (
-    ExistingSecret,
-    ExistingValues,
+    existing_secret,
+    existing_values,
     handed_in,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain
 from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.hub_objects import live_objects
 from ansible_collections.federated.flower.tests.unit.specs import superlink_faults, supernode_faults
 
 CA = certificates.make_ca("root", datetime.timedelta(days=9))
@@ -78,8 +79,7 @@ def wanted() -> Wanted:
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_written_here_is_read_by_openssl(form: str, tmp_path: Path, wanted: Wanted) -> None:
     change = FORMS[form]
-    seen = Observed({secret_ref("flower", "superlink-gateway-tls"): None})
-    plan = ExistingValues(change(LEAF.certificate), change(LEAF.key), change(CA.certificate)).plan(wanted, seen)
+    plan = existing_values(change(LEAF.certificate), change(LEAF.key), change(CA.certificate), wanted, live_objects())
     assert plan.faults == []
     written = entries(plan.secrets[0])
     assert written == {"tls.crt": LEAF.certificate, "tls.key": LEAF.key, "ca.crt": CA.certificate}
@@ -104,8 +104,8 @@ def test_a_secret_of_others_is_used_only_if_openssl_reads_it(form: str, tmp_path
         if not certificate.isascii() or not key.isascii():
             continue  # an entry that is no ASCII text is reported as missing
         data = {"tls.crt": certificate, "tls.key": key, "ca.crt": FORMS[form](CA.certificate).replace("\u00e9", "e")}
-        seen = Observed({secret_ref("flower", "mine"): secret_data.secret("flower", "flower", "mine", data, application="superlink")})
-        plan = ExistingSecret("mine").plan(wanted, seen)
+        mine = secret_data.secret("flower", "flower", "mine", data, application="superlink")
+        plan = existing_secret("mine", "", wanted, live_objects(mine))
         good = loads(tmp_path, certificate, key)
         assert good == (plan.faults == []), (form, plan.faults)
         assert good == certificates.is_readable(certificate + "\n" + key)

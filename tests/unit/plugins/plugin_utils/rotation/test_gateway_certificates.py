@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.gateway_certificates import Gateway
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -78,3 +81,46 @@ def test_what_the_machine_has_to_know():
         == machine.BY_CURRENT
     )
     assert gateway_certificates.leaf({}, STATE, ["h"], "7", NOW) == machine.Leaf(served="7")
+
+
+# What HAProxy 2.6 of Debian 12 prints for a certificate on one line.
+ALERT = b"""[NOTICE]   (12) : haproxy version is 2.6.12-1+deb12u4
+[ALERT]    (12) : config : parsing [/etc/gw/haproxy.cfg:20] : 'bind :9092' in section 'frontend' : unable to load certificate from file '/certs/tls.pem'.
+[ALERT]    (12) : config : Fatal errors found in configuration.
+"""
+
+
+class Hub:
+    """A hub whose gateway says something."""
+
+    name = "hub"
+
+    def __init__(self, result: ExecResult) -> None:
+        self.result = result
+        self.asked: list[Any] = []
+
+    def exec(self, *where: Any, **_more: Any) -> ExecResult:
+        self.asked.append(where)
+        return self.result
+
+
+def test_files_that_are_taken() -> None:
+    hub = Hub(ExecResult(b"Configuration file is valid\n", b"", 0))
+    gateway: Any = Gateway
+    assert gateway(hub, "flower").refusal() == ""
+    assert hub.asked == [("flower", "superlink-0", "gateway", ["haproxy", "-c", "-f", "/etc/gw/haproxy.cfg"])]
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (ExecResult(b"", ALERT, 1), "unable to load certificate from file '/certs/tls.pem'. [ALERT]"),
+        (ExecResult(b"", b"", 137), "HAProxy: code 137"),
+        (ExecResult(b"\xff" * 5000, b"", 1), "HAProxy: "),
+    ],
+)
+def test_files_that_are_refused(result: ExecResult, words: str) -> None:
+    gateway: Any = Gateway
+    found = gateway(Hub(result), "flower").refusal()
+    assert found.startswith("the gateway on hub does not take its files") and words in found
+    assert "\n" not in found and len(found) < 1100 and "superlink_patches" in found

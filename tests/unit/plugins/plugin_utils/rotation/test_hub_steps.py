@@ -11,6 +11,7 @@ from ansible_collections.federated.flower.plugins.action.rotation import ActionM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import (
     Hub,
     RotationError,
@@ -87,3 +88,28 @@ def test_a_ca_from_variables_that_cannot_sign_is_named() -> None:
     with pytest.raises(ClusterError, match="superlink_ca_key belongs to another certificate than CN=a CA"):
         settings_with(CA.certificate, ended.key)
     assert settings_with(ended.certificate, ended.key, "existing").handed_in is None, "it is not used there"
+
+
+POD = {"metadata": {"creationTimestamp": "2026-11-21T10:00:00Z"}}
+
+
+def written_secret(made, *written):
+    return {"metadata": {"creationTimestamp": made, "managedFields": [{"time": time} for time in written]}}
+
+
+def test_a_secret_that_was_written_after_its_pod_was_made_is_younger():
+    assert internal.is_younger(written_secret("2026-11-21T10:00:01Z"), POD)
+    assert internal.is_younger(written_secret("2026-11-21T09:00:00Z", "2026-11-21T09:00:00Z", "2026-11-21T11:00:00Z"), POD)
+
+
+def test_a_pod_that_was_made_after_its_secrets_is_not_looked_into():
+    assert not internal.is_younger(written_secret("2026-11-21T09:59:59Z", "2026-11-21T10:00:00Z"), POD)
+    assert not internal.is_younger(None, POD)
+
+
+def test_pods_of_others_in_the_namespace_of_the_hub_are_not_asked(monkeypatch):
+    asked = []
+    monkeypatch.setattr(internal.restart, "is_old", lambda _cluster, one, *_more: asked.append(one) or True)
+    own = [pod("superlink-0", "superlink"), pod("serverapp-a", "serverapp")]
+    cluster = SharedNamespace(*own, pod("helm-superlink-0", "superlink", ours=False), pod("helm-a", "serverapp", ours=False))
+    assert internal.old_pods(cluster, "shared", FEDERATION) == asked == own

@@ -47,11 +47,8 @@ class Hub:
     def is_deployed(self) -> bool:
         return True
 
-    def is_insecure(self) -> bool:
-        return False
-
     def publication(self) -> dict[str, Any]:
-        return {"data": {"server_name": "hub.example"}}
+        return {"data": {"server_name": "hub.example", "address": "hub.example:9092"}}
 
     def ca(self) -> tuple[dict[str, Any], ca_state.State]:
         return {}, self.state
@@ -61,9 +58,6 @@ class Hub:
 
     def gateway_secret(self) -> dict[str, Any]:
         return {}
-
-    def needed_names(self) -> list[str]:
-        return []
 
     def do(self, step: machine.Step, now: datetime.datetime) -> None:
         self.log.append(step.name)

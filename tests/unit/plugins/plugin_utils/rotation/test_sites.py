@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import as_applied, difference
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
@@ -43,11 +44,12 @@ def test_who_has_to_be_heard():
 
 def test_what_was_heard():
     rolled = site_proof.members(BOOK, FOUND, ["a", "b"])
-    sites = site_proof.heard(rolled, {"a": {"trust": CA, "accepts": ["1"], "trouble": ""}})
+    sites = site_proof.site_facts(rolled, {"a": {"trust": CA, "accepts": ["1"], "trouble": ""}})
     assert sites["a"] == machine.Site(CA, frozenset({"1"}))
     assert sites["b"].excused and "not in the inventory" in sites["gone"].trouble
-    assert site_proof.heard(rolled, {})["a"] == machine.Site()
-    down = site_proof.heard(rolled, {"a": {"trust": None, "accepts": [], "trouble": "no route"}, "gone": {"trust": None, "accepts": [], "trouble": "no right"}})
+    assert site_proof.site_facts(rolled, {})["a"] == machine.Site()
+    silent = {"trust": None, "accepts": []}
+    down = site_proof.site_facts(rolled, {"a": {**silent, "trouble": "no route"}, "gone": {**silent, "trouble": "no right"}})
     assert down["a"] == machine.Site(trouble="no route")
     assert down["gone"] == machine.Site(trouble="no right"), "what it failed with is more than that it is not reached"
 
@@ -122,8 +124,14 @@ def test_what_a_pod_and_its_successor_have_in_common():
     assert seat(pod("s-1-a", "ReplicaSet")) == seat(pod("s-1-b", "ReplicaSet"))
 
 
-def test_what_a_container_mounts():
-    found = {"spec": {"containers": [{"name": "superlink", "volumeMounts": [{"mountPath": "/internal"}]}]}}
-    assert restart.mounts(found, "superlink", "/internal/tls.crt")
-    assert not restart.mounts(found, "superlink", "/internals/tls.crt")
-    assert not restart.mounts(found, "gateway", "/internal/tls.crt")
+def record_of(site: str) -> dict[str, Any]:
+    key = {"pool": "cpu", "name": "0", "public_key": "x", "node_id": site, "dead": False}
+    return {**records.empty_record(site), "keys": {f"SHA256:{site}": key}}
+
+
+def test_a_record_that_cannot_be_read_is_the_fault_of_its_site_only() -> None:
+    found, unreadable = {name: record_of(name) for name in ("a", "b")}, {"c": "c is broken", "x": "x is broken"}
+    nodes = {"a": {"status": "online"}, "b": {"status": "offline"}}
+    assert conditions.away(["a"], found, unreadable, {}, nodes) == {}
+    assert conditions.away(["a", "c"], found, unreadable, {}, nodes) == {"c": "c is broken"}
+    assert conditions.away(["a", "b", "new"], found, unreadable, {}, nodes) == {"b": "cpu/0 is offline"}
