@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
-    archive_reader,
+    archive,
     database,
     hub_archive,
     hub_objects,
@@ -64,7 +64,7 @@ class ActionModule(ClusterAction):
             if proven.outputs:
                 warnings.append(f"{self.inventory_host}: {hub_archive.outputs_warning(path, proven.outputs)}")
             found = Ledger(hub, spec.namespace, spec.federation).identity()
-            wrong = hub_archive.faults(path, about, content, spec, place, "" if found == NEW else found)
+            wrong = hub_archive.errors(path, proven, spec, place, "" if found == NEW else found)
             begun = restore_mark.fault(restore_mark.read(hub, spec.namespace), about.file_name, spec.namespace)
             wrong += filter(None, [begun])
             if wrong:
@@ -127,5 +127,5 @@ class ActionModule(ClusterAction):
             if name == hub_archive.DATABASE:
                 put = database.put(volume, content["database"], data)
 
-        archive_reader.read(path, take, identity)
+        archive.read(path, identity, take)
         return put

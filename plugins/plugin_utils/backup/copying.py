@@ -18,7 +18,7 @@ from ..marks import proof
 from ..programs import database_program
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import NEW, Ledger
-from . import database, fencing, making, restoring, volume_pod
+from . import database, fencing, hub_archive, restoring, volume_pod
 from .database import Volume
 from .leadership import Term
 
@@ -155,7 +155,7 @@ def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Cal
         assure: called before anything is written that a hub would have to have for itself; raises if this run must not write it.
     """
     done = Done(moment())
-    with _volume(source, stopped, seconds) as volume, making.snapshot(volume, source.ca_namespace, source.spec.federation, _USE) as (objects, data):
+    with _volume(source, stopped, seconds) as volume, hub_archive.snapshot(volume, source.ca_namespace, source.spec.federation, _USE) as (objects, data):
         done.size = data.size
         facts = {"size": data.size, "sha256": data.sha256}
         assure()
