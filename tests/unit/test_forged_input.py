@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, unexpected
-from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report, chain_verification, hash_chain
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report, hash_chain
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
 
 
@@ -135,7 +135,7 @@ def test_messages_and_warnings_are_cleaned_wherever_they_come_from() -> None:
 
 @pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
 def test_the_audit_trail(text: str) -> None:
-    lines, head = chain_verification.read_export(["{}", text], "audit.jsonl")
+    lines, head = hash_chain.read_export(["{}", text], "audit.jsonl")
     assert head is None and len(lines) == 2
     assert hash_chain.parse(text) is None
     assert Trail._head({"data": {"head.json": text}}) == (None, 0)

@@ -10,12 +10,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..backup import copying, fencing, leadership, leadership_plans, volume_pod
+from ..backup import copying, fencing, leadership, volume_pod
 from ..backup.copying import End
 from ..backup.database import Volume
 from ..backup.fencing import Verdict
-from ..backup.leadership import ACTIVE, Term
-from ..backup.leadership_plans import Failover
+from ..backup.leadership import ACTIVE, Failover, Term
 from ..base.errors import ClusterError
 from ..base.object_names import (
     DATABASE_CLAIM,
@@ -44,7 +43,7 @@ class FailoverSteps(StandbyAction):
         begun = time.time()
         there = leadership.read(target.cluster, target.spec.namespace)
         own, reached, runs_on, lost = self._ask_hub(params)
-        plan = leadership_plans.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
+        plan = leadership.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
         if plan.promote and not plan.fence:
             lost = lost or f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
         words: list[str] = []

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..backup import copying, fencing, leadership, leadership_plans
+from ..backup import copying, fencing, leadership
 from ..backup.copying import End
 from ..backup.leadership import FENCED, Term
 from ..base.errors import ClusterError
@@ -86,8 +86,8 @@ class StandbyAction(ClusterAction):
         live = copying.claim_uid(source.cluster, source.spec.namespace)
         wrong = copying.faults(source, target, there)
         if not (wrong or params["accept_volumes"]):
-            known = leadership_plans.recorded(source.host, there, own)
-            wrong = list(filter(None, [leadership_plans.fault(source.host, target.host, known, live, there)]))
+            known = leadership.recorded_claim(source.host, there, own)
+            wrong = list(filter(None, [leadership.volume_error(source.host, target.host, known, live, there)]))
         return wrong, live
 
     @staticmethod

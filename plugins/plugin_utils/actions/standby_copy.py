@@ -16,7 +16,7 @@ from typing import Any
 
 from ansible import constants
 
-from ..backup import copying, fencing, leadership, leadership_plans
+from ..backup import copying, fencing, leadership
 from ..backup.copying import End
 from ..backup.leadership import ACTIVE, STANDBY, Term
 from ..base.errors import ClusterError
@@ -45,7 +45,7 @@ class StandbyCopy(StandbyAction):
         there = leadership.read(target.cluster, target.spec.namespace)
         with self.other(params["hub"], params["hub_described"]) as source:
             own = leadership.read(source.cluster, source.spec.namespace)
-            plan = leadership_plans.copy_plan(source.host, target.host, own, there)
+            plan = leadership.copy_plan(source.host, target.host, own, there)
             wrong = [plan.fault] if plan.fault else self.copy_faults(params, source, target, own, there)[0]
         if wrong and not plan.fence:
             raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
@@ -126,7 +126,7 @@ class StandbyCopy(StandbyAction):
             with self._held(lease):
                 there = leadership.read(target.cluster, spec.namespace)
                 mine = leadership.read(source.cluster, source.spec.namespace)
-                plan = leadership_plans.copy_plan(source.host, target.host, mine, there)
+                plan = leadership.copy_plan(source.host, target.host, mine, there)
                 if plan.fault or plan.fence or there is None or mine is None:
                     why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
                     raise ClusterError(f"{why}. Run federated.flower.standby.")
@@ -144,7 +144,7 @@ class StandbyCopy(StandbyAction):
 
     def _copy(self, params: dict[str, Any], source: End, target: End, there: Term | None) -> dict[str, Any]:
         own = leadership.read(source.cluster, source.spec.namespace)
-        plan = leadership_plans.copy_plan(source.host, target.host, own, there)
+        plan = leadership.copy_plan(source.host, target.host, own, there)
         fenced = self._fence_first(params, plan, source, target, there)
         wrong, claim = [plan.fault], ""
         if not plan.fault:
@@ -180,7 +180,7 @@ class StandbyCopy(StandbyAction):
             "msg": f"copied {source.host} to {target.host} in term {plan.number}{fenced}: {done.words}",
         }
 
-    def _fence_first(self, params: dict[str, Any], plan: leadership_plans.CopyPlan, source: End, target: End, there: Term | None) -> str:
+    def _fence_first(self, params: dict[str, Any], plan: leadership.CopyPlan, source: End, target: End, there: Term | None) -> str:
         """Fence the host that the plan names, and a standby whose SuperLink someone started; what was done, as the end of a sentence."""
         ends = {end.host: end for end in (source, target)}
         fenced, number = plan.fence, plan.number

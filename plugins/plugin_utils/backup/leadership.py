@@ -3,13 +3,15 @@
 """Which of two hubs serves: the record that each has in its cluster.
 
 Each failover begins a new term, a number that only grows. In a term one hub serves. The record with the higher term is right, so a hub that was
-out of reach during a failover is recognised when it comes back.
+out of reach during a failover is recognised when it comes back. The records of both hubs have the uid of the volume claim with the database, so
+that a copy of an empty database, by whatever playbook, is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ..base import foreign_data
@@ -21,7 +23,6 @@ from ..kube.configmaps import config_map, retry_on_conflict, write
 ACTIVE, STANDBY, FENCED = "active", "standby", "fenced"
 _STATES = (ACTIVE, STANDBY, FENCED)
 
-_COMPONENT = "standby"
 _KEY = "standby.json"
 
 
@@ -134,18 +135,7 @@ def store(cluster: Cluster, namespace: str, federation: str, term: Term) -> bool
     Raises:
         ClusterError: the ConfigMap is someone else's.
     """
-
-    def attempt() -> bool:
-        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
-        data = {_KEY: term.text()}
-        if item is None:
-            item = config_map(federation, namespace, STANDBY_CONFIG, data, application=STANDBY_CONFIG, component=_COMPONENT)
-        elif item.get("data") == data:
-            return False
-        write(cluster, {**item, "data": data})
-        return True
-
-    return retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)
+    return _write(cluster, namespace, federation, term, lambda _found: None)
 
 
 def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None, term: Term) -> None:
@@ -159,16 +149,143 @@ def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None,
         ClusterError: it is another one now, or the ConfigMap is someone else's.
     """
 
-    def attempt() -> None:
-        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
+    def require_former(text: str | None) -> None:
         where = f"{cluster.name}: ConfigMap {namespace}/{STANDBY_CONFIG}"
-        found = parse((item.get("data") or {}).get(_KEY, ""), where) if item else None
-        if found == term:
-            return  # an attempt before, whose answer was lost
+        found = None if text is None else parse(text, where)
         if found != former:
             shown = f"{found.state} in term {found.number}" if found else "gone"
             raise ClusterError(f"{where} was changed while the hub was copied, and is {shown}: it is not replaced. Does a failover run?")
-        item = item or config_map(federation, namespace, STANDBY_CONFIG, {}, application=STANDBY_CONFIG, component=_COMPONENT)
-        write(cluster, {**item, "data": {_KEY: term.text()}})
 
-    retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)
+    _write(cluster, namespace, federation, term, require_former)
+
+
+def _write(cluster: Cluster, namespace: str, federation: str, term: Term, require: Callable[[str | None], None]) -> bool:
+    def attempt() -> bool:
+        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
+        if item is not None and item.get("data") == {_KEY: term.text()}:
+            return False  # also after an attempt whose answer was lost
+        require(None if item is None else (item.get("data") or {}).get(_KEY, ""))
+        item = item or config_map(federation, namespace, STANDBY_CONFIG, {}, application=STANDBY_CONFIG, component="standby")
+        write(cluster, {**item, "data": {_KEY: term.text()}})
+        return True
+
+    return retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)
+
+
+@dataclasses.dataclass(frozen=True)
+class CopyPlan:
+    """What a copy does.
+
+    Attributes:
+        number: the term.
+        fence: the host to fence first; empty for none.
+        fault: why nothing is copied; fencing is done nevertheless.
+    """
+
+    number: int
+    fence: str = ""
+    fault: str = ""
+
+
+def copy_plan(hub: str, standby: str, own: Term | None, other: Term | None) -> CopyPlan:
+    """What is to be done before the hub is copied to its standby.
+
+    Args:
+        hub: inventory name of the host that is to be copied.
+        standby: that of its standby.
+        own: the record of the hub.
+        other: the record of the standby.
+    """
+    number = max(own.number if own else 1, other.number if other and other.state != ACTIVE else 1)
+    if own is not None and own.state != ACTIVE:
+        return CopyPlan(own.number, fault=refusal(hub, own))
+    if other is None or other.state != ACTIVE:
+        return CopyPlan(number)
+    if own is None or own.number < other.number:
+        return CopyPlan(other.number, hub, refusal_by_peer(hub, own, standby, other))
+    if own.number == other.number:
+        return CopyPlan(own.number, fault=contradiction(hub, standby, own.number))
+    return CopyPlan(own.number, standby)
+
+
+@dataclasses.dataclass(frozen=True)
+class Failover:
+    """What a failover does.
+
+    Attributes:
+        number: the new term, or that of a failover that is completed.
+        fence: whether the hub is stopped.
+        copy: whether the hub is copied once more when it is stopped.
+        promote: whether the standby begins to serve; otherwise it does already.
+        fault: why it is refused.
+    """
+
+    number: int
+    fence: bool = False
+    copy: bool = False
+    promote: bool = False
+    fault: str = ""
+
+
+def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, *, reached: bool, runs: bool = False) -> Failover:
+    """What a failover has to do.
+
+    Args:
+        hub: inventory name of the host that has served.
+        standby: the one that is to serve.
+        own: the record of the hub; None for none, or one that cannot be read.
+        other: the record of the standby.
+        reached: whether the hub's cluster answers.
+        runs: whether a hub whose record says that it is fenced is not stopped: the fence was interrupted, or someone started it again.
+    """
+    before, there = own.number if own else 0, other.number if other else 0
+    if other is not None and other.state == ACTIVE:
+        if own is not None and own.state == ACTIVE and before == there:
+            return Failover(there, fault=contradiction(hub, standby, there))
+        if own is not None and own.state == ACTIVE and before > there:
+            return Failover(there, fault=f"{standby} says that it serves in term {there}, and {hub} serves in a newer one, {before}. Run "
+                                         "federated.flower.standby first: it fences and copies")
+        return Failover(there, fence=reached and (own is None or own.state == ACTIVE or (own.state == FENCED and runs)))
+    if reached:
+        if own is not None and own.state == STANDBY:
+            return Failover(there, fault=f"{hub} is a standby itself, of {own.serves}: it cannot hand over. Check the groups of the inventory")
+        number = max(before, there + 1) if own is not None and own.state == FENCED else max(before, there) + 1
+        return Failover(number, fence=True, copy=True, promote=True)
+    if other is None or not other.copied:
+        return Failover(there, fault=f"{standby} has no complete copy of {hub}, whose cluster does not answer: there is nothing to continue with. "
+                                     "Restore a backup (federated.flower.restore)")
+    if other.state == FENCED:
+        return Failover(there, fault=f"{standby} was fenced in term {there}, and has no copy of what {other.serves} did since. Restore a backup "
+                                     "(federated.flower.restore)")
+    return Failover(there + 1, promote=True)
+
+
+def recorded_claim(hub: str, *records: Term | None) -> str:
+    """The uid that records have; empty where it is not known.
+
+    Args:
+        hub: inventory name of the hub that serves.
+        records: of both hosts, that of the standby first: it is written when a copy is complete.
+    """
+    return next((one.hub_claim for one in records if one is not None and one.serves == hub and one.hub_claim), "")
+
+
+def volume_error(hub: str, standby: str, known: str, live: str, there: Term | None) -> str:
+    """Why a hub is not copied over what its standby has: a sentence; empty if it may be.
+
+    Args:
+        hub: inventory name of the hub.
+        standby: that of its standby.
+        known: what C(recorded_claim) found.
+        live: what C(copying.claim_uid) found.
+        there: the record of the standby.
+    """
+    if not known or known == live:
+        return ""
+    use = ""
+    if there is not None and there.state == STANDBY and there.copied:
+        use = f"If the copy of {there.copied} on {standby} is right, use it: fail over with -e flower_failover_hub_lost=true. "
+    return (
+        f"{hub} has another volume for its database than before, which may be empty or older, so it is not copied over what {standby} has. {use}If what "
+        f"{hub} has now is right, for example after its volume was moved: -e flower_standby_accept_volumes=true"
+    )

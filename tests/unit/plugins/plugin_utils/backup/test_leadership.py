@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import copying, leadership, leadership_plans
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import copying, leadership
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership import ACTIVE, FENCED, STANDBY, Term
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership_plans import Failover
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -27,10 +27,10 @@ def test_records_of_earlier_releases_are_read():
     """Those of one had no volumes of the hub, those of another one that with the outputs, too."""
     first = {name: value for name, value in json.loads(COPY.text()).items() if not name.startswith("hub_")}
     term = leadership.parse(json.dumps(first), "here")
-    assert leadership_plans.recorded("a", term, None) == ""
-    assert not leadership_plans.fault("a", "b", "", "data", term), "the next copy notes it"
+    assert leadership.recorded_claim("a", term, None) == ""
+    assert not leadership.volume_error("a", "b", "", "data", term), "the next copy notes it"
     second = json.dumps({**json.loads(COPY.text()), "hub_outputs": "not copied"})
-    assert leadership_plans.recorded("a", leadership.parse(second, "here"), None) == "data"
+    assert leadership.recorded_claim("a", leadership.parse(second, "here"), None) == "data"
 
 
 @pytest.mark.parametrize(("own", "there", "known"), [
@@ -43,12 +43,12 @@ def test_records_of_earlier_releases_are_read():
     (None, None, ""),
 ])  # fmt: skip
 def test_what_is_known(own, there, known):
-    assert leadership_plans.recorded("a", there, own) == known
+    assert leadership.recorded_claim("a", there, own) == known
 
 
 def test_a_hub_with_another_volume_is_not_copied():
     def fault(live, there=COPY):
-        return leadership_plans.fault("a", "b", "data", live, there)
+        return leadership.volume_error("a", "b", "data", live, there)
 
     assert not fault("data")
     other = fault("new")
@@ -106,7 +106,7 @@ def test_a_hub_is_refused_by_the_record_of_its_standby():
     (A1, Term(ACTIVE, 1, "b"), 1, "", "both say"),
 ])  # fmt: skip
 def test_copy_plan(own, other, number, fence, fault):
-    plan = leadership_plans.copy_plan("a", "b", own, other)
+    plan = leadership.copy_plan("a", "b", own, other)
     assert (plan.number, plan.fence) == (number, fence)
     assert fault in plan.fault and bool(fault) == bool(plan.fault)
 
@@ -124,13 +124,13 @@ def test_copy_plan(own, other, number, fence, fault):
     (Term(ACTIVE, 2, "a"), Term(FENCED, 2, "a"), True, Failover(3, fence=True, copy=True, promote=True)),
 ])  # fmt: skip
 def test_failover_plan(own, other, reached, wanted):
-    assert leadership_plans.failover_plan("a", "b", own, other, reached=reached) == wanted
+    assert leadership.failover_plan("a", "b", own, other, reached=reached) == wanted
 
 
 def test_a_fence_that_was_interrupted_is_completed():
     """Its record comes before the stop."""
-    assert leadership_plans.failover_plan("a", "b", FENCED_A2, ACTIVE_B2, reached=True, runs=True) == Failover(2, fence=True)
-    assert leadership_plans.failover_plan("a", "b", B1, ACTIVE_B2, reached=True, runs=True) == Failover(2), "a standby has a copy, and is not fenced"
+    assert leadership.failover_plan("a", "b", FENCED_A2, ACTIVE_B2, reached=True, runs=True) == Failover(2, fence=True)
+    assert leadership.failover_plan("a", "b", B1, ACTIVE_B2, reached=True, runs=True) == Failover(2), "a standby has a copy, and is not fenced"
 
 
 @pytest.mark.parametrize(("own", "other", "reached", "fault"), [
@@ -142,7 +142,7 @@ def test_a_fence_that_was_interrupted_is_completed():
     (Term(ACTIVE, 3, "a"), ACTIVE_B2, True, "a newer one"),
 ])  # fmt: skip
 def test_failovers_that_are_refused(own, other, reached, fault):
-    plan = leadership_plans.failover_plan("a", "b", own, other, reached=reached)
+    plan = leadership.failover_plan("a", "b", own, other, reached=reached)
     assert fault in plan.fault and not (plan.fence or plan.copy or plan.promote)
 
 
