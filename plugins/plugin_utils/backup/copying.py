@@ -18,7 +18,7 @@ from ..marks import proof
 from ..programs import database_program
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import NEW, Ledger
-from . import database, fencing, hub_archive, restoring, volume_pod
+from . import database, hub_archive, leadership, restoring, volume_pod
 from .database import Volume
 from .leadership import Term
 
@@ -42,6 +42,10 @@ class End:
     spec: HubSpec
     ca_namespace: str
 
+    def get(self, kind: str, name: str, version: str = "v1") -> Object | None:
+        """An object in its namespace."""
+        return self.cluster.get(version, kind, name, self.spec.namespace)
+
     @property
     def identity(self) -> str:
         """The hub's identity in the ledger; empty where there is none."""
@@ -49,14 +53,39 @@ class End:
         return "" if found == NEW else found
 
     @property
+    def published(self) -> Object | None:
+        """What it has published."""
+        return self.get("ConfigMap", FEDERATION_CONFIG)
+
+    @property
     def is_hub(self) -> bool:
         """Whether there is a hub: it has a ledger and was published."""
         return bool(self.identity) and self.published is not None
 
     @property
-    def published(self) -> Object | None:
-        """What it has published."""
-        return self.cluster.get("v1", "ConfigMap", FEDERATION_CONFIG, self.spec.namespace)
+    def serves(self) -> bool:
+        """Whether there is a SuperLink that is not stopped."""
+        item = self.get("StatefulSet", SUPERLINK, "apps/v1")
+        return item is not None and item["spec"].get("replicas", 1) > 0
+
+    @property
+    def claim_uid(self) -> str:
+        """The uid of the volume claim of its SuperLink; empty where there is none."""
+        live = self.get("PersistentVolumeClaim", DATABASE_CLAIM)
+        return str(live["metadata"]["uid"]) if live else ""
+
+    @property
+    def term(self) -> Term | None:
+        """Its record, see C(leadership.read)."""
+        return leadership.read(self.cluster, self.spec.namespace)
+
+    def store(self, term: Term) -> bool:
+        """Write its record; whether it differed."""
+        return leadership.store(self.cluster, self.spec.namespace, self.spec.federation, term)
+
+    def swap(self, former: Term | None, term: Term) -> None:
+        """Write its record, which must be the one that was read: a failover that has begun meanwhile has written another one."""
+        leadership.swap(self.cluster, self.spec.namespace, self.spec.federation, former, term)
 
 
 @dataclass
@@ -83,18 +112,12 @@ class Done:
         return f"a database of {readable(self.size)}, {len(self.objects)} objects that differed"
 
 
-def claim_uid(cluster: Cluster, namespace: str) -> str:
-    """The uid of the volume claim of a SuperLink; empty where there is none."""
-    live = cluster.get("v1", "PersistentVolumeClaim", DATABASE_CLAIM, namespace)
-    return str(live["metadata"]["uid"]) if live else ""
-
-
 def origin(source: End) -> str:
     """What the volume claim of a standby says of the hub whose database it is for (C(volume_pod.RESTORED))."""
     return f"the hub {source.host}"
 
 
-def faults(source: End, target: End, there: Term | None) -> list[str]:
+def errors(source: End, target: End, there: Term | None) -> list[str]:
     """Why a hub is not copied to a standby: sentences. Nothing is changed.
 
     Args:
@@ -136,7 +159,7 @@ def faults(source: End, target: End, there: Term | None) -> list[str]:
             f"{target.host}: namespace {target.spec.namespace} has another hub of a federation {target.spec.federation}, which is not replaced. "
             "Choose another cluster, or remove that hub"
         )
-    elif there is None and fencing.serves(target.cluster, target.spec.namespace):
+    elif there is None and target.serves:
         found.append(
             f"{target.host} has a SuperLink that serves, and no record that it is a standby: it is not replaced. Choose another cluster, or "
             "remove it"
@@ -149,13 +172,16 @@ def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Cal
 
     Args:
         source: the hub.
-        target: the standby, of which C(faults) has found none.
+        target: the standby, of which C(errors) has found none.
         stopped: whether the hub is stopped, so that its volume is read through a separate pod.
         seconds: how long pods may take to start and to end.
         assure: called before anything is written that a hub would have to have for itself; raises if this run must not write it.
     """
     done = Done(moment())
-    with _volume(source, stopped, seconds) as volume, hub_archive.snapshot(volume, source.ca_namespace, source.spec.federation, _USE) as (objects, data):
+    reading: AbstractContextManager[Volume] = nullcontext(Volume(source.cluster, source.spec.namespace, SUPERLINK_POD))
+    if stopped:
+        reading = volume_pod.Holder(source.cluster, source.spec, seconds)
+    with reading as volume, hub_archive.snapshot(volume, source.ca_namespace, source.spec.federation, _USE) as (objects, data):
         done.size = data.size
         facts = {"size": data.size, "sha256": data.sha256}
         assure()
@@ -164,11 +190,11 @@ def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Cal
             lambda there: database.put(there, facts, data, replace=True, assure=assure),  # type: ignore[arg-type]  # it is read only
             source=origin(source), seconds=seconds, is_standby=True,
         )  # fmt: skip
-    done.claim, done.replaced, done.objects = claim_uid(target.cluster, target.spec.namespace), restored.database, restored.objects
+    done.claim, done.replaced, done.objects = target.claim_uid, restored.database, restored.objects
     return done
 
 
-def room_fault(hub: str, measured: Mapping[str, Any]) -> str:
+def room_error(hub: str, measured: Mapping[str, Any]) -> str:
     """Why the database cannot be copied for lack of room on the hub's volume: a sentence; empty if it can. Pure.
 
     Args:
@@ -189,12 +215,6 @@ def moment() -> str:
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _volume(source: End, stopped: bool, seconds: float) -> AbstractContextManager[Volume]:
-    if stopped:
-        return volume_pod.Holder(source.cluster, source.spec, seconds)
-    return nullcontext(Volume(source.cluster, source.spec.namespace, SUPERLINK_POD))
-
-
 def is_copy(source: End, target: End) -> bool:
     """Whether the namespace of a host has a copy of the hub, or a part of one, and nothing that could be a hub of its own.
 
@@ -202,13 +222,11 @@ def is_copy(source: End, target: End) -> bool:
         source: the hub.
         target: the host, which has no record.
     """
-    cluster, spec = target.cluster, target.spec
-    if not source.is_hub or fencing.serves(cluster, spec.namespace):
+    if not source.is_hub or target.serves:
         return False  # what there is may be all that is left of the hub
     if identity := target.identity:
         return identity == source.identity
     # The volume comes before the ledger. No SuperLink was ever deployed where a copy was never complete.
-    if cluster.get("apps/v1", "StatefulSet", SUPERLINK, spec.namespace) is not None:
+    if target.get("StatefulSet", SUPERLINK, "apps/v1") is not None:
         return False
-    claim = cluster.get("v1", "PersistentVolumeClaim", DATABASE_CLAIM, spec.namespace)
-    return proof.annotations_of(claim).get(volume_pod.RESTORED) == origin(source)
+    return proof.annotations_of(target.get("PersistentVolumeClaim", DATABASE_CLAIM)).get(volume_pod.RESTORED) == origin(source)

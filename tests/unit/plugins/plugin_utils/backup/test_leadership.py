@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import copying, leadership
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership import ACTIVE, FENCED, STANDBY, Term
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership_plans import Failover
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership import ACTIVE, FENCED, STANDBY, Failover, Term
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.inventory import peers, standby_faults
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import SPACE, Kept
@@ -60,9 +60,10 @@ def test_a_hub_with_another_volume_is_not_copied():
 
 def test_the_claim_of_a_hub():
     cluster = Kept("a")
-    assert copying.claim_uid(cluster, SPACE) == ""
+    end = copying.End("a", cluster, SimpleNamespace(namespace=SPACE), "")
+    assert end.claim_uid == ""
     cluster.put_hub()
-    assert copying.claim_uid(cluster, SPACE) == "a-data-superlink-0"
+    assert end.claim_uid == "a-data-superlink-0"
 
 
 def test_a_record_is_read_as_it_was_written():

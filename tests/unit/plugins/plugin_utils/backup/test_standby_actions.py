@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import superlink_standby
-from ansible_collections.federated.flower.plugins.plugin_utils.actions import standby_copy
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import standby_action
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import field_conflicts
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     copying,
@@ -205,8 +205,8 @@ def test_the_plan_says_that_outputs_are_left_behind(pair, parsed_hub, enabled, l
 
 def test_room_for_the_copy_is_measured_before_the_hub_is_stopped(pair):
     measured = {"size": 6 * 2**30, "free": 4 * 2**30}
-    assert "hub: a copy of its database needs 6.0 GiB" in copying.room_fault("hub", measured)
-    assert copying.room_fault("hub", {**measured, "free": 7 * 2**30}) == ""
+    assert "hub: a copy of its database needs 6.0 GiB" in copying.room_error("hub", measured)
+    assert copying.room_error("hub", {**measured, "free": 7 * 2**30}) == ""
     pair.measured = measured
     with pytest.raises(ClusterError, match="superlink_storage_size. Nothing was changed"):
         pair.plan()
@@ -331,12 +331,12 @@ def test_one_that_may_have_the_only_outputs_is_removed_only_on_demand(pair):
 def follow(pair, copied, monkeypatch):
     """Follow the hub for a minute; C(during) is called before each copy."""
     time = Time()
-    monkeypatch.setattr(standby_copy.time, "monotonic", time.monotonic)
-    monkeypatch.setattr(standby_copy.time, "sleep", time.sleep)
-    monkeypatch.setattr(standby_copy, "run_facts", lambda _vars: {"pid": os.getppid()})
+    monkeypatch.setattr(standby_action.time, "monotonic", time.monotonic)
+    monkeypatch.setattr(standby_action.time, "sleep", time.sleep)
+    monkeypatch.setattr(standby_action, "run_facts", lambda _vars: {"pid": os.getppid()})
     lease = SimpleNamespace(take=lambda *_more: "taken", kept=nullcontext, give_back=lambda: True)
-    monkeypatch.setattr(standby_copy, "Lease", lambda *_arguments: lease)
-    monkeypatch.setattr(standby_copy.lease_object, "identity", lambda *_arguments: "me")
+    monkeypatch.setattr(standby_action, "Lease", lambda *_arguments: lease)
+    monkeypatch.setattr(standby_action.lease_object, "identity", lambda *_arguments: "me")
 
     def run(during=lambda count: None, **given):
         found = superlink_standby.ActionModule._copy_again
