@@ -19,7 +19,6 @@ from ..base.plain_data import to_json_data
 from ..kube.client import Cluster
 from ..state import audit_notes
 from ..state.audit_trail import NAME, Refused, Trail
-from ..state.hash_chain import Entry
 from .run_facts import kubernetes_user, now
 
 _INTERVAL = 30.0  # seconds between two records of a task that works for long
@@ -108,7 +107,8 @@ class Recording:
                 except Refused as error:
                     added, warnings = error.done, error.warnings
                     self._refused.append(error)
-            self._report(added)
+            if added:  # the hash should be stored outside of the hub
+                self._say(f"audit trail: entry {added[-1]['seq']}, hash {added[-1]['hash']}")
         del self._notes[: len(notes)]
         self._recorded += notes
         return warnings
@@ -123,8 +123,3 @@ class Recording:
         if gone:
             self._say(f"The audit trail was deleted together with the hub's namespace {self._namespace}.")
         return gone
-
-    def _report(self, added: Sequence[Entry]) -> None:
-        """Show the hash of the last entry, which should be stored outside of the hub."""
-        if added:
-            self._say(f"audit trail: entry {added[-1]['seq']}, hash {added[-1]['hash']}")

@@ -180,7 +180,7 @@ def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Cal
     done = Done(moment())
     reading: AbstractContextManager[Volume] = nullcontext(Volume(source.cluster, source.spec.namespace, SUPERLINK_POD))
     if stopped:
-        reading = volume_pod.Holder(source.cluster, source.spec, seconds)
+        reading = volume_pod.running(source.cluster, source.spec, seconds)
     with reading as volume, hub_archive.snapshot(volume, source.ca_namespace, source.spec.federation, _USE) as (objects, data):
         done.size = data.size
         facts = {"size": data.size, "sha256": data.sha256}

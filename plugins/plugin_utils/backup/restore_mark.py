@@ -24,7 +24,6 @@ from ..kube.client import Cluster
 from ..kube.configmaps import config_map, remove, write
 from ..marks import proof
 
-_COMPONENT = "restore"
 _KEY = "restore.json"
 
 
@@ -110,7 +109,7 @@ def marked(hub: Cluster, namespace: str, federation: str, archive: str) -> Itera
     if read(hub, namespace) is None:
         mark = Mark(archive, datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"))
         data = {_KEY: json.dumps(dataclasses.asdict(mark), sort_keys=True, indent=1)}
-        made = _item(hub, namespace) or config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component=_COMPONENT)
+        made = _item(hub, namespace) or config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component="restore")
         write(hub, {**made, "data": data})
     yield
     remove(hub, namespace, RESTORE_CONFIG, federation)

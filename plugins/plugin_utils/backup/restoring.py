@@ -88,7 +88,7 @@ def restore(
         else:
             for one in hub_objects.missing(cluster, entries):
                 add(hub_objects.restore(cluster, one))
-        with volume_pod.Holder(cluster, spec, seconds) as volume:
+        with volume_pod.running(cluster, spec, seconds) as volume:
             done.database = put(volume)
     return done
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -70,8 +71,7 @@ def test_the_mark_is_the_first_to_come_and_the_last_to_go() -> None:
 def test_a_restore_creates_what_is_missing_under_the_mark_and_the_database_last(parsed_hub: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     hub, spec, changes = Hub(), parsed_hub(), []
     monkeypatch.setattr(restoring.common_objects, "namespace_objects", lambda _spec: [])
-    monkeypatch.setattr(volume_pod.Holder, "__enter__", lambda _self: "its volume")
-    monkeypatch.setattr(volume_pod.Holder, "__exit__", lambda _self, *_error: None)
+    monkeypatch.setattr(volume_pod, "running", lambda *_arguments: nullcontext("its volume"))
     entries = [written("superlink-ca"), written("superlink-internal")]
     hub_objects.restore(hub, entries[0])
     hub.done.clear()

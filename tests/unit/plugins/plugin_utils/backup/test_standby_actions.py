@@ -400,8 +400,7 @@ def test_what_cert_manager_issued_for_the_standby_itself_stays(pair, monkeypatch
     deleted = []
     monkeypatch.setattr(Kept, "delete", lambda self, _version, _kind, name, *_place, **_more: deleted.append(name))
     written_to, changes = [], []
-    monkeypatch.setattr(volume_pod.Holder, "__enter__", lambda _self: "its volume")
-    monkeypatch.setattr(volume_pod.Holder, "__exit__", lambda _self, *_error: None)
+    monkeypatch.setattr(volume_pod, "running", lambda *_arguments: nullcontext("its volume"))
     monkeypatch.setattr(restoring.common_objects, "namespace_objects", lambda _spec: [])
     spec = pair.specs["hub"]
     entries = hub_objects.collect(pair.hub, spec.namespace, "flower-ca", spec.federation)
