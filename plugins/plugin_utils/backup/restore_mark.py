@@ -78,8 +78,8 @@ def read(hub: Cluster, namespace: str) -> Mark | None:
     Raises:
         ClusterError: it cannot be read.
     """
-    item = _item(hub, namespace)
-    if item is None or not proof.is_managed(item):
+    item = hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace)
+    if item is None or not proof.is_managed({"kind": "ConfigMap", **item}):
         return None
     try:
         found = Mark(**foreign_data.read_json(item["data"][_KEY]))

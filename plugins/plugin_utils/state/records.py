@@ -152,17 +152,13 @@ def to_retire(
         for node, key in node_ids(record).items()
         if nodes.get(node, {}).get("status") != "online"
     }
-    return {
-        fingerprint: key
-        for fingerprint, key in leaving(record).items()
-        if record.get("access")
-        or _may_go((key["pool"], key["name"]) not in away, nodes.get(key["node_id"] or "", {}).get("status") == "online", by_hand)
-    }
-
-
-def _may_go(replaced: bool, online: bool, by_hand: bool) -> bool:
-    """Whether a key may be unregistered whose successor is online, or not wanted (C(replaced)), and that is C(online) itself."""
-    return (replaced and not online) if by_hand else (replaced or not online)
+    chosen = {}
+    for fingerprint, key in leaving(record).items():
+        replaced = (key["pool"], key["name"]) not in away  # its successor is online, or not wanted
+        offline = nodes.get(key["node_id"] or "", {}).get("status") != "online"
+        if record.get("access") or ((replaced and offline) if by_hand else (replaced or offline)):
+            chosen[fingerprint] = key
+    return chosen
 
 
 def runs_with_another_key(
