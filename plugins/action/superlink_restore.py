@@ -74,8 +74,19 @@ class ActionModule(ClusterAction):
             words = f"{len(absent)} objects and a database of {readable(content['database']['size'])} of {path}"
             if self.check:
                 return {"changed": bool(absent) or not claimed, "warnings": warnings, "msg": f"would restore {words}"}
+
+            def put(volume: database.Volume) -> bool:
+                done: list[bool] = []
+
+                def take(name: str, size: int, data: BinaryIO) -> None:
+                    if name == hub_archive.DATABASE:
+                        done.append(database.put(volume, content["database"], data))
+
+                archive.read(path, identity, take)
+                return any(done)
+
             restored = restoring.restore(
-                hub, spec, place, content["objects"], lambda volume: self._put(volume, content, path, identity),
+                hub, spec, place, content["objects"], put,
                 source=about.file_name, seconds=params["wait_timeout"], on_change=lambda changes: self.note(objects=audit_notes.of_objects(changes)),
             )  # fmt: skip
         changed = bool(restored.objects) or restored.database
@@ -113,19 +124,6 @@ class ActionModule(ClusterAction):
                 f"delete the hub's namespaces first{lost}"
             )
         live = hub.get("v1", _CLAIM, DATABASE_CLAIM, spec.namespace)
-        fault = volume_pod.claim_fault(live, source)
-        if fault:
+        if fault := volume_pod.claim_fault(live, source):
             raise ClusterError(f"{hub.name}: {fault}")
         return live is not None
-
-    @staticmethod
-    def _put(volume: database.Volume, content: dict[str, Any], path: Path, identity: Any) -> bool:
-        put = False
-
-        def take(name: str, size: int, data: BinaryIO) -> None:
-            nonlocal put
-            if name == hub_archive.DATABASE:
-                put = database.put(volume, content["database"], data)
-
-        archive.read(path, identity, take)
-        return put

@@ -223,7 +223,9 @@ def _pipe(work: Callable[[BinaryIO], None], *, to_work: bool) -> Iterator[Binary
     Raises:
         _CryptError: the library failed, and the block has not raised anything else.
     """
-    reading, writing = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb")))
+    ends = os.pipe()
+    reading: BinaryIO = os.fdopen(ends[0], "rb")
+    writing: BinaryIO = os.fdopen(ends[1], "wb")
     own, other = (writing, reading) if to_work else (reading, writing)
     errors: list[Exception] = []
 

@@ -152,8 +152,7 @@ class Trail:
         entry = seal(content, last)
         text += canonical(entry) + "\n"
         # A full one is immutable: it can only be deleted.
-        frozen = {"immutable": True} if len(text) >= FULL else {}
-        write(self.cluster, {**(item or self._new(log_name(number))), "data": {_LOG: text}, **frozen})
+        self._write(item, log_name(number), {_LOG: text}, **({"immutable": True} if len(text) >= FULL else {}))
         return entry, number, wrong
 
     def _write_head(self, last: Head, number: int) -> None:
@@ -161,8 +160,7 @@ class Trail:
         head, before = self._head(item)
         if head is not None and head.entries >= last.entries:
             return  # another writer has added more, and updated it
-        contents = {**last._asdict(), "log": max(number, before)}
-        write(self.cluster, {**(item or self._new(NAME)), "data": {_HEAD: canonical(contents)}})
+        self._write(item, NAME, {_HEAD: canonical({**last._asdict(), "log": max(number, before)})})
 
     @staticmethod
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
@@ -173,8 +171,9 @@ class Trail:
         except foreign_data.FAULTS:
             return None, 0
 
-    def _new(self, name: str) -> dict[str, Any]:
-        return config_map(self.federation, self.namespace, name, {}, application=NAME, component=COMPONENT)
+    def _write(self, item: Mapping[str, Any] | None, name: str, data: Mapping[str, str], **more: Any) -> None:
+        new = config_map(self.federation, self.namespace, name, {}, application=NAME, component=COMPONENT)
+        write(self.cluster, {**(item or new), "data": data, **more})
 
     def _get(self, name: str) -> dict[str, Any] | None:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)

@@ -32,7 +32,10 @@ def names(given: Any, no_names: Callable[[Any], str] | None = None) -> list[str]
     Raises:
         ValueError: the value is a boolean instead of names.
     """
-    refused = no_names or _no_names
+    refused = no_names or (
+        lambda value: f"{VARIABLE} is {value!r}, and must be names of sites: -e {VARIABLE}=site-b,site-c. The task «Show the federation» of site.yml "
+        "and federated.flower.status name the sites that are not in the inventory"
+    )
     if given is None or given is False:
         return []
     if given is True or not isinstance(given, (str, list, tuple)):
@@ -53,13 +56,6 @@ def former_clusters(given: Any) -> list[str]:
         ValueError: it names none.
     """
     return names(given, lambda value: f"{FORMER} is {value!r}, and must be names of managed clusters: -e {FORMER}=c1,c2")
-
-
-def _no_names(given: Any) -> str:
-    return (
-        f"{VARIABLE} is {given!r}, and must be names of sites: -e {VARIABLE}=site-b,site-c. The task «Show the federation» of site.yml "
-        "and federated.flower.status name the sites that are not in the inventory"
-    )
 
 
 def unknown(chosen: Sequence[str], known: Collection[str], book: Mapping[str, Any]) -> list[str]:
