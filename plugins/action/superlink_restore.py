@@ -20,7 +20,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     hub_archive,
     hub_objects,
     restore_mark,
-    restoring,
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -85,7 +84,7 @@ class ActionModule(ClusterAction):
                 archive.read(path, identity, take)
                 return any(done)
 
-            restored = restoring.restore(
+            restored = hub_objects.restore(
                 hub, spec, place, content["objects"], put,
                 source=about.file_name, seconds=params["wait_timeout"], on_change=lambda changes: self.note(objects=audit_notes.of_objects(changes)),
             )  # fmt: skip

@@ -8,10 +8,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..backup import copying, fencing, leadership, volume_pod
-from ..backup.copying import End
+from ..backup import hub_pair, leadership_plans, volume_pod
+from ..backup.hub_pair import End
 from ..backup.database import Volume
-from ..backup.leadership import ACTIVE, Failover, Term
+from ..backup.leadership import ACTIVE, Term
+from ..backup.leadership_plans import Failover
 from ..base.errors import ClusterError
 from ..base.object_names import DATABASE_CLAIM, STANDBY_CONFIG, SUPERLINK_POD
 from ..flower import runs
@@ -30,7 +31,7 @@ class FailoverAction(StandbyAction):
         begun = time.time()
         there = target.term
         own, reached, runs_on, lost = self._ask_hub(params)
-        plan = leadership.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
+        plan = leadership_plans.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
         if plan.promote and not plan.fence:
             lost = lost or f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
         lines: list[str] = []
@@ -59,7 +60,7 @@ class FailoverAction(StandbyAction):
                 cluster.request("GET", "/version")
                 source = self.described(params["hub"], cluster, params["hub_described"])
                 own = source.term
-                return own, own is not None or source.is_hub, not fencing.is_stopped(source), ""
+                return own, own is not None or source.is_hub, not hub_pair.is_stopped(source), ""
         except (Unreachable, Unavailable) as error:
             return None, False, False, error.message
         except ClusterError as error:
@@ -79,10 +80,10 @@ class FailoverAction(StandbyAction):
                     wrong += filter(None, [active])
                     lines += filter(None, [words])
                 wrong += self.copy_errors(params, source, target, own, there)[0]
-                wrong += fencing.restarters(source)
+                wrong += hub_pair.restarters(source)
                 if superlink_state(source.get("Pod", SUPERLINK_POD)) is None:  # otherwise the copy finds out
                     measured = Volume(source.cluster, source.spec.namespace, SUPERLINK_POD).ask("measure")
-                    wrong += filter(None, [copying.room_error(source.host, measured)])
+                    wrong += filter(None, [hub_pair.room_error(source.host, measured)])
         elif plan.promote:
             wrong += self._claim_errors(target, there)
         if plan.promote and not wrong:
@@ -96,13 +97,13 @@ class FailoverAction(StandbyAction):
             if (own is None or own.state == ACTIVE) and (active := self._judge_runs(end, abandon=params["abandon_runs"])[0]):
                 raise ClusterError(f"{active}. Nothing was changed.")
         changed = self.fence(end, params["plan"]["number"], params["hub"], params["wait_timeout"])
-        if not params["plan"]["copy"] and (again := fencing.restarters(end)):
+        if not params["plan"]["copy"] and (again := hub_pair.restarters(end)):
             raise ClusterError(f"{end.host} is stopped. But {'; '.join(again)}. Then run the playbook again, which stops it if it was started.")
         return {"changed": changed, "msg": f"{end.host} is fenced: none of its pods runs"}
 
     @staticmethod
     def _judge_runs(source: End, *, abandon: bool) -> tuple[str, str]:
-        """See C(fencing.runs_error). A hub whose SuperLink is down runs nothing that could be listed."""
+        """See C(hub_pair.runs_error). A hub whose SuperLink is down runs nothing that could be listed."""
         found: Sequence[Mapping[str, Any]] | str
         try:
             down = superlink_state(source.get("Pod", SUPERLINK_POD))
@@ -111,7 +112,7 @@ class FailoverAction(StandbyAction):
             found = runs.read_all(FlowerCLI(source.cluster, source.spec.namespace))
         except ClusterError as error:
             found = error.message
-        return fencing.runs_error(source.host, found, abandon=abandon)
+        return hub_pair.runs_error(source.host, found, abandon=abandon)
 
     @staticmethod
     def _claim_errors(target: End, there: Term | None) -> list[str]:
@@ -170,7 +171,7 @@ class FailoverAction(StandbyAction):
             with self.other(params) as source:
                 wrong = self.copy_errors(params, source, target, source.term, there)[0]
                 if not wrong:
-                    done = copying.copy(source, target, stopped=True, seconds=params["wait_timeout"], assure=lambda: self.assure(target))
+                    done = hub_pair.copy(source, target, stopped=True, seconds=params["wait_timeout"], assure=lambda: self.assure(target))
                     words, copied = f"with {done.words}", done.copied
         else:
             wrong = self._claim_errors(target, there)

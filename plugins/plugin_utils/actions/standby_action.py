@@ -14,9 +14,10 @@ from typing import Any
 
 from ansible import constants
 
-from ..backup import copying, fencing, leadership
-from ..backup.copying import End
-from ..backup.leadership import ACTIVE, FENCED, STANDBY, CopyPlan, Term
+from ..backup import hub_pair, leadership_plans
+from ..backup.hub_pair import End
+from ..backup.leadership import ACTIVE, FENCED, STANDBY, Term
+from ..backup.leadership_plans import CopyPlan
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..kube.client import Cluster
@@ -82,10 +83,10 @@ class StandbyAction(ClusterAction):
             there: the record of the standby.
         """
         live = source.claim_uid
-        wrong = copying.errors(source, target, there)
+        wrong = hub_pair.errors(source, target, there)
         if not (wrong or params["accept_volumes"]):
-            known = leadership.recorded_claim(source.host, there, own)
-            wrong = [*filter(None, [leadership.volume_error(source.host, target.host, known, live, there)])]
+            known = leadership_plans.recorded_claim(source.host, there, own)
+            wrong = [*filter(None, [leadership_plans.volume_error(source.host, target.host, known, live, there)])]
         return wrong, live
 
     @staticmethod
@@ -113,9 +114,9 @@ class StandbyAction(ClusterAction):
         marked = end.store(Term(FENCED, number, serves))
         if marked:
             self.note(end.host, words=[f"fenced in term {number}, in which {serves} serves"])
-        if stopped := fencing.stop(end):
+        if stopped := hub_pair.stop(end):
             self.note(end.host, words=["stopped " + ", ".join(stopped)])
-        fencing.await_stopped(end, seconds, self.say)
+        hub_pair.await_stopped(end, seconds, self.say)
         return marked or bool(stopped)
 
     def copy_once(self, params: dict[str, Any], target: End) -> dict[str, Any]:
@@ -129,7 +130,7 @@ class StandbyAction(ClusterAction):
         there = target.term
         with self.other(params) as source:
             own = source.term
-            plan = leadership.copy_plan(source.host, target.host, own, there)
+            plan = leadership_plans.copy_plan(source.host, target.host, own, there)
             wrong = [plan.fault] if plan.fault else self.copy_errors(params, source, target, own, there)[0]
         if wrong and not plan.fence:
             raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
@@ -145,8 +146,8 @@ class StandbyAction(ClusterAction):
                 f"it serves in term {there.number}, so it is not removed as a standby. Exchange the hosts of the groups flower_hub and "
                 "flower_standby in the inventory"
             )
+        removable = there is not None
         with self.other(params) as source:
-            removable = there is not None or copying.is_copy(source, target)
             own = source.term
             if removable and not params["delete_volumes"] and target.get("PersistentVolumeClaim", outputs.CLAIM) is not None:
                 raise ClusterError(
@@ -158,7 +159,7 @@ class StandbyAction(ClusterAction):
                 source.store(Term(ACTIVE, own.number, own.serves))
         words = f"{'would remove' if self.check else 'removes'} the standby"
         if not removable:
-            words = f"there is no standby: no record says so, and the namespace {target.spec.namespace} has no copy of {params['hub']}"
+            words = "there is no standby: no record says so. If it has a copy whose record is lost, run federated.flower.standby first, which writes it"
         return {"changed": removable or knows, "removable": removable, "msg": words}
 
     def follow(self, params: dict[str, Any], target: End) -> dict[str, Any]:
@@ -207,7 +208,7 @@ class StandbyAction(ClusterAction):
             with self._held(lease):
                 there = target.term
                 mine = source.term
-                plan = leadership.copy_plan(source.host, target.host, mine, there)
+                plan = leadership_plans.copy_plan(source.host, target.host, mine, there)
                 if plan.fault or plan.fence or there is None or mine is None:
                     why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
                     raise ClusterError(f"{why}. Run federated.flower.standby.")
@@ -225,7 +226,7 @@ class StandbyAction(ClusterAction):
 
     def _copy(self, params: dict[str, Any], source: End, target: End, there: Term | None) -> dict[str, Any]:
         own = source.term
-        plan = leadership.copy_plan(source.host, target.host, own, there)
+        plan = leadership_plans.copy_plan(source.host, target.host, own, there)
         fenced = self._fence_first(params, plan, source, target, there)
         wrong, claim = [plan.fault], ""
         if not plan.fault:
@@ -245,7 +246,7 @@ class StandbyAction(ClusterAction):
             first = Term(STANDBY, plan.number, source.host, target.host)
             target.swap(there, first)
             there = first
-        done = copying.copy(source, target, stopped=False, seconds=params["wait_timeout"], assure=lambda: self.assure(target))
+        done = hub_pair.copy(source, target, stopped=False, seconds=params["wait_timeout"], assure=lambda: self.assure(target))
         complete = Term(STANDBY, plan.number, source.host, target.host, done.copied, done.claim, claim)
         target.swap(there, complete)
         source.swap(begun, replace(begun, copied=done.copied))
@@ -273,6 +274,6 @@ class StandbyAction(ClusterAction):
         if not self.check:
             end = ends[fenced]
             self.fence(end, number, serves, params["wait_timeout"])
-            if again := fencing.restarters(end):
+            if again := hub_pair.restarters(end):
                 raise ClusterError(f"{fenced} is stopped. But {'; '.join(again)}. Nothing was copied.")
         return f", after {fenced} {'would be' if self.check else 'was'} fenced"

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import copying, leadership
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import hub_pair, leadership
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
@@ -83,7 +83,7 @@ class Pair:
 
     def copied(self) -> float:
         """Wait for a copy of all that there is now; seconds until it was complete."""
-        begun, now = time.monotonic(), copying.moment()
+        begun, now = time.monotonic(), hub_pair.moment()
         self.fed.wait("a copy", lambda: self.term("spare").copied > now, 150, pause=0.5)
         return time.monotonic() - begun
 

@@ -1,29 +1,36 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copy a hub to its standby without an archive between, and recognize a copy that was not completed."""
+"""A hub and its standby: copy the one to the other without an archive between, and stop the one that does not serve any more."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..apply import field_conflicts
+from ..base.errors import ClusterError
 from ..base.formats import readable
+from ..base.labels import MANAGER
 from ..base.object_names import DATABASE_CLAIM, FEDERATION_CONFIG, SUPERLINK, SUPERLINK_POD
 from ..flower import known_releases
+from ..kube import pod_health
 from ..kube.client import Cluster
-from ..marks import proof
+from ..marks import owners, proof
 from ..programs import database_program
+from ..rotation import conditions
 from ..spec.hub_spec import HubSpec
 from ..state.ledger import NEW, Ledger
-from . import database, hub_archive, leadership, restoring, volume_pod
+from . import database, hub_archive, hub_objects, leadership, volume_pod
 from .database import Volume
 from .leadership import Term
 
 Object = dict[str, Any]
-_USE = "standby"
+_WORKLOADS = ("StatefulSet", "Deployment")
+_PAUSE = 0.5  # seconds between two looks
 
 
 @dataclass(frozen=True)
@@ -112,11 +119,6 @@ class Done:
         return f"a database of {readable(self.size)}, {len(self.objects)} objects that differed"
 
 
-def origin(source: End) -> str:
-    """What the volume claim of a standby says of the hub whose database it is for (C(volume_pod.RESTORED))."""
-    return f"the hub {source.host}"
-
-
 def errors(source: End, target: End, there: Term | None) -> list[str]:
     """Why a hub is not copied to a standby: sentences. Nothing is changed.
 
@@ -181,14 +183,14 @@ def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Cal
     reading: AbstractContextManager[Volume] = nullcontext(Volume(source.cluster, source.spec.namespace, SUPERLINK_POD))
     if stopped:
         reading = volume_pod.running(source.cluster, source.spec, seconds)
-    with reading as volume, hub_archive.snapshot(volume, source.ca_namespace, source.spec.federation, _USE) as (objects, data):
+    with reading as volume, hub_archive.snapshot(volume, source.ca_namespace, source.spec.federation, "standby") as (objects, data):
         done.size = data.size
         facts = {"size": data.size, "sha256": data.sha256}
         assure()
-        restored = restoring.restore(
+        restored = hub_objects.restore(
             target.cluster, target.spec, target.ca_namespace, objects,
             lambda there: database.put(there, facts, data, replace=True, assure=assure),  # type: ignore[arg-type]  # it is read only
-            source=origin(source), seconds=seconds, is_standby=True,
+            source=f"the hub {source.host}", seconds=seconds, is_standby=True,
         )  # fmt: skip
     done.claim, done.replaced, done.objects = target.claim_uid, restored.database, restored.objects
     return done
@@ -215,18 +217,85 @@ def moment() -> str:
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def is_copy(source: End, target: End) -> bool:
-    """Whether the namespace of a host has a copy of the hub, or a part of one, and nothing that could be a hub of its own.
+def runs_error(hub: str, found: Sequence[Mapping[str, Any]] | str, *, abandon: bool) -> tuple[str, str]:
+    """Why a hub whose SuperLink runs is not stopped, for its runs: a sentence, empty if it may be; and what that does to runs, for the plan.
 
     Args:
-        source: the hub.
-        target: the host, which has no record.
+        hub: its inventory name.
+        found: its runs, as C(flwr list) has them; or why they cannot be listed.
+        abandon: whether active runs may fail.
     """
-    if not source.is_hub or target.serves:
-        return False  # what there is may be all that is left of the hub
-    if identity := target.identity:
-        return identity == source.identity
-    # The volume comes before the ledger. No SuperLink was ever deployed where a copy was never complete.
-    if target.get("StatefulSet", SUPERLINK, "apps/v1") is not None:
-        return False
-    return proof.annotations_of(target.get("PersistentVolumeClaim", DATABASE_CLAIM)).get(volume_pod.RESTORED) == origin(source)
+    if isinstance(found, str):
+        if abandon:
+            return "", f"abandon the active runs of {hub}, which are not known ({found})"
+        return (
+            f"whether {hub} has active runs, which would fail, is not known ({found}): correct this, add -e flower_failover_abandon_runs=true, or, "
+            "if nothing works there any more, -e flower_failover_hub_lost=true"
+        ), ""
+    active = [str(run["run-id"]) for run in conditions.active(found)]
+    if not active:
+        return "", ""
+    if abandon:
+        return "", f"abandon {len(active)} active runs ({', '.join(active)}), which fail"
+    return f"{hub} serves, and has active runs ({', '.join(active)}), which would fail: wait for their end, or add -e flower_failover_abandon_runs=true", ""
+
+
+def workloads(end: End) -> list[Object]:
+    """The hub's workloads: SuperLink, ServerApp and exporter; the SuperLink first, so that nothing is written to a database that is copied."""
+    federation = end.spec.federation
+    labels = f"{proof.MANAGED_BY}={MANAGER},{proof.INSTANCE}={federation}"
+    found = [item for kind in _WORKLOADS for item in end.cluster.list("apps/v1", kind, end.spec.namespace, labels=labels)]
+    ours = [item for item in found if owners.part_of(item) == owners.PART_HUB and proof.may_delete(item, federation)]
+    return sorted(ours, key=lambda item: item["metadata"]["name"] != SUPERLINK)
+
+
+def is_stopped(end: End) -> bool:
+    """Whether none of its workloads is to have a pod."""
+    return not any(item["spec"].get("replicas", 1) for item in workloads(end))
+
+
+def restarters(end: End) -> list[str]:
+    """Why a hub would not stay stopped: a sentence for each workload that a GitOps controller applies as well."""
+    namespace = end.spec.namespace
+    return [
+        f"{end.cluster.name}: {' and '.join(names)} applies {item['kind']} {namespace}/{item['metadata']['name']} as well, and would start it again "
+        f"after it was stopped. Suspend it for this hub, and then run: kubectl annotate {item['kind'].lower()} {item['metadata']['name']} -n {namespace} "
+        f"{field_conflicts.TAKE_FROM}={','.join(names)}"
+        for item in workloads(end)
+        if (names := field_conflicts.reconcilers(item))
+    ]
+
+
+def stop(end: End) -> list[str]:
+    """Scale the workloads of a hub to no pods; those that had some."""
+    running = [item for item in workloads(end) if item["spec"].get("replicas", 1)]
+    for item in running:
+        end.cluster.patch("apps/v1", item["kind"], item["metadata"]["name"], end.spec.namespace, {"spec": {"replicas": 0}})
+    return [f"{item['kind']} {item['metadata']['name']}" for item in running]
+
+
+def await_stopped(end: End, seconds: float, say: Callable[[str], None]) -> None:
+    """Wait until the pods are gone. A pod on a node that does not answer may still run, so it counts.
+
+    Raises:
+        ClusterError: some are there after C(seconds).
+    """
+    name, namespace = end.cluster.name, end.spec.namespace
+    begun = shown = time.monotonic()
+    while True:
+        applications = {item["metadata"]["name"] for item in workloads(end)}
+        pods = end.cluster.list("v1", "Pod", namespace, labels=f"{proof.INSTANCE}={end.spec.federation}")
+        left = [pod for pod in pods if proof.labels_of(pod).get("app.kubernetes.io/name") in applications]
+        if not left:
+            return
+        now = time.monotonic()
+        names = ", ".join(pod["metadata"]["name"] for pod in left)
+        if now >= begun + seconds:
+            raise ClusterError(
+                f"{name}: {names} in namespace {namespace} should stop, and did not within {seconds:g} s; last seen: "
+                f"{pod_health.describe(left[0])}. Does the node answer? If the hub is lost for good: -e flower_failover_hub_lost=true"
+            )
+        if now >= shown + 10:
+            shown = now
+            say(f"{name}: waiting for the end of {names}")
+        time.sleep(_PAUSE)
