@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..backup import hub_pair, leadership_plans, volume_pod
-from ..backup.hub_pair import End
 from ..backup.database import Volume
+from ..backup.hub_pair import End
 from ..backup.leadership import ACTIVE, Term
 from ..backup.leadership_plans import Failover
 from ..base.errors import ClusterError

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import mmap
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ansible import constants, context
 from ansible.errors import AnsibleError
@@ -34,9 +34,6 @@ from ..state.hub_lease import Lease
 from . import serving
 from .run_facts import run_facts
 
-if TYPE_CHECKING:
-    from .cluster_action import ClusterAction
-
 display = Display()
 
 #: Variables of plays: the lease is needed; it is that of the hub of this group; a hub that does not serve is changed, too; sites are removed.
@@ -50,7 +47,23 @@ _CLAIM_TIMEOUT = 10.0  # seconds for an answer of a hub that may be lost
 _TAKEN = mmap.mmap(-1, 65536)
 
 
-def is_needed(action: ClusterAction) -> bool:
+class Task(serving.Connecting, Protocol):
+    """What is needed of an action (C(cluster_action.ClusterAction))."""
+
+    NEEDS_LEASE: bool
+    variable: Callable[[str, Any], Any]
+    hub_host: Callable[[], str]
+    of_hub: Callable[[str, str], str]
+    make_lease_namespace: Callable[[Cluster], bool]
+    say: Callable[[str], None]
+    note: Callable[..., None]
+
+    @property
+    def check(self) -> bool:
+        """Check mode."""
+
+
+def is_needed(action: Task) -> bool:
     """Whether a task may only work under the lease."""
     if not action.NEEDS_LEASE or action.check or set(action.variable("ansible_run_tags", ["all"])) == {"preflight"}:
         return False
@@ -59,7 +72,7 @@ def is_needed(action: ClusterAction) -> bool:
 
 
 @contextmanager
-def held(action: ClusterAction) -> Iterator[Lease | None]:
+def held(action: Task) -> Iterator[Lease | None]:
     """Hold the lease while a task works. The value is None where a lost hub is given up, or there is no namespace for it.
 
     Raises:
@@ -94,7 +107,7 @@ def held(action: ClusterAction) -> Iterator[Lease | None]:
                     lease.give_back()
 
 
-def give_back(action: ClusterAction) -> str:
+def give_back(action: Task) -> str:
     """Return the lease if this run has taken it; what became of it, in words.
 
     Raises:
@@ -114,14 +127,14 @@ def give_back(action: ClusterAction) -> str:
 
 
 @contextmanager
-def _connected(action: ClusterAction, *, timeout: float = 0) -> Iterator[tuple[Cluster, tuple[str, str, str], Lease]]:
+def _connected(action: Task, *, timeout: float = 0) -> Iterator[tuple[Cluster, tuple[str, str, str], Lease]]:
     host, namespace, federation = place = _place(action)
     identity = lease_object.identity(run_facts(action.task_vars), Path(constants.DEFAULT_LOCAL_TMP).name)
     with action.connect(host, timeout=timeout) as hub:
         yield hub, place, Lease(hub, namespace, federation, identity)
 
 
-def _place(action: ClusterAction) -> tuple[str, str, str]:
+def _place(action: Task) -> tuple[str, str, str]:
     """Host, namespace and federation of the hub."""
     group = action.variable(GROUP, "")
     hosts = (action.task_vars.get("groups") or {}).get(group) or [action.hub_host()]
@@ -145,7 +158,7 @@ def _refuse_left_out() -> None:
             )
 
 
-def _take(action: ClusterAction, hub: Cluster, place: tuple[str, str, str], lease: Lease) -> bool:
+def _take(action: Task, hub: Cluster, place: tuple[str, str, str], lease: Lease) -> bool:
     """Take or renew it; False if there is no namespace for it."""
     host, namespace, _federation = place
     slot = _slot(place)
@@ -172,7 +185,7 @@ def _take(action: ClusterAction, hub: Cluster, place: tuple[str, str, str], leas
     return True
 
 
-def _breaks(action: ClusterAction, broken: list[str], live: Mapping[str, Any]) -> bool:
+def _breaks(action: Task, broken: list[str], live: Mapping[str, Any]) -> bool:
     """Whether people want the lease taken from its holder, whom they have to name.
 
     Raises:

@@ -186,9 +186,8 @@ def proven(path: Path, identity: Any, sha256: str = "") -> Proven:
     Raises:
         ClusterError: it is not what was written, or not a backup of a hub.
     """
-    if sha256 or path.with_name(f"{path.name}{archive.SUM}").exists():
-        if wrong := archive.checksum_error(path, sha256):
-            raise ClusterError(f"{wrong}. Choose another backup")
+    if (sha256 or path.with_name(f"{path.name}{archive.SUM}").exists()) and (wrong := archive.checksum_error(path, sha256)):
+        raise ClusterError(f"{wrong}. Choose another backup")
     sizes: dict[str, int] = {}
     text = b""
 

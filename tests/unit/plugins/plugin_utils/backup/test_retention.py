@@ -78,7 +78,7 @@ def test_what_a_killed_process_left_is_removed_a_day_later(tmp_path):
     ours, fresh = (tmp_path / f".flower-backup-heart-202611{day:02}T000000Z.tar.part" for day in (23, 24))
     others = [
         tmp_path / name
-        for name in (".flower-backup-lung-20261123T000000Z.tar.part", ".flower-backup-heart-2-20261123T000000Z.tar.part", ".flower-backup-x.part", ".notes.part")
+        for name in (".flower-backup-lung-20261123T000000Z.tar.part", ".flower-backup-heart-2-20261123T000000Z.tar.part", ".flower-backup-x.part")
     ]
     for path in (ours, fresh, *others):
         path.write_text("half of it")

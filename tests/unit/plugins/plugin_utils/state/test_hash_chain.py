@@ -9,7 +9,15 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import START, Head, Line, export, read_export, seal, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
+    START,
+    Head,
+    Line,
+    export,
+    read_export,
+    seal,
+    verify,
+)
 
 COUNT = 6
 
