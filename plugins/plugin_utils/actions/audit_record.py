@@ -38,10 +38,6 @@ class Recording:
     Args:
         run: the facts of the run of Ansible (C(run_facts)).
         hub: inventory name of the hub; empty where there is none, and nothing is recorded.
-        namespace: that of the SuperLink.
-        federation: its name.
-        connect: returns a connection to the hub.
-        say: shows a text.
     """
 
     def __init__(

@@ -73,15 +73,7 @@ class StandbyAction(ClusterAction):
 
     @staticmethod
     def copy_errors(params: Mapping[str, Any], source: End, target: End, own: Term | None, there: Term | None) -> tuple[list[str], str]:
-        """Why a hub is not copied to a standby, sentences; and the uid of the hub's volume claim, for the records. Nothing is changed.
-
-        Args:
-            params: options of the task.
-            source: the hub.
-            target: the standby.
-            own: the record of the hub.
-            there: the record of the standby.
-        """
+        """Why a hub is not copied to a standby, sentences; and the uid of the hub's volume claim, for the records. Nothing is changed."""
         live = source.claim_uid
         wrong = hub_pair.errors(source, target, there)
         if not (wrong or params["accept_volumes"]):

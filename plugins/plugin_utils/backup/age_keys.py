@@ -81,10 +81,6 @@ def identity_of(text: str) -> Any:
 def require_recipient(identity: Any, recipients: Sequence[Any]) -> None:
     """Refuse a private key that would not open the archive, before hours are spent on it.
 
-    Args:
-        identity: of C(identity_of).
-        recipients: of C(recipients_of).
-
     Raises:
         ClusterError: its public key is not among them.
     """

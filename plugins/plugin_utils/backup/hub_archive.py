@@ -84,9 +84,6 @@ def snapshot(volume: Volume, ca_namespace: str, federation: str, use: str = "bac
     The database is copied first: what a site registers meanwhile is missing in the copy, which site.yml corrects.
 
     Args:
-        volume: that of the SuperLink.
-        ca_namespace: namespace of the hub's CA keys.
-        federation: its name.
         use: what the copy is for, one of C(database_program.COPIES).
     """
     with Copy(volume, use) as copy:
@@ -104,10 +101,6 @@ def write(
     """Write an archive; its path, the number of its objects, the bytes of its database, and the names of the Secrets with keys of CAs.
 
     Args:
-        hub: a connection to its cluster.
-        namespace: of the hub.
-        ca_namespace: of its CA keys.
-        head: of C(about).
         folder: exists.
         recipients: public keys of age, which can open it.
         hosts: the variables of the fleet's hosts, of C(host_variables); empty to leave them out.
@@ -221,7 +214,6 @@ def errors(path: Path, found: Proven, spec: HubSpec, ca_namespace: str, identity
     """Why an archive is not to be restored into a hub: sentences. Pure.
 
     Args:
-        spec: of the hub.
         identity: of the hub that stands there; empty for none.
     """
     head, content = found.about, found.content

@@ -186,14 +186,10 @@ def restore(
     objects that differ are replaced, and those that the hub does not have are deleted.
 
     Args:
-        cluster: a connection.
-        spec: of the hub.
-        ca_namespace: of its CA keys.
         entries: its objects, as C(collect) returns them.
         put: writes the database to a volume; returns whether it was not there already.
         source: name of the backup's file, or of the hub, for the mark and the volume claim.
         seconds: how long the pod that writes the database may take to start and to end.
-        is_standby: see above.
         on_change: called with the changes as they are made.
 
     Raises:

@@ -120,13 +120,7 @@ class Done:
 
 
 def errors(source: End, target: End, there: Term | None) -> list[str]:
-    """Why a hub is not copied to a standby: sentences. Nothing is changed.
-
-    Args:
-        source: the hub.
-        target: the standby.
-        there: the record of the standby.
-    """
+    """Why a hub is not copied to a standby: sentences. Nothing is changed."""
     found = []
     if not source.is_hub:
         return [
@@ -173,7 +167,6 @@ def copy(source: End, target: End, *, stopped: bool, seconds: float, assure: Cal
     """Copy the hub. What an interrupted copy did is kept and completed; the former database stays whole until the new one is.
 
     Args:
-        source: the hub.
         target: the standby, of which C(errors) has found none.
         stopped: whether the hub is stopped, so that its volume is read through a separate pod.
         seconds: how long pods may take to start and to end.
@@ -200,7 +193,6 @@ def room_error(hub: str, measured: Mapping[str, Any]) -> str:
     """Why the database cannot be copied for lack of room on the hub's volume: a sentence; empty if it can. Pure.
 
     Args:
-        hub: inventory name of the hub.
         measured: bytes of its database, and those that are free there (C(database_program.measure)).
     """
     needed = int(measured["size"]) + database_program.SPARE
@@ -221,7 +213,6 @@ def runs_error(hub: str, found: Sequence[Mapping[str, Any]] | str, *, abandon: b
     """Why a hub whose SuperLink runs is not stopped, for its runs: a sentence, empty if it may be; and what that does to runs, for the plan.
 
     Args:
-        hub: its inventory name.
         found: its runs, as C(flwr list) has them; or why they cannot be listed.
         abandon: whether active runs may fail.
     """

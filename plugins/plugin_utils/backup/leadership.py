@@ -143,7 +143,6 @@ def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None,
 
     Args:
         former: what C(read) returned.
-        term: what is written instead.
 
     Raises:
         ClusterError: it is another one now, or the ConfigMap is someone else's.

@@ -29,9 +29,6 @@ def copy_plan(hub: str, standby: str, own: Term | None, other: Term | None) -> C
 
     Args:
         hub: inventory name of the host that is to be copied.
-        standby: that of its standby.
-        own: the record of the hub.
-        other: the record of the standby.
     """
     number = max(own.number if own else 1, other.number if other and other.state != ACTIVE else 1)
     if own is not None and own.state != ACTIVE:
@@ -71,7 +68,6 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         hub: inventory name of the host that has served.
         standby: the one that is to serve.
         own: the record of the hub; None for none, or one that cannot be read.
-        other: the record of the standby.
         reached: whether the hub's cluster answers.
         runs: whether a hub whose record says that it is fenced is not stopped: the fence was interrupted, or someone started it again.
     """
@@ -111,11 +107,8 @@ def volume_error(hub: str, standby: str, known: str, live: str, there: Term | No
     """Why a hub is not copied over what its standby has: a sentence; empty if it may be.
 
     Args:
-        hub: inventory name of the hub.
-        standby: that of its standby.
         known: what C(recorded_claim) found.
         live: what C(hub_pair.End.claim_uid) is.
-        there: the record of the standby.
     """
     if not known or known == live:
         return ""

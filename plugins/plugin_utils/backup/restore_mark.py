@@ -41,12 +41,7 @@ class Mark:
 
 
 def refusal(mark: Mark | None, namespace: str) -> str:
-    """Why a hub is not changed: sentences, without a full stop at the end; empty if it may be. Pure.
-
-    Args:
-        mark: what C(read) found.
-        namespace: that of the SuperLink.
-    """
+    """Why a hub is not changed: sentences, without a full stop at the end; empty if it may be. Pure."""
     if mark is None:
         return ""
     return (
@@ -60,9 +55,7 @@ def fault(mark: Mark | None, archive: str, namespace: str) -> str:
     """Why an archive is not restored: a sentence, without a full stop; empty if it may be. Pure.
 
     Args:
-        mark: what C(read) found.
         archive: name of the archive's file.
-        namespace: that of the SuperLink.
     """
     if mark is None or mark.archive == archive:
         return ""
@@ -98,9 +91,7 @@ def marked(hub: Cluster, namespace: str, federation: str, archive: str) -> Itera
     """While a restore writes. The mark stays when the block does not end well.
 
     Args:
-        hub: a connection to its cluster.
         namespace: that of the SuperLink, which is there.
-        federation: its name.
         archive: name of the archive's file, of which C(fault) has found none.
 
     Raises:

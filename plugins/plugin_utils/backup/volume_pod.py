@@ -76,8 +76,6 @@ def remove(hub: Cluster, spec: HubSpec, seconds: float) -> None:
     """Remove the pod, if it is there, as one that an interrupted run has left: a SuperLink on another node could not use its volume.
 
     Args:
-        hub: a connection to its cluster.
-        spec: of the hub.
         seconds: how long its end may take.
     """
     live = hub.get("v1", "Pod", POD, spec.namespace)

@@ -43,7 +43,6 @@ def deny(record: Mapping[str, Any], reason: str, now: str, holder: str = "") -> 
     """The record of a site that is denied from C(now) on; one that is denied already keeps its date.
 
     Args:
-        record: the site's record as read; not changed.
         reason: for people; an empty one leaves the reason that a person gave.
         now: ISO 8601.
         holder: what denies it for a time, such as a run; it leaves every other denial as it is. Empty for a person, whose denial replaces that
@@ -68,7 +67,6 @@ def admit(record: Mapping[str, Any], holder: str = "") -> Record:
     """The record of a site that is no longer denied.
 
     Args:
-        record: the site's record as read; not changed.
         holder: whose denial ends; that of others stays. Empty for any.
     """
     new = copy.deepcopy(dict(record))
@@ -106,22 +104,12 @@ def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
 
 
 def held(denials: Mapping[str, Mapping[str, Any]], holder: str) -> list[str]:
-    """The sites that a holder denies for a time.
-
-    Args:
-        denials: the result of C(denied).
-        holder: see C(deny).
-    """
+    """The sites that a holder denies for a time."""
     return [site for site, denial in denials.items() if holder and denial.get("holder") == holder]
 
 
 def held_by_others(denials: Mapping[str, Mapping[str, Any]], holder: str) -> dict[str, str]:
-    """Site -> the reason, of all sites that another holder denies for a time.
-
-    Args:
-        denials: the result of C(denied).
-        holder: see C(deny).
-    """
+    """Site -> the reason, of all sites that another holder denies for a time."""
     return {site: str(denial["reason"]) for site, denial in denials.items() if denial.get("holder", holder) != holder}
 
 
@@ -187,11 +175,8 @@ def lost(
     """Compare the ledger with the gateway's files, which are written after it and so never have more.
 
     Args:
-        book: the ledger's book.
-        records: the ledger's records.
         denied_sites: names in the gateway's list of denied sites.
         serials: serial -> since when, of the gateway's list of revoked certificates.
-        present: what still matters.
     """
     refused = tuple(site for site in denied_sites if site not in records and site not in book.get("denied", {}))
     known = revoked(book, records)
@@ -202,8 +187,6 @@ def restored(book: Mapping[str, Any], found: Lost, now: str) -> Book:
     """The book with what was lost.
 
     Args:
-        book: the book as read; not changed.
-        found: see C(lost).
         now: ISO 8601.
     """
     new = copy.deepcopy(dict(book))
@@ -228,7 +211,6 @@ def with_client(
     """The record with a new client certificate.
 
     Args:
-        record: the site's record as read; not changed.
         client: C(serial), C(fingerprint), C(not_after), C(key) and C(certificate) of the new one.
         new_key: whether the old ones belong to a key that the site no longer has, and so must be revoked.
         now: the present; those that have expired are not remembered. None to remember all.
@@ -269,7 +251,6 @@ def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now
     """The book after some sites left: their certificates are revoked permanently, and denied sites stay denied.
 
     Args:
-        book: the book as read; not changed.
         records: the records of the sites that leave.
         now: ISO 8601.
     """

@@ -48,9 +48,7 @@ def compose(notes: Sequence[Note], run: Mapping[str, Any], *, time: str, kuberne
     """Combine notes of one task; None when nothing was changed.
 
     Args:
-        notes: the notes.
         run: the facts of the run of Ansible, see C(actions/run_facts.py).
-        time: the time of the entry.
         kubernetes: the Kubernetes user, or a text with the reason why it is not known.
     """
     sites: dict[str, dict[str, list[Any]]] = {}

@@ -35,7 +35,6 @@ def trail_table(entries: Sequence[Entry], broken: Sequence[Entry] = ()) -> list[
     """Entries as lines of text, one per cluster.
 
     Args:
-        entries: proven entries.
         broken: entries behind a break of the chain; a question mark stands behind their number.
     """
     rows: list[tuple[str, ...]] = [_COLUMNS]
@@ -97,12 +96,7 @@ def _fact(fact: Any) -> str:
 
 
 def entries_of(trail: Sequence[Entry], site: str) -> list[Entry]:
-    """The entries on a site's leaving, oldest first; none if the site was not forgotten since it was deployed.
-
-    Args:
-        trail: the proven entries of the trail.
-        site: its inventory name.
-    """
+    """The entries on a site's leaving, oldest first; none if the site was not forgotten since it was deployed."""
     found: list[Entry] = []
     for entry in reversed(trail):
         facts = _facts(entry, site)
@@ -116,13 +110,7 @@ def entries_of(trail: Sequence[Entry], site: str) -> list[Entry]:
 
 
 def leaving_page(trail: Sequence[Entry], site: str, federation: str) -> str:
-    """The leaving record.
-
-    Args:
-        trail: the proven entries of the trail.
-        site: its inventory name.
-        federation: name of the federation.
-    """
+    """The leaving record."""
     found = entries_of(trail, site)
     deleted = any(_change(fact) == "deleted" for entry in found for fact in _facts(entry, site).get("objects") or [])
     lines = [

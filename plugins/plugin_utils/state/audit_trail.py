@@ -52,10 +52,6 @@ def continuation(lines: Sequence[str], head: Head | None) -> tuple[Head, str]:
     """What the next entry is chained to, and what is wrong with the end of the trail: a sentence, or nothing.
 
     Where head record and entries disagree, the new entry is chained so that the break remains visible.
-
-    Args:
-        lines: the last lines of the trail.
-        head: the head record.
     """
     entry = parse(lines[-1]) if lines else None
     last = head_of(entry) if entry else Head()
@@ -68,13 +64,7 @@ def continuation(lines: Sequence[str], head: Head | None) -> tuple[Head, str]:
 
 
 class Trail:
-    """The audit trail of one federation.
-
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-        federation: the federation's name, for labels.
-    """
+    """The audit trail of one federation."""
 
     def __init__(self, cluster: Cluster, namespace: str, federation: str) -> None:
         self.cluster = cluster

@@ -26,7 +26,6 @@ def names(given: Any, no_names: Callable[[Any], str] | None = None) -> list[str]
     """The names in a list, or in a text with commas between them; each once.
 
     Args:
-        given: the value of a variable.
         no_names: what to say of one that names nothing; by default, of C(VARIABLE).
 
     Raises:
@@ -62,8 +61,6 @@ def unknown(chosen: Sequence[str], known: Collection[str], book: Mapping[str, An
     """Those of some names of which the ledger has nothing, such as misspelt ones. One that was forgotten before is not among them.
 
     Args:
-        chosen: the sites to forget.
-        known: all sites with a record.
         book: the ledger's ranges, see C(ranges); it also has the keys, the denials and the revoked certificates of sites that left.
     """
     revoked = {entry.get("site") for entry in book.get("revoked", [])}
@@ -77,8 +74,6 @@ def refusal(
     """Why some sites are not forgotten, with the remedy; empty when they may be.
 
     Args:
-        chosen: the sites to forget.
-        known: all sites of the ledger.
         inventory: sites of the inventory; None where those of the inventory may be forgotten too, as in a teardown, which names
             its hosts and is confirmed.
         bound: how many may be forgotten; by default half of the known sites, at least one and at most C(MOST); without an inventory,

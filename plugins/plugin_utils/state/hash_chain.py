@@ -86,7 +86,6 @@ def verify(lines: Sequence[Line], head: Head | None, anchors: Sequence[str] = ()
     """Verify a chain from its first entry.
 
     Args:
-        lines: the entries in stored order.
         head: the head record; None when there is none.
         anchors: hashes that are stored elsewhere; each must be the hash of an entry.
     """
@@ -138,12 +137,7 @@ def export(lines: Sequence[Line], head: Head | None) -> list[str]:
 
 
 def read_export(found: Sequence[str], name: str) -> tuple[list[Line], Head | None]:
-    """Entries and head record of an exported trail; no head record when the last line is not one, as in a truncated file.
-
-    Args:
-        found: the lines of the file.
-        name: its name, for messages.
-    """
+    """Entries and head record of an exported trail; no head record when the last line is not one, as in a truncated file."""
     last = _parse(found[-1], {"entries": int, "hash": str}) if found else None
     head = Head(**last) if last and set(last) == {*Head._fields} else None
     entries = found if head is None else found[:-1]

@@ -38,9 +38,6 @@ class Lease:
     """The lease of one fleet.
 
     Args:
-        cluster: a connection to the hub.
-        namespace: that of the hub.
-        federation: its name.
         identity: that of this run, see C(lease_object.identity).
     """
 

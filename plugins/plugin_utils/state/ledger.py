@@ -110,9 +110,6 @@ class Ledger:
     """The ledger of one federation.
 
     Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-        federation: the federation's name, for labels.
         check: True keeps every write in memory.
     """
 
@@ -233,7 +230,6 @@ class Ledger:
         """Forget a site's record, and its bundle. A ConfigMap of someone else that has the name of the bundle stays.
 
         Args:
-            site: inventory name of the site.
             seen: its record as it was read; its SuperNodes are unregistered.
 
         Returns:

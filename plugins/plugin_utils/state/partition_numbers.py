@@ -32,7 +32,6 @@ def identified(book: Mapping[str, Any], noted: str = "") -> Book:
     """The ledger with an identity; the same ledger when it has one.
 
     Args:
-        book: the ledger as read; not changed.
         noted: the identity that is noted elsewhere, for a ledger that was lost.
     """
     return {**book, "id": book.get("id") or noted or str(uuid.uuid4())}
@@ -97,7 +96,6 @@ def allocate(
     number.
 
     Args:
-        book: the ledger as read; not changed.
         wanted: site -> pool -> number of replicas, for the pools that count across the fleet. Pools of a named site
             that are missing release their range.
         partitions: a fixed number of partitions for the whole fleet.
@@ -190,7 +188,6 @@ def forget(book: Mapping[str, Any], keys: Mapping[str, Sequence[str]], now: str 
     """The ledger without some sites; their numbers are free again.
 
     Args:
-        book: the ledger as read; not changed.
         keys: site -> fingerprints of its keys, which are dead from now on. A site that joins again gets this list.
         now: ISO 8601.
     """
@@ -210,7 +207,6 @@ def without_left(book: Mapping[str, Any], before: str) -> Book:
     """The ledger without dead keys of sites that left long ago; without them, a site that joins again needs one more exec.
 
     Args:
-        book: the ledger as read; not changed.
         before: ISO 8601; what is older is removed, and so is what has no date, from an earlier release.
     """
     since = book.get("left_since", {})

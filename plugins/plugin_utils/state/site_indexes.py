@@ -64,7 +64,6 @@ def updated_nodes(index: Mapping[str, Any], records: Mapping[str, Record], *, un
     """The index after a deployment.
 
     Args:
-        index: as it was; not changed.
         records: site -> its record in the ledger. A site without one has left.
         unreadable: sites whose records cannot be read. Theirs stay as they are.
     """
@@ -147,7 +146,6 @@ def updated_datasets(
     """The index after a deployment.
 
     Args:
-        index: as it was; not changed.
         deployed: site -> pool -> names of its datasets, of the sites that were deployed now.
         records: site -> its record in the ledger. A site without one has left.
         by_hand: those of C(deployed) whose people apply files themselves. What is new in the files is promised, until a version with it is answered.
@@ -238,8 +236,6 @@ def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Collection[
     """Sentences about the SuperNodes that are online and lack datasets, one for each dataset.
 
     Args:
-        index: which SuperNodes have what.
-        wanted: names of datasets.
         online: node ids of the SuperNodes that are online.
     """
     if not index:
@@ -266,8 +262,6 @@ def doubts(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[str
     """Sentences about the SuperNodes that are online and may have datasets, since files with them were written for their site's people.
 
     Args:
-        index: which SuperNodes have what.
-        wanted: names of datasets.
         online: node ids of the SuperNodes that are online.
     """
     present = set(online)
