@@ -164,7 +164,7 @@ class ClusterAction(ActionBase):
             self.note(objects=audit_notes.of_objects(objects))
             if result.get("changed") and self.NOTES_MESSAGE and not self._noted:
                 self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
-            self._note_diff(None, result.get("diff") or ())
+            self.note(diff=result.get("diff") or ())
         finally:
             if self._recording:
                 if result.get("failed"):
@@ -211,18 +211,14 @@ class ClusterAction(ActionBase):
                 "ansible.builtin.linear, which the playbooks of this collection have."
             )
 
-    def _note_diff(self, site: str | None, entries: Iterable[Mapping[str, str]]) -> None:
-        """In check mode, note what would differ: M(federated.flower.plan) needs it."""
-        if self.check:
-            self.note(site, diff=entries)
-
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
         """Record a change for the audit trail, right after it. Public facts only.
 
         C(site): inventory name; by default the host whose cluster was connected last. C(facts): kind -> list, for example
-        C(keys=[{"change": "registered", "fingerprint": "SHA256:…"}]); the guide on the audit trail names the kinds.
+        C(keys=[{"change": "registered", "fingerprint": "SHA256:…"}]); the guide on the audit trail names the kinds. C(diff) is for a plan alone
+        (M(federated.flower.plan)), which check mode finds.
         """
-        noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
+        noted = {kind: listed for kind, found in facts.items() if (kind != "diff" or self.check) and (listed := list(found))}
         if noted:
             self._noted = True
             if not self.check:

@@ -26,6 +26,7 @@ from ..base.foreign_data import expect_shape, read_json
 from ..base.formats import readable
 from ..base.object_names import CA_SECRETS, FEDERATION_CONFIG, SUPERLINK_POD
 from ..base.plain_data import canonical, to_json_data
+from ..flower import known_releases
 from ..kube.client import Cluster
 from ..programs.database_program import SPARE
 from ..spec.hub_spec import HubSpec
@@ -224,7 +225,7 @@ def errors(path: Path, found: Proven, spec: HubSpec, ca_namespace: str, identity
             f"{path} is of a hub in the namespaces {' and '.join(there)}, and the inventory says {' and '.join(wanted)}: "
             "set flower_namespace and flower_ca_namespace to those of the backup"
         )
-    if _release(spec.version) < _release(head.flower):
+    if known_releases.release_of(spec.version)[:2] < known_releases.release_of(head.flower)[:2]:
         wrong.append(
             f"{path} has a database of Flower {head.flower}, which Flower {spec.version} cannot read: set flower_version to "
             f"{head.flower} or newer"
@@ -238,9 +239,3 @@ def errors(path: Path, found: Proven, spec: HubSpec, ca_namespace: str, identity
     if why := hub_objects.fault(content["objects"], wanted, spec.federation):
         wrong.append(f"{path}: {why}. Choose another backup")
     return [*filter(None, wrong)]
-
-
-def _release(version: str) -> tuple[int, ...]:
-    """Major and minor number; of a version that has none, the lowest."""
-    numbers = version.split(".")[:2]
-    return tuple(int(one) for one in numbers) if all(one.isdecimal() for one in numbers) else (0,)
