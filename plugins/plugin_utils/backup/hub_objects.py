@@ -131,13 +131,12 @@ def missing(hub: Cluster, entries: Iterable[Mapping[str, Any]]) -> list[Mapping[
     """
     absent, other = [], []
     for one in entries:
-        item = one["object"]
-        meta = item["metadata"]
-        live = hub.get("v1", item["kind"], meta["name"], meta["namespace"])
+        kind, namespace, name = _key(one["object"])
+        live = hub.get("v1", kind, name, namespace)
         if live is None:
             absent.append(one)
-        elif not continues(live, item):
-            other.append(f"{item['kind']} {meta['namespace']}/{meta['name']}")
+        elif not continues(live, one["object"]):
+            other.append(f"{kind} {namespace}/{name}")
     if other:
         raise ClusterError(
             f"{hub.name}: {', '.join(other)} differ from the backup, and are not replaced. A backup is restored into an emptied hub: "
@@ -160,7 +159,7 @@ class Restored:
     """What a restore changed.
 
     Attributes:
-        objects: the objects, with C(kind), C(common_objects), C(name) and C(change).
+        objects: the objects, with C(kind), C(namespace), C(name) and C(change).
         database: whether the database was written. It is not where the same one is there already.
     """
 
@@ -223,55 +222,53 @@ def _replace(
 ) -> None:
     """Write the objects that differ, and delete those that the hub does not have, but no key of a CA, which the hub may have lost. What cert-manager
     issued for the standby stays: it is for its own address. So do Services, which are each cluster's own."""
-    issued = ("Secret", spec.namespace, certificate.SECRET) if _is_issued(cluster, spec.namespace) else None
-    wanted = [one for one in entries if one["object"]["kind"] != "Service" and _key(one["object"]) != issued]
-    keys = {_key(one["object"]) for one in wanted} | {issued}
-    for one in wanted:
-        if change := _write(cluster, one, spec.federation):
-            add(_entry(one["object"], change))
-    for one in collect(cluster, spec.namespace, ca_namespace, spec.federation):
-        item, meta = one["object"], one["object"]["metadata"]
-        if item["kind"] == "Service" or _key(item) in keys or meta["name"] in CA_SECRETS:
+    kept = ("Secret", spec.namespace, certificate.SECRET)
+    try:
+        is_issued = cluster.get("v1", "Secret", certificate.SECRET, spec.namespace) and cluster.get(certificate.API, certificate.KIND, certificate.NAME, spec.namespace)
+    except NotServed:
+        is_issued = None
+    keys = {kept} if is_issued else set()
+    for one in entries:
+        item = one["object"]
+        if item["kind"] == "Service" or _key(item) in keys:
             continue
-        live = cluster.get("v1", item["kind"], meta["name"], meta["namespace"])
+        keys.add(_key(item))
+        live = _live(cluster, item)
+        if live is not None and stored(live) == item:
+            continue
+        if live is None:
+            add(_create(cluster, one))
+            continue
+        if not proof.may_delete(live, spec.federation):
+            kind, namespace, name = _key(item)
+            raise ClusterError(f"{cluster.name}: {kind} {namespace}/{name} {proof.holder(live)}: it is not replaced. Delete or rename it")
+        if live.get("immutable"):
+            _delete(cluster, live)
+            _create(cluster, one)
+        elif one["applied"]:
+            cluster.apply(item)
+        else:
+            cluster.replace({**item, "metadata": {**item["metadata"], "resourceVersion": live["metadata"]["resourceVersion"]}})
+        add(_entry(item, "changed"))
+    for one in collect(cluster, spec.namespace, ca_namespace, spec.federation):
+        item = one["object"]
+        if item["kind"] == "Service" or _key(item) in keys or item["metadata"]["name"] in CA_SECRETS:
+            continue
+        live = _live(cluster, item)
         if live is not None and proof.may_delete(live, spec.federation):
-            cluster.delete("v1", item["kind"], meta["name"], meta["namespace"], uid=live["metadata"]["uid"], propagation="Background")
+            _delete(cluster, live)
             add(_entry(item, "deleted"))
 
 
-def _is_issued(cluster: Cluster, space: str) -> bool:
-    """Whether the standby has served before, with a certificate that cert-manager in its cluster keeps."""
-    if cluster.get("v1", "Secret", certificate.SECRET, space) is None:
-        return False
-    try:
-        return cluster.get(certificate.API, certificate.KIND, certificate.NAME, space) is not None
-    except NotServed:
-        return False
+def _live(cluster: Cluster, item: Mapping[str, Any]) -> Object | None:
+    kind, namespace, name = _key(item)
+    live = cluster.get("v1", kind, name, namespace)
+    return None if live is None else {**live, "kind": kind}
 
 
-def _write(cluster: Cluster, one: Mapping[str, Any], federation: str) -> str:
-    """Write an object if it differs; what was done."""
-    item = one["object"]
-    meta = item["metadata"]
-    live = cluster.get("v1", item["kind"], meta["name"], meta["namespace"])
-    if live is None:
-        _create(cluster, one)
-        return "created"
-    live = {**live, "kind": item["kind"]}
-    if stored(live) == item:
-        return ""
-    if not proof.may_delete(live, federation):
-        raise ClusterError(
-            f"{cluster.name}: {item['kind']} {meta['namespace']}/{meta['name']} {proof.holder(live)}: it is not replaced. Delete or rename it"
-        )
-    if live.get("immutable"):
-        cluster.delete("v1", item["kind"], meta["name"], meta["namespace"], uid=live["metadata"]["uid"], propagation="Background")
-        _create(cluster, one)
-    elif one["applied"]:
-        cluster.apply(item)
-    else:
-        cluster.replace({**item, "metadata": {**meta, "resourceVersion": live["metadata"]["resourceVersion"]}})
-    return "changed"
+def _delete(cluster: Cluster, live: Mapping[str, Any]) -> None:
+    kind, namespace, name = _key(live)
+    cluster.delete("v1", kind, name, namespace, uid=live["metadata"]["uid"], propagation="Background")
 
 
 def _key(item: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -279,5 +276,5 @@ def _key(item: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _entry(item: Mapping[str, Any], change: str) -> Change:
-    meta = item["metadata"]
-    return {"kind": item["kind"], "namespace": meta["namespace"], "name": meta["name"], "change": change}
+    kind, namespace, name = _key(item)
+    return {"kind": kind, "namespace": namespace, "name": name, "change": change}

@@ -100,12 +100,7 @@ def marked(hub: Cluster, namespace: str, federation: str, archive: str) -> Itera
     if read(hub, namespace) is None:
         mark = Mark(archive, datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"))
         data = {_KEY: json.dumps(dataclasses.asdict(mark), sort_keys=True, indent=1)}
-        made = _item(hub, namespace) or config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component="restore")
-        write(hub, {**made, "data": data})
+        made = config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component="restore")
+        write(hub, {**made, **(hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace) or {}), "data": data})
     yield
     remove(hub, namespace, RESTORE_CONFIG, federation)
-
-
-def _item(hub: Cluster, namespace: str) -> dict[str, Any] | None:
-    item = hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace)
-    return None if item is None else {"apiVersion": "v1", "kind": "ConfigMap", **item}
