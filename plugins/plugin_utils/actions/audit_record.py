@@ -114,8 +114,9 @@ class Recording:
 
     def _is_deleted(self, notes: Sequence[audit_notes.Note]) -> bool:
         """Whether this task deleted the trail."""
-        places = [f"Namespace {self._namespace}", f"Project {self._namespace}", f"ConfigMap {self._namespace}/{NAME}"]
-        gone = audit_notes.deleted([*self._recorded, *notes], self._hub, places)
-        if gone:
-            self._say(f"The audit trail was deleted together with the hub's namespace {self._namespace}.")
-        return gone
+        places = (f"Namespace {self._namespace}", f"Project {self._namespace}", f"ConfigMap {self._namespace}/{NAME}")
+        facts = [fact for note in (*self._recorded, *notes) if note["site"] == self._hub for fact in note.get("facts", {}).get("objects", ())]
+        if not any(fact["change"] == "deleted" and fact["object"] in places for fact in facts):
+            return False
+        self._say(f"The audit trail was deleted together with the hub's namespace {self._namespace}.")
+        return True

@@ -15,7 +15,6 @@ import datetime
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from ..base import foreign_data
 from ..base.errors import ClusterError

@@ -74,15 +74,6 @@ def compose(notes: Sequence[Note], run: Mapping[str, Any], *, time: str, kuberne
     return reported | ({"failed": failed} if failed else {})
 
 
-def deleted(notes: Iterable[Note], site: str, objects: Iterable[str]) -> bool:
-    """Whether the last change of one of the objects of a site is its deletion."""
-    last: dict[str, str] = {}
-    for note in notes:
-        if note["site"] == site:
-            last.update((one["object"], one["change"]) for one in note.get("facts", {}).get("objects", ()))
-    return any(last.get(one) == "deleted" for one in objects)
-
-
 def _bounded(fact: Any) -> Any:
     """The fact, shortened if it is longer than C(FACT): what a site's cluster says may be of any length."""
     if len(canonical(fact)) <= FACT:

@@ -371,3 +371,25 @@ def test_a_stopped_hubs_database_is_copied_with_its_log(volume, tmp_path_factory
 
 def test_the_record_of_a_hub_is_in_no_copy():
     assert not hub_objects.of_hub(item(name=hub_objects.TERM), "scenario")
+
+
+def test_what_policies_of_the_cluster_demand(parsed_hub):
+    spec = parsed_hub(pod_labels={"cost-center": "42"}, pod_annotations={"example.com/scan": "no"}, annotations={"example.com/owner": "x"})
+    meta = volume_pod.pod(spec)["metadata"]
+    assert meta["labels"]["cost-center"] == "42" and meta["labels"]["app.kubernetes.io/name"] == "superlink-restore"
+    assert meta["annotations"] == {"example.com/scan": "no", "example.com/owner": "x"}
+
+
+def test_nobody_is_online_in_a_copy(tmp_path, monkeypatch):
+    """A SuperLink that takes over has heard of nobody: who counted as online for another minute would seem to have come back."""
+    monkeypatch.setattr(database_program, "DATABASE", str(tmp_path / "state.db"))
+    monkeypatch.setattr(database_program, "COPIES", {use: str(tmp_path / use) for use in database_program.COPIES})
+    with contextlib.closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as database:
+        database.execute("CREATE TABLE node (node_id INTEGER, online_until REAL)")
+        database.execute("INSERT INTO node VALUES (1, 99999999999)")
+        for use, wanted in (("standby", True), ("backup", False)):
+            assert database_program.copy({"use": use})["size"]
+            with contextlib.closing(sqlite3.connect(tmp_path / use)) as made:
+                ((until,),) = made.execute("SELECT online_until FROM node")
+            assert (until < 99999999999) == wanted
+        assert database.execute("SELECT online_until FROM node").fetchone() == (99999999999,)
