@@ -21,7 +21,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -131,8 +131,9 @@ def write(folder: Path, about: About, members: Iterable[Member], recipients: Seq
         raise ClusterError(f"{target} exists already, or is being written: it is not overwritten. Run again a second later")
     try:
         for old in folder.glob(".flower-backup-*.part"):
-            if _is_name(old.name[1:-5], about.federation) and old.lstat().st_mtime < time.time() - _ABANDONED:
-                old.unlink()
+            with suppress(OSError):  # it is complete by now, or another user's
+                if _is_name(old.name[1:-5], about.federation) and old.lstat().st_mtime < time.time() - _ABANDONED:
+                    old.unlink()
         with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w+b") as file:
             try:
                 _write_outer(file, about, members, recipients)

@@ -10,7 +10,7 @@ So are Services with node ports: a cluster gives a new Service other ports, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -222,12 +222,11 @@ def _replace(
 ) -> None:
     """Write the objects that differ, and delete those that the hub does not have, but no key of a CA, which the hub may have lost. What cert-manager
     issued for the standby stays: it is for its own address. So do Services, which are each cluster's own."""
-    kept = ("Secret", spec.namespace, certificate.SECRET)
-    try:
-        is_issued = cluster.get("v1", "Secret", certificate.SECRET, spec.namespace) and cluster.get(certificate.API, certificate.KIND, certificate.NAME, spec.namespace)
-    except NotServed:
-        is_issued = None
-    keys = {kept} if is_issued else set()
+    keys: set[tuple[str, str, str]] = set()
+    if cluster.get("v1", "Secret", certificate.SECRET, spec.namespace) is not None:
+        with suppress(NotServed):
+            if cluster.get(certificate.API, certificate.KIND, certificate.NAME, spec.namespace) is not None:
+                keys.add(("Secret", spec.namespace, certificate.SECRET))
     for one in entries:
         item = one["object"]
         if item["kind"] == "Service" or _key(item) in keys:

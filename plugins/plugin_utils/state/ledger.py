@@ -121,7 +121,7 @@ class Ledger:
 
     def read_book(self) -> Book:
         """Read the partition ranges."""
-        return dict(self._read(BOOK))
+        return self._read(BOOK)
 
     def identity(self) -> str:
         """Identity of the hub; C(NEW) where there is none yet, empty where the ledger is older than identities."""
