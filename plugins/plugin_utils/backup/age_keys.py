@@ -69,7 +69,7 @@ def identity_of(text: str) -> Any:
     """
     require()
     try:
-        return pyrage.x25519.Identity.from_str("".join(line.strip() for line in text.splitlines() if not line.startswith("#")))
+        return pyrage.x25519.Identity.from_str("".join(line.strip() for line in text.splitlines() if not line.strip().startswith("#")))
     except pyrage.IdentityError as error:
         # Without the text, see above.
         raise ClusterError(
