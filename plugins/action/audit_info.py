@@ -13,12 +13,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_report import trail_table
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import NAME, Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import (
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
+    Head,
+    Line,
     export,
     read_export,
     verify,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import Head, Line
 
 
 class ActionModule(ClusterAction):

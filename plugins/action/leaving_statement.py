@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import NAME, Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
 
 
 class ActionModule(ClusterAction):
@@ -48,15 +48,8 @@ class ActionModule(ClusterAction):
             text = self._read(path)
             fault = audit_report.leaving_error(text, verdict.entries, params["federation"])
             msg = f"{path}: {fault or f'{where} says the same'}"
-            shown = [] if fault else text.splitlines()
-            return {
-                "changed": False,
-                "valid": not fault,
-                "fault": msg if fault else "",
-                "text": shown,
-                "file": str(path),
-                "msg": msg,
-            }
+            result = {"changed": False, "valid": not fault, "fault": msg if fault else "", "file": str(path), "msg": msg}
+            return result | {"text": [] if fault else text.splitlines()}
         site = params["site"]
         entries = audit_report.entries_of(verdict.entries, site)
         if not entries:
@@ -68,31 +61,19 @@ class ActionModule(ClusterAction):
         text = audit_report.leaving_page(verdict.entries, site, params["federation"])
         changed = not path.is_file() or self._read(path) != text
         if changed and not self.check:
-            self._write(path, text)
+            try:  # the directory is created, but not the one above it: a typing error in a path makes no tree of directories
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise ClusterError(
+                    f"the leaving record {path} cannot be written: {error}. Set flower_statement_directory to a directory that you may write to."
+                ) from error
         word = "would be written to" if changed and self.check else "is in"
-        return {
-            "changed": changed,
-            "text": text.splitlines(),
-            "file": str(path),
-            "msg": f"the leaving record of {site} {word} {path}",
-        }
+        return {"changed": changed, "text": text.splitlines(), "file": str(path), "msg": f"the leaving record of {site} {word} {path}"}
 
     @staticmethod
     def _read(path: Path) -> str:
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ClusterError(
-                f"the leaving record {path} cannot be read: {error}. Correct flower_statement_file."
-            ) from error
-
-    @staticmethod
-    def _write(path: Path, text: str) -> None:
-        """The directory is created, but not the one above it: a typing error in a path makes no tree of directories."""
-        try:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ClusterError(
-                f"the leaving record {path} cannot be written: {error}. Set flower_statement_directory to a directory that you may write to."
-            ) from error
+            raise ClusterError(f"the leaving record {path} cannot be read: {error}. Correct flower_statement_file.") from error

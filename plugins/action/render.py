@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,41 +21,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import app_ve
 FILE = "flower.yaml"
 _SHOWN = ", and everyone who reads the repository sees it. Put it into a Secret, and refer to it with valueFrom.secretKeyRef."
 _NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
-
-
-def incomplete(hub: str, sites: Iterable[str], found: Collection[str]) -> str:
-    """Why the file of the hub cannot be written: it would lose what some sites have there; empty if it can.
-
-    Args:
-        hub: inventory name of the hub.
-        sites: all sites of the fleet whose objects are in its cluster.
-        found: those of them for which objects were kept.
-    """
-    lost = ", ".join(site for site in sites if site not in found)
-    if not lost:
-        return ""
-    return (
-        f"{hub}: its file also has what Open Cluster Management delivers to the sites behind it, and nothing was rendered for {lost}: the file "
-        f"would lose that. No file is written. Include {hub} and all of these sites in --limit, and resolve what is reported for them; or leave "
-        f"{hub} out for now (--limit 'all:!{hub}')."
-    )
-
-
-def elsewhere(hub: str, hosts: Collection[str], sites: Iterable[str]) -> str:
-    """Which hosts get no file, since what is rendered for them is in that of the hub, which is not written; empty for none.
-
-    Args:
-        hub: inventory name of the hub.
-        hosts: those whose files are written.
-        sites: all sites of the fleet whose objects are in the hub's cluster.
-    """
-    without = ", ".join(site for site in sites if site in hosts)
-    if not without or hub in hosts:
-        return ""
-    return (
-        f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which --limit leaves out, so nothing is written for it. "
-        f"Include {hub} in --limit, with all sites that it delivers to."
-    )
 
 
 class ActionModule(ActionBase):
@@ -78,49 +42,55 @@ class ActionModule(ActionBase):
         })
         directory = Path(options["directory"])
         hub, behind, whose = options["hub"], options["ocm_sites"], (options["federation"], options["namespace"])
+        warnings: list[str] = []
         if hub in options["hosts"]:
-            lost = incomplete(hub, behind, check_notes.sites_of(hub))
-            if lost:
-                raise AnsibleActionFail(lost)
+            kept = check_notes.sites_of(hub)
+            if lost := ", ".join(site for site in behind if site not in kept):
+                raise AnsibleActionFail(
+                    f"{hub}: its file also has what Open Cluster Management delivers to the sites behind it, and nothing was rendered for {lost}: the file "
+                    f"would lose that. No file is written. Include {hub} and all of these sites in --limit, and resolve what is reported for them; or leave "
+                    f"{hub} out for now (--limit 'all:!{hub}')."
+                )
+        elif without := ", ".join(site for site in behind if site in options["hosts"]):
+            warnings.append(
+                f"{without}: what Open Cluster Management delivers there is in the file of {hub}, which --limit leaves out, so nothing is written for it. "
+                f"Include {hub} in --limit, with all sites that it delivers to."
+            )
         new: list[tuple[Path, str, str]] = []
         shown: list[str] = []
         skipped: list[str] = []
         for host in options["hosts"]:
-            objects = check_notes.objects_of(host)
+            objects, path = check_notes.objects_of(host), directory / host / FILE
             if objects is None:
                 skipped.append(host)
+                if path.exists():
+                    warnings.append(
+                        f"{host}: nothing is rendered for its cluster, since its objects are delivered in another way (flower_delivery), and {path} is "
+                        "still there: its GitOps controller goes on to apply it. Remove the folder before the site is delivered to in that way."
+                    )
                 continue
             if not _NAME.fullmatch(host):
                 raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or leave it out (--limit).")
             shown += [f"{host}: {one}{_SHOWN}" for one in formats.shown_value(objects)]
-            path = directory / host / FILE
             before, after = self._read(host, path, *whose), gitops.text(host, *whose, map(app_versions.lasting, objects))
             if before != after:
                 new.append((path, before, after))
-        if not self._task.check_mode:
-            self._write(new)
+        for path, _before, after in () if self._task.check_mode else new:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(after, encoding="utf-8")
+            except OSError as error:
+                raise AnsibleActionFail(f"{path} cannot be written: {error.strerror}. Free space, or choose another directory.") from error
         if self._task.diff:
             result["diff"] = [
                 {"before_header": str(path), "after_header": str(path), "before": before, "after": after} for path, before, after in new
             ]
         words = f"{len(new)} of {len(options['hosts']) - len(skipped)} files changed in {directory}"
-        without = [host for host in skipped if host not in behind]
-        if without:
-            words += f"; nothing is applied for {', '.join(without)}"
-        warnings = [elsewhere(hub, options["hosts"], behind), *(self._left(host, directory / host / FILE) for host in skipped), *shown]
-        if any(warnings):
-            result["warnings"] = list(filter(None, warnings))
+        if empty := [host for host in skipped if host not in behind]:
+            words += f"; nothing is applied for {', '.join(empty)}"
+        if warnings or shown:
+            result["warnings"] = [*warnings, *shown]
         return result | {"changed": bool(new), "files": [str(path) for path, _before, _after in new], "msg": words}
-
-    @staticmethod
-    def _left(host: str, path: Path) -> str:
-        """What has to be done with a file for whose host nothing is rendered any more; empty where there is none."""
-        if not path.exists():
-            return ""
-        return (
-            f"{host}: nothing is rendered for its cluster, since its objects are delivered in another way (flower_delivery), and {path} is still there: its "
-            "GitOps controller goes on to apply it. Remove the folder before the site is delivered to in that way."
-        )
 
     @staticmethod
     def _read(host: str, path: Path, federation: str, namespace: str) -> str:
@@ -134,12 +104,3 @@ class ActionModule(ActionBase):
         if fault:
             raise AnsibleActionFail(f"{host}: {path} {fault}")
         return found
-
-    @staticmethod
-    def _write(files: list[tuple[Path, str, str]]) -> None:
-        for path, _before, after in files:
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(after, encoding="utf-8")
-            except OSError as error:
-                raise AnsibleActionFail(f"{path} cannot be written: {error.strerror}. Free space, or choose another directory.") from error

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 from typing import Any
 
 from ansible.release import __version__ as ansible_version
@@ -14,11 +15,9 @@ from ansible.release import __version__ as ansible_version
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
-    fleet_variables,
+    archive,
     hub_archive,
     hub_objects,
-    making,
-    retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import variables
@@ -42,7 +41,7 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """See C(making)."""
+        """See C(hub_archive)."""
         recipients = age_keys.recipients_of(params["recipients"])
         identity = age_keys.identity_of(params["identity"]) if params["identity"] else None
         if identity is not None:
@@ -51,18 +50,18 @@ class ActionModule(ClusterAction):
             raise ClusterError(f"flower_backup_keep: {params['keep']} is not a number of backups: it is at least 1")
         if refused := variables.removed(self.inventory_host, task_vars):
             raise ClusterError("\n".join(refused))
-        folder = making.folder_of(params["directory"])
+        folder = Path(params["directory"])
         namespace, federation = params["namespace"], params["federation"]
         with self.connect() as hub:
-            about = making.about(hub, namespace, federation)
+            about = hub_archive.about(hub, namespace, federation)
             place = namespaces.resolve_ca_namespace(hub, namespace, params["ca_namespace"])
-            database = making.measured(hub, namespace, folder)
+            database = hub_archive.measured(hub, namespace, folder)
             if self.check:
-                found = making.contents(len(hub_objects.collect(hub, namespace, place, federation)), database)
+                found = hub_archive.contents(len(hub_objects.collect(hub, namespace, place, federation)), database)
                 return {"changed": True, "msg": f"would write {folder / about.file_name}: {found}"}
             hosts = self._inventory(params["hosts"], task_vars)
-            path, count, size, keys = making.write(hub, namespace, place, about, folder, recipients, hosts)
-            words = [f"wrote {path}: {making.contents(count, size)}"]
+            path, count, size, keys = hub_archive.write(hub, namespace, place, about, folder, recipients, hosts)
+            words = [f"wrote {path}: {hub_archive.contents(count, size)}"]
             if identity is None:
                 words.append("it was not opened, since flower_backup_identity is not set")
             else:
@@ -79,8 +78,8 @@ class ActionModule(ClusterAction):
                     "and an earlier backup has them. Older archives stay. Put the Secrets back from one of them (in its hub.json); or, if they are not "
                     f"needed any more, delete the ConfigMap {namespace}/{BACKUP}, and run again"
                 )
-        surplus = retention.surplus(folder, about, params["keep"]) if params["keep"] else []
-        kept = retention.remove(surplus)
+        surplus = archive.surplus(folder, about, params["keep"]) if params["keep"] else []
+        kept = archive.remove(surplus)
         removed = [one for one in surplus if one not in kept]
         words += [f"removed {one.name}" for one in removed]
         warnings = [f"{self.inventory_host}: flower_backup_keep: {one} cannot be removed: {why}" for one, why in kept.items()]
@@ -96,6 +95,5 @@ class ActionModule(ClusterAction):
     @staticmethod
     def _inventory(hosts: list[str], task_vars: dict[str, Any]) -> bytes:
         """What the variables of the fleet's hosts come to: an inventory that is lost can be written again."""
-        known = task_vars["hostvars"]
         versions = {"ansible-core": ansible_version, "python": platform.python_version()}
-        return fleet_variables.described(hosts, task_vars["groups"], lambda host: known[host], lambda host, name: known[host][name], versions)
+        return hub_archive.host_variables(hosts, task_vars["groups"], task_vars["hostvars"].__getitem__, versions)

@@ -15,12 +15,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spe
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
-    archive_reader,
+    archive,
     database,
     hub_archive,
     hub_objects,
     restore_mark,
-    restoring,
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -64,7 +63,7 @@ class ActionModule(ClusterAction):
             if proven.outputs:
                 warnings.append(f"{self.inventory_host}: {hub_archive.outputs_warning(path, proven.outputs)}")
             found = Ledger(hub, spec.namespace, spec.federation).identity()
-            wrong = hub_archive.faults(path, about, content, spec, place, "" if found == NEW else found)
+            wrong = hub_archive.errors(path, proven, spec, place, "" if found == NEW else found)
             begun = restore_mark.fault(restore_mark.read(hub, spec.namespace), about.file_name, spec.namespace)
             wrong += filter(None, [begun])
             if wrong:
@@ -74,8 +73,19 @@ class ActionModule(ClusterAction):
             words = f"{len(absent)} objects and a database of {readable(content['database']['size'])} of {path}"
             if self.check:
                 return {"changed": bool(absent) or not claimed, "warnings": warnings, "msg": f"would restore {words}"}
-            restored = restoring.restore(
-                hub, spec, place, content["objects"], lambda volume: self._put(volume, content, path, identity),
+
+            def put(volume: database.Volume) -> bool:
+                done: list[bool] = []
+
+                def take(name: str, size: int, data: BinaryIO) -> None:
+                    if name == hub_archive.DATABASE:
+                        done.append(database.put(volume, content["database"], data))
+
+                archive.read(path, identity, take)
+                return any(done)
+
+            restored = hub_objects.restore(
+                hub, spec, place, content["objects"], put,
                 source=about.file_name, seconds=params["wait_timeout"], on_change=lambda changes: self.note(objects=audit_notes.of_objects(changes)),
             )  # fmt: skip
         changed = bool(restored.objects) or restored.database
@@ -113,19 +123,6 @@ class ActionModule(ClusterAction):
                 f"delete the hub's namespaces first{lost}"
             )
         live = hub.get("v1", _CLAIM, DATABASE_CLAIM, spec.namespace)
-        fault = volume_pod.claim_fault(live, source)
-        if fault:
+        if fault := volume_pod.claim_fault(live, source):
             raise ClusterError(f"{hub.name}: {fault}")
         return live is not None
-
-    @staticmethod
-    def _put(volume: database.Volume, content: dict[str, Any], path: Path, identity: Any) -> bool:
-        put = False
-
-        def take(name: str, size: int, data: BinaryIO) -> None:
-            nonlocal put
-            if name == hub_archive.DATABASE:
-                put = database.put(volume, content["database"], data)
-
-        archive_reader.read(path, take, identity)
-        return put

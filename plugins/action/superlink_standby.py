@@ -8,25 +8,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.failover import FailoverSteps
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_copy import StandbyCopy
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.failover import FailoverAction
 
 
-class ActionModule(StandbyCopy, FailoverSteps):
+class ActionModule(FailoverAction):
     """See the module's documentation."""
 
     STATES = {
-        "absent": StandbyCopy.leave,
-        "checked": StandbyCopy.check_standby,
-        "fenced": FailoverSteps.fence_hub,
-        "followed": StandbyCopy.follow,
-        "planned": FailoverSteps.plan_failover,
-        "present": StandbyCopy.copy_once,
-        "promoted": FailoverSteps.promote,
+        "absent": FailoverAction.leave,
+        "checked": FailoverAction.check_standby,
+        "fenced": FailoverAction.fence_hub,
+        "followed": FailoverAction.follow,
+        "planned": FailoverAction.plan_failover,
+        "present": FailoverAction.copy_once,
+        "promoted": FailoverAction.promote,
     }
     ARGS = {
-        **DESCRIBED,
+        "spec": {"type": "dict", "required": True},
+        "ca_namespace": {"type": "str", "required": True},
+        "accept_volumes": {"type": "bool", "default": False},
+        "wait_timeout": {"type": "int", "default": 300},
         "hub": {"type": "str", "required": True},
         "hub_described": {"type": "dict", "default": {}},
         "state": {"type": "str", "choices": [*STATES], "default": "present"},

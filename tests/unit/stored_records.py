@@ -20,13 +20,13 @@ import pyrage
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
-    archive_writer,
+    archive,
     hub_archive,
     hub_objects,
     leadership,
     restore_mark,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import RESTORE_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet import heal_plan, upgrade_record
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import certificate_plan, secret_plan
@@ -253,8 +253,8 @@ def _archive() -> dict[str, Any]:
     members = {hub_archive.HUB: described, hub_archive.DATABASE: b"db", hub_archive.INVENTORY: b"{}"}
     about = About(FEDERATION, "id-1", "20261124T100000Z", "1.0.0", "1.42.0")
     with tempfile.TemporaryDirectory() as folder:
-        listed = [archive_writer.member_of(name, data) for name, data in members.items()]
-        path = archive_writer.write(Path(folder), about, listed, age_keys.recipients_of([str(owner.to_public())]))
+        listed = [archive.member_of(name, data) for name, data in members.items()]
+        path = archive.write(Path(folder), about, listed, age_keys.recipients_of([str(owner.to_public())]))
         data = path.read_bytes()
         beside = (
             path.with_name(f"{path.name}.sha256")

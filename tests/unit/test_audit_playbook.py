@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import export
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import Head, Line, head_of, seal
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import Head, Line, export, head_of, seal
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 pytestmark = pytest.mark.playbook

@@ -21,12 +21,10 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import bundle_reply
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import cluster_action
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
-    archive_reader,
-    archive_writer,
+    archive,
     hub_archive,
-    retention,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base import foreign_data
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome import Outcome
@@ -39,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, unexpected
-from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report, chain_verification, hash_chain
+from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report, hash_chain
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
 
 
@@ -137,7 +135,7 @@ def test_messages_and_warnings_are_cleaned_wherever_they_come_from() -> None:
 
 @pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
 def test_the_audit_trail(text: str) -> None:
-    lines, head = chain_verification.read_export(["{}", text], "audit.jsonl")
+    lines, head = hash_chain.read_export(["{}", text], "audit.jsonl")
     assert head is None and len(lines) == 2
     assert hash_chain.parse(text) is None
     assert Trail._head({"data": {"head.json": text}}) == (None, 0)
@@ -161,20 +159,20 @@ def tar(path: Path, **members: bytes) -> Path:
 
 @pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
 def test_the_head_of_an_archive(text: str, tmp_path: Path) -> None:
-    path = tar(tmp_path / ABOUT.file_name, **{archive_writer.ABOUT: text.encode(), archive_writer.PAYLOAD: b"x"})
+    path = tar(tmp_path / ABOUT.file_name, **{archive.ABOUT: text.encode(), archive.PAYLOAD: b"x"})
     with pytest.raises(ClusterError, match=ABOUT.file_name):
-        archive_reader.head(path)
-    assert retention.surplus(tmp_path, ABOUT, 1) == [], "it stops no backup"
+        archive.head(path)
+    assert archive.surplus(tmp_path, ABOUT, 1) == [], "it stops no backup"
 
 
 @pytest.mark.parametrize("data", [*(text.encode() for text in FORGED.values()), b"\xff\xfe\xfd", b"\x80" * 100], ids=short)
 def test_the_manifest_and_the_objects_of_an_archive(data: bytes, tmp_path: Path) -> None:
-    inner = tar(tmp_path / "inner.tar", **{archive_writer.MANIFEST: data}).read_bytes()
-    members = {archive_writer.ABOUT: json.dumps(ABOUT.as_data()).encode(), archive_writer.PAYLOAD: pyrage.encrypt(inner, [OWNER.to_public()])}
+    inner = tar(tmp_path / "inner.tar", **{archive.MANIFEST: data}).read_bytes()
+    members = {archive.ABOUT: json.dumps(ABOUT.as_data()).encode(), archive.PAYLOAD: pyrage.encrypt(inner, [OWNER.to_public()])}
     with pytest.raises(ClusterError, match="Choose another"):
-        archive_reader.verify(tar(tmp_path / "forged.tar", **members), OWNER)
-    members_of = [archive_writer.member_of(hub_archive.HUB, data), archive_writer.member_of(hub_archive.DATABASE, b"abc")]
-    path = archive_writer.write(tmp_path, ABOUT, members_of, [OWNER.to_public()])
+        archive.read(tar(tmp_path / "forged.tar", **members), OWNER)
+    members_of = [archive.member_of(hub_archive.HUB, data), archive.member_of(hub_archive.DATABASE, b"abc")]
+    path = archive.write(tmp_path, ABOUT, members_of, [OWNER.to_public()])
     with pytest.raises(ClusterError, match="Choose another"):
         hub_archive.proven(path, OWNER)
 

@@ -19,7 +19,6 @@ from ..base.plain_data import to_json_data
 from ..kube.client import Cluster
 from ..state import audit_notes
 from ..state.audit_trail import NAME, Refused, Trail
-from ..state.hash_chain import Entry
 from .run_facts import kubernetes_user, now
 
 _INTERVAL = 30.0  # seconds between two records of a task that works for long
@@ -39,10 +38,6 @@ class Recording:
     Args:
         run: the facts of the run of Ansible (C(run_facts)).
         hub: inventory name of the hub; empty where there is none, and nothing is recorded.
-        namespace: that of the SuperLink.
-        federation: its name.
-        connect: returns a connection to the hub.
-        say: shows a text.
     """
 
     def __init__(
@@ -108,7 +103,8 @@ class Recording:
                 except Refused as error:
                     added, warnings = error.done, error.warnings
                     self._refused.append(error)
-            self._report(added)
+            if added:  # the hash should be stored outside of the hub
+                self._say(f"audit trail: entry {added[-1]['seq']}, hash {added[-1]['hash']}")
         del self._notes[: len(notes)]
         self._recorded += notes
         return warnings
@@ -118,13 +114,9 @@ class Recording:
 
     def _is_deleted(self, notes: Sequence[audit_notes.Note]) -> bool:
         """Whether this task deleted the trail."""
-        places = [f"Namespace {self._namespace}", f"Project {self._namespace}", f"ConfigMap {self._namespace}/{NAME}"]
-        gone = audit_notes.deleted([*self._recorded, *notes], self._hub, places)
-        if gone:
-            self._say(f"The audit trail was deleted together with the hub's namespace {self._namespace}.")
-        return gone
-
-    def _report(self, added: Sequence[Entry]) -> None:
-        """Show the hash of the last entry, which should be stored outside of the hub."""
-        if added:
-            self._say(f"audit trail: entry {added[-1]['seq']}, hash {added[-1]['hash']}")
+        places = (f"Namespace {self._namespace}", f"Project {self._namespace}", f"ConfigMap {self._namespace}/{NAME}")
+        facts = [fact for note in (*self._recorded, *notes) if note["site"] == self._hub for fact in note.get("facts", {}).get("objects", ())]
+        if not any(fact["change"] == "deleted" and fact["object"] in places for fact in facts):
+            return False
+        self._say(f"The audit trail was deleted together with the hub's namespace {self._namespace}.")
+        return True

@@ -15,7 +15,7 @@ import sys
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -60,8 +60,6 @@ _ATTEMPTS = 3  # for which a task without a wait of its own has time
 _EACH_ALONE = ("free", "host_pinned")
 _NO_DEFAULTS = Defaults({})
 _SITES = 16  # times as much as a site may list, see C(Cluster.max_list_bytes)
-#: Options that select the cluster. A task that sets one of them does not use the host's variables.
-_IDENTITY = ("kubeconfig", "host")
 #: Options with the place of the SuperLink -> what of it they have.
 _PLACE = {"namespace": inventory.NAMESPACE, "hub_namespace": inventory.NAMESPACE, "federation": inventory.FEDERATION}
 
@@ -138,7 +136,7 @@ class ClusterAction(ActionBase):
             self._refuse_other_strategies()
             self.params = self._validated()
             self.rendering = self.check and bool(self.variable(check_notes.RENDERS, False))
-            with self._leased() as self.lease:
+            with fleet_lease.held(self) if fleet_lease.is_needed(self) else nullcontext() as self.lease:
                 self._site = self.inventory_host
                 with self._recorded(result):
                     result.update(_shown(self.execute(self.params, self.task_vars)))
@@ -166,7 +164,7 @@ class ClusterAction(ActionBase):
             self.note(objects=audit_notes.of_objects(objects))
             if result.get("changed") and self.NOTES_MESSAGE and not self._noted:
                 self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
-            self._note_diff(None, result.get("diff") or ())
+            self.note(diff=result.get("diff") or ())
         finally:
             if self._recording:
                 if result.get("failed"):
@@ -195,9 +193,6 @@ class ClusterAction(ActionBase):
                 read_vaulted(value)
         return without_vaulted(words)
 
-    def _leased(self) -> AbstractContextManager[Lease | None]:
-        return fleet_lease.held(self) if fleet_lease.is_needed(self) else nullcontext()
-
     def may_end_play(self, result: Mapping[str, Any]) -> bool:
         """Whether this may be the last task of the playbook, since every host of its play fails."""
         alone = self._task.run_once or len(self.task_vars.get("ansible_play_batch") or ()) <= 1
@@ -216,18 +211,14 @@ class ClusterAction(ActionBase):
                 "ansible.builtin.linear, which the playbooks of this collection have."
             )
 
-    def _note_diff(self, site: str | None, entries: Iterable[Mapping[str, str]]) -> None:
-        """In check mode, note what would differ: M(federated.flower.plan) needs it."""
-        if self.check:
-            self.note(site, diff=entries)
-
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
         """Record a change for the audit trail, right after it. Public facts only.
 
         C(site): inventory name; by default the host whose cluster was connected last. C(facts): kind -> list, for example
-        C(keys=[{"change": "registered", "fingerprint": "SHA256:…"}]); the guide on the audit trail names the kinds.
+        C(keys=[{"change": "registered", "fingerprint": "SHA256:…"}]); the guide on the audit trail names the kinds. C(diff) is for a plan alone
+        (M(federated.flower.plan)), which check mode finds.
         """
-        noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
+        noted = {kind: listed for kind, found in facts.items() if (kind != "diff" or self.check) and (listed := list(found))}
         if noted:
             self._noted = True
             if not self.check:
@@ -352,7 +343,7 @@ class ClusterAction(ActionBase):
         """
         other = host is not None and host != self.inventory_host
         given = {} if other else dict(self._auth_params)
-        if any(given.get(name) for name in _IDENTITY):
+        if given.get("kubeconfig") or given.get("host"):
             return given
         variables = self.variables_of(host)
         auth = self._auth_of_variables(variables) | given
@@ -387,18 +378,11 @@ class ClusterAction(ActionBase):
         return access_of(self.variables_of(host))
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        auth: dict[str, Any] = {}
-        given = self._variable_of(variables, "flower_auth")
-        if given is not None:
-            if not isinstance(given, dict):
-                raise ClusterError(
-                    "flower_auth is not a mapping of options (kubeconfig, context, host, api_key …); its value is not shown."
-                )
-            auth = self._checked(AUTH_ARGS, {}, given, "flower_auth: ")
-        for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
-            value = self._variable_of(variables, variable)
-            if value is not None:
-                auth[option] = value
+        given, *alone = (self._variable_of(variables, name) for name in ("flower_auth", "flower_kubeconfig", "flower_context"))
+        if not isinstance(given, (dict, type(None))):
+            raise ClusterError("flower_auth is not a mapping of options (kubeconfig, context, host, api_key …); its value is not shown.")
+        auth = self._checked(AUTH_ARGS, {}, given, "flower_auth: ") if given is not None else {}
+        auth |= {option: value for option, value in zip(("kubeconfig", "context"), alone) if value is not None}
         if not isinstance(auth.get("context") or "", str):
             raise ClusterError("flower_context is not text: quote it if it is a number.")
         return {name: value for name, value in auth.items() if value not in (None, "", [], {})}

@@ -1,7 +1,5 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
 """Let the standby serve instead of the hub, step by step."""
 
 from __future__ import annotations
@@ -10,48 +8,37 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..backup import copying, fencing, leadership, leadership_plans, volume_pod
-from ..backup.copying import End
+from ..backup import hub_pair, leadership_plans, volume_pod
 from ..backup.database import Volume
-from ..backup.fencing import Verdict
+from ..backup.hub_pair import End
 from ..backup.leadership import ACTIVE, Term
 from ..backup.leadership_plans import Failover
 from ..base.errors import ClusterError
-from ..base.object_names import (
-    DATABASE_CLAIM,
-    STANDBY_CONFIG,
-    SUPERLINK_POD,
-)
+from ..base.object_names import DATABASE_CLAIM, STANDBY_CONFIG, SUPERLINK_POD
 from ..flower import runs
 from ..flower.cli import FlowerCLI, superlink_state
 from ..kube.api_errors import Unavailable, Unreachable
 from .standby_action import StandbyAction
 
 _SECONDS = 8  # for the answer of a hub that may be lost
-_WAY_BACK = (
-    f"{{hub}} is fenced, and no hub serves. Correct this and run the playbook again. Or have {{hub}} serve again: delete the ConfigMap {STANDBY_CONFIG} in its "
-    "namespace, and run federated.flower.site with it in the group flower_hub"
-)
 
 
-class FailoverSteps(StandbyAction):
+class FailoverAction(StandbyAction):
     """An action with the steps of a failover."""
-
-    # ---- planned -----------------------------------------------------------------------------------------------------
 
     def plan_failover(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         """What a failover would do; refused unless it is confirmed."""
         begun = time.time()
-        there = leadership.read(target.cluster, target.spec.namespace)
+        there = target.term
         own, reached, runs_on, lost = self._ask_hub(params)
         plan = leadership_plans.failover_plan(params["hub"], target.host, own, there, reached=reached, runs=runs_on)
         if plan.promote and not plan.fence:
             lost = lost or f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
-        words: list[str] = []
-        wrong = [plan.fault] if plan.fault else self._faults(params, target, plan, own, there, words)
+        lines: list[str] = []
+        wrong = [plan.fault] if plan.fault else self._errors(params, target, plan, own, there, lines)
         if wrong:
             raise ClusterError("; ".join(wrong) + ". Nothing was changed.")
-        lines = [*self._lines(params, target, plan, there, lost), *words]
+        lines = [*self._lines(params, target, plan, there, lost), *lines]
         if not self.check and not params["confirmed"]:
             raise ClusterError(
                 "this is a failover, and nothing was changed. To confirm, add -e flower_failover=true. It would: " + "; ".join(lines)
@@ -72,9 +59,8 @@ class FailoverSteps(StandbyAction):
                 self._site = self.inventory_host
                 cluster.request("GET", "/version")
                 source = self.described(params["hub"], cluster, params["hub_described"])
-                own = leadership.read(cluster, source.spec.namespace)
-                runs_on = not fencing.is_stopped(cluster, source.spec.namespace, source.spec.federation)
-                return own, own is not None or source.is_hub, runs_on, ""
+                own = source.term
+                return own, own is not None or source.is_hub, not hub_pair.is_stopped(source), ""
         except (Unreachable, Unavailable) as error:
             return None, False, False, error.message
         except ClusterError as error:
@@ -82,63 +68,56 @@ class FailoverSteps(StandbyAction):
                 f"the hub {params['hub']} cannot be asked: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
             ) from error
 
-    def _faults(
-        self, params: dict[str, Any], target: End, plan: Failover, own: Term | None, there: Term | None, words: list[str]
+    def _errors(
+        self, params: dict[str, Any], target: End, plan: Failover, own: Term | None, there: Term | None, lines: list[str]
     ) -> list[str]:
         """Why the plan cannot be carried out, sentences: all that would be found only when the hub is stopped. Adds to what the plan says."""
         wrong: list[str] = []
         if plan.copy:
-            with self.other(params["hub"], params["hub_described"], timeout=_SECONDS) as source:
+            with self.other(params, timeout=_SECONDS) as source:
                 if own is None or own.state == ACTIVE:
-                    runs_of_hub = self._judge_runs(source, abandon=params["abandon_runs"])
-                    wrong += filter(None, [runs_of_hub.fault])
-                    words += filter(None, [runs_of_hub.words])
-                wrong += self.copy_faults(params, source, target, own, there)[0]
-                wrong += fencing.restarters(source.cluster, source.spec.namespace, source.spec.federation)
-                wrong += filter(None, [self._room_fault(source)])
+                    active, words = self._judge_runs(source, abandon=params["abandon_runs"])
+                    wrong += filter(None, [active])
+                    lines += filter(None, [words])
+                wrong += self.copy_errors(params, source, target, own, there)[0]
+                wrong += hub_pair.restarters(source)
+                if superlink_state(source.get("Pod", SUPERLINK_POD)) is None:  # otherwise the copy finds out
+                    measured = Volume(source.cluster, source.spec.namespace, SUPERLINK_POD).ask("measure")
+                    wrong += filter(None, [hub_pair.room_error(source.host, measured)])
         elif plan.promote:
-            wrong += self._claim_faults(target, there)
+            wrong += self._claim_errors(target, there)
         if plan.promote and not wrong:
             self.refuse_foreign(target)
         return wrong
 
     def fence_hub(self, params: dict[str, Any], end: End) -> dict[str, Any]:
         """Stop the hub. What may have changed since the plan, while the lease was waited for, is judged once more before."""
-        spec = end.spec
         if params["plan"]["copy"]:
-            own = leadership.read(end.cluster, spec.namespace)
-            judged = self._judge_runs(end, abandon=params["abandon_runs"]) if own is None or own.state == ACTIVE else Verdict()
-            if judged.fault:
-                raise ClusterError(f"{judged.fault}. Nothing was changed.")
+            own = end.term
+            if (own is None or own.state == ACTIVE) and (active := self._judge_runs(end, abandon=params["abandon_runs"])[0]):
+                raise ClusterError(f"{active}. Nothing was changed.")
         changed = self.fence(end, params["plan"]["number"], params["hub"], params["wait_timeout"])
-        if not params["plan"]["copy"] and (again := fencing.restarters(end.cluster, spec.namespace, spec.federation)):
+        if not params["plan"]["copy"] and (again := hub_pair.restarters(end)):
             raise ClusterError(f"{end.host} is stopped. But {'; '.join(again)}. Then run the playbook again, which stops it if it was started.")
         return {"changed": changed, "msg": f"{end.host} is fenced: none of its pods runs"}
 
     @staticmethod
-    def _room_fault(source: End) -> str:
-        """Whether the hub's volume has the room for a copy of the database. Where its SuperLink is down, the copy finds out."""
-        if superlink_state(source.cluster.get("v1", "Pod", SUPERLINK_POD, source.spec.namespace)) is not None:
-            return ""
-        return copying.room_fault(source.host, Volume(source.cluster, source.spec.namespace, SUPERLINK_POD).ask("measure"))
-
-    @staticmethod
-    def _judge_runs(source: End, *, abandon: bool) -> Verdict:
-        """What the runs of a hub that is to be stopped mean. One whose SuperLink is down runs nothing that could be listed."""
+    def _judge_runs(source: End, *, abandon: bool) -> tuple[str, str]:
+        """See C(hub_pair.runs_error). A hub whose SuperLink is down runs nothing that could be listed."""
         found: Sequence[Mapping[str, Any]] | str
         try:
-            down = superlink_state(source.cluster.get("v1", "Pod", SUPERLINK_POD, source.spec.namespace))
+            down = superlink_state(source.get("Pod", SUPERLINK_POD))
             if down is not None:
-                return Verdict(words=f"abandon the active runs of {source.host}, which are not known, since its SuperLink is down ({down})")
+                return "", f"abandon the active runs of {source.host}, which are not known, since its SuperLink is down ({down})"
             found = runs.read_all(FlowerCLI(source.cluster, source.spec.namespace))
         except ClusterError as error:
             found = error.message
-        return fencing.verdict(source.host, found, abandon=abandon)
+        return hub_pair.runs_error(source.host, found, abandon=abandon)
 
     @staticmethod
-    def _claim_faults(target: End, there: Term | None) -> list[str]:
+    def _claim_errors(target: End, there: Term | None) -> list[str]:
         """Whether the volume with the copy is still there: a SuperLink would start with an empty one."""
-        if there is not None and there.claim and copying.claim_uid(target.cluster, target.spec.namespace) == there.claim:
+        if there is not None and there.claim and target.claim_uid == there.claim:
             return []
         return [
             f"{target.host}: the volume claim {target.spec.namespace}/{DATABASE_CLAIM} is not the one with the copy of "
@@ -148,7 +127,6 @@ class FailoverSteps(StandbyAction):
     @staticmethod
     def _lines(params: Mapping[str, Any], target: End, plan: Failover, there: Term | None, lost: str) -> list[str]:
         hub, standby = params["hub"], target.host
-        copied = there.copied if there else ""
         lines = []
         if plan.fence:
             lines.append(f"fence {hub}: stop its SuperLink, gateway and ServerApp")
@@ -157,46 +135,46 @@ class FailoverSteps(StandbyAction):
         if plan.copy:
             lines.append(f"copy {hub} to {standby} once more, so that no finished run, SuperNode or key is lost")
         elif plan.promote:
-            lines.append(f"use the copy of {copied}: what {hub} did since is lost")
+            lines.append(f"use the copy of {there.copied if there else ''}: what {hub} did since is lost")
         if plan.promote and target.spec.outputs_enabled:
             lines.append(f"leave the outputs of runs on the volume of {hub}, from which federated.flower.outputs fetches them before a failover")
         lines.append(f"have {standby} serve in term {plan.number}" if plan.promote else f"{standby} serves in term {plan.number} already")
         return [*lines, f"run site.yml with {standby} as the hub, which brings the sites there"]
 
-    # ---- promoted ----------------------------------------------------------------------------------------------------
-
     def promote(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         """Copy the stopped hub once more if it is reached, and write that the standby serves."""
-        plan, spec = params["plan"], target.spec
+        plan, hub = params["plan"], params["hub"]
         try:
-            there = leadership.read(target.cluster, spec.namespace)
+            there = target.term
             if there is not None and there.state == ACTIVE:
                 return {"changed": False, "msg": f"{target.host} serves in term {there.number} already"}
             words, copied = self._prepare(params, target, there)
-            claim = copying.claim_uid(target.cluster, spec.namespace)
+            claim = target.claim_uid
         except ClusterError as error:
             if not (plan["fence"] and plan["promote"]):
                 raise
-            raise ClusterError(f"{error.message.rstrip('.')}. {_WAY_BACK.format(hub=params['hub'])}") from error
-        term = Term(ACTIVE, plan["number"], target.host, params["hub"], hub_claim=claim)
-        leadership.store(target.cluster, spec.namespace, spec.federation, term)
-        self.note(words=[f"began to serve in term {term.number} instead of {params['hub']}, {words}"])
+            raise ClusterError(
+                f"{error.message.rstrip('.')}. {hub} is fenced, and no hub serves. Correct this and run the playbook again. Or have {hub} serve again: "
+                f"delete the ConfigMap {STANDBY_CONFIG} in its namespace, and run federated.flower.site with it in the group flower_hub"
+            ) from error
+        term = Term(ACTIVE, plan["number"], target.host, hub, hub_claim=claim)
+        target.store(term)
+        self.note(words=[f"began to serve in term {term.number} instead of {hub}, {words}"])
         return {"changed": True, "copied": copied, "msg": f"{target.host} serves in term {term.number}, {words}"}
 
     def _prepare(self, params: dict[str, Any], target: End, there: Term | None) -> tuple[str, str]:
         """Bring what the standby will serve with to its cluster: words on that, and the time of the copy."""
         self.refuse_foreign(target)
-        words, copied = f"with the copy of {there.copied if there else ''}", there.copied if there else ""
-        wrong: list[str] = []
+        copied = there.copied if there else ""
+        words = f"with the copy of {copied}"
         if params["plan"]["copy"]:
-            with self.other(params["hub"], params["hub_described"]) as source:
-                own = leadership.read(source.cluster, source.spec.namespace)
-                wrong = self.copy_faults(params, source, target, own, there)[0]
+            with self.other(params) as source:
+                wrong = self.copy_errors(params, source, target, source.term, there)[0]
                 if not wrong:
-                    done = copying.copy(source, target, stopped=True, seconds=params["wait_timeout"], assure=lambda: self.assure(target))
+                    done = hub_pair.copy(source, target, stopped=True, seconds=params["wait_timeout"], assure=lambda: self.assure(target))
                     words, copied = f"with {done.words}", done.copied
         else:
-            wrong = self._claim_faults(target, there)
+            wrong = self._claim_errors(target, there)
         if wrong:
             raise ClusterError("; ".join(wrong))
         volume_pod.remove(target.cluster, target.spec, params["wait_timeout"])

@@ -122,7 +122,7 @@ class FleetAction(ClusterAction):
         for name, outcome in outcomes.sites.items():
             if outcome.changed and name not in self._noted_sites:
                 self.note(name, words=[f"{self._task.action.rpartition('.')[2]}: {outcome.msg or 'changed'}"])
-            self._note_diff(name, outcome.diff)
+            self.note(name, diff=outcome.diff)
         failed = [name for name, outcome in outcomes.sites.items() if outcome.failed]
         count = f"{len(outcomes.sites)} sites" + (f", failed: {', '.join(failed)}" if failed else "")
         # Each host reports its own result: what is changed or failed here would be counted for this host.

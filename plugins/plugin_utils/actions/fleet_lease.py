@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import mmap
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -45,38 +45,22 @@ _CLAIM_TIMEOUT = 10.0  # seconds for an answer of a hub that may be lost
 #: For each hub, a byte (by a hash of its place): whether this run has taken its lease. All forks of a playbook share this memory, which it has
 #: before it forks: the strategy plugins load the class of an action in the playbook's own process.
 _TAKEN = mmap.mmap(-1, 65536)
-_LEFT_OUT = (
-    "{} leaves out checks that come before every change, so the lease of the fleet is not taken, and nothing is changed. Run the whole playbook: "
-    "what is done already costs little. --tags and a --limit to sites choose parts of it"
-)
 
 
 class Task(serving.Connecting, Protocol):
-    """An action, as far as it is needed here (C(cluster_action.ClusterAction)); its methods are described there."""
+    """What is needed of an action (C(cluster_action.ClusterAction))."""
 
     NEEDS_LEASE: bool
+    variable: Callable[[str, Any], Any]
+    hub_host: Callable[[], str]
+    of_hub: Callable[[str, str], str]
+    make_lease_namespace: Callable[[Cluster], bool]
+    say: Callable[[str], None]
+    note: Callable[..., None]
 
     @property
     def check(self) -> bool:
         """Check mode."""
-
-    def variable(self, name: str, default: Any) -> Any:
-        """A variable of the host."""
-
-    def hub_host(self) -> str:
-        """Inventory name of the hub."""
-
-    def of_hub(self, option: str, hub: str = "") -> str:
-        """Where the SuperLink is."""
-
-    def make_lease_namespace(self, hub: Cluster) -> bool:
-        """Apply the namespace of the hub."""
-
-    def say(self, text: str) -> None:
-        """Show a text."""
-
-    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
-        """Record a change."""
 
 
 def is_needed(action: Task) -> bool:
@@ -105,7 +89,9 @@ def held(action: Task) -> Iterator[Lease | None]:
             is_there = _take(action, hub, place, lease)
         except (Unreachable, Unavailable) as error:
             if not claims:
-                raise ClusterError(_no_answer(action, error)) from error
+                lost = "If the hub is lost: -e flower_claim_sites=true removes sites without it."
+                remedy = lost if action.variable(REMOVES, False) else "Run the playbook again when the hub answers."
+                raise ClusterError(f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. {remedy}") from error
             display.warning(f"the hub is taken for lost (flower_claim_sites), so its lease is not taken: {error.message}")
             is_there = False
         if not is_there:
@@ -162,14 +148,14 @@ def _slot(place: tuple[str, str, str]) -> int:
 
 
 def _refuse_left_out() -> None:
-    for option, found in (("--start-at-task", context.CLIARGS.get("start_at_task")), ("--skip-tags always", "always" in _skipped())):
-        if found:
-            raise ClusterError(_LEFT_OUT.format(option))
-
-
-def _skipped() -> set[str]:
     given = context.CLIARGS.get("skip_tags") or ()
-    return {tag.strip() for words in ([given] if isinstance(given, str) else given) for tag in words.split(",")}
+    skipped = {tag.strip() for words in ([given] if isinstance(given, str) else given) for tag in words.split(",")}
+    for option, found in (("--start-at-task", context.CLIARGS.get("start_at_task")), ("--skip-tags always", "always" in skipped)):
+        if found:
+            raise ClusterError(
+                f"{option} leaves out checks that come before every change, so the lease of the fleet is not taken, and nothing is changed. Run the whole "
+                "playbook: what is done already costs little. --tags and a --limit to sites choose parts of it"
+            )
 
 
 def _take(action: Task, hub: Cluster, place: tuple[str, str, str], lease: Lease) -> bool:
@@ -178,7 +164,10 @@ def _take(action: Task, hub: Cluster, place: tuple[str, str, str], lease: Lease)
     slot = _slot(place)
     had = bool(_TAKEN[slot])
     broken: list[str] = []
-    take = partial(lease.take, _seconds(action), action.say, had=had, breaks=partial(_breaks, action, broken))
+    seconds = action.variable("flower_lease_wait", WAIT)
+    if not str(seconds).strip().isdecimal():
+        raise ClusterError(f"flower_lease_wait: {seconds} is not a number of seconds.")
+    take = partial(lease.take, int(seconds), action.say, had=had, breaks=partial(_breaks, action, broken))
     if take() is None and not (action.make_lease_namespace(hub) and take()):
         return False
     if not (had or boolean(action.variable(ANY_STATE, False))):
@@ -194,13 +183,6 @@ def _take(action: Task, hub: Cluster, place: tuple[str, str, str], lease: Lease)
     if broken:
         action.note(host, words=[f"took the lease of {broken[0]} by force"])
     return True
-
-
-def _seconds(action: Task) -> int:
-    given = action.variable("flower_lease_wait", WAIT)
-    if not str(given).strip().isdecimal():
-        raise ClusterError(f"flower_lease_wait: {given} is not a number of seconds.")
-    return int(given)
 
 
 def _breaks(action: Task, broken: list[str], live: Mapping[str, Any]) -> bool:
@@ -228,9 +210,3 @@ def _breaks(action: Task, broken: list[str], live: Mapping[str, Any]) -> bool:
         raise ClusterError(f"flower_lease_break: '{answer}' does not hold the lease, but {holder}. Nothing was changed.")
     broken.append(holder)
     return True
-
-
-def _no_answer(action: Task, error: ClusterError) -> str:
-    lost = "If the hub is lost: -e flower_claim_sites=true removes sites without it."
-    remedy = lost if action.variable(REMOVES, False) else "Run the playbook again when the hub answers."
-    return f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. {remedy}"

@@ -68,10 +68,8 @@ def identity_of(text: str) -> Any:
         ClusterError: it is not one.
     """
     require()
-    lines = [line.strip() for line in text.splitlines()]
-    keys = [line for line in lines if line and not line.startswith("#")]
     try:
-        return pyrage.x25519.Identity.from_str("".join(keys))
+        return pyrage.x25519.Identity.from_str("".join(line.strip() for line in text.splitlines() if not line.strip().startswith("#")))
     except pyrage.IdentityError as error:
         # Without the text, see above.
         raise ClusterError(
@@ -82,10 +80,6 @@ def identity_of(text: str) -> Any:
 
 def require_recipient(identity: Any, recipients: Sequence[Any]) -> None:
     """Refuse a private key that would not open the archive, before hours are spent on it.
-
-    Args:
-        identity: of C(identity_of).
-        recipients: of C(recipients_of).
 
     Raises:
         ClusterError: its public key is not among them.

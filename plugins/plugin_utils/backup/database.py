@@ -57,7 +57,6 @@ class Copy(io.RawIOBase):
     """A copy of the database, which is read piece by piece. As a context manager it removes the copy from the volume.
 
     Args:
-        volume: where it is.
         use: what the copy is for, one of C(database_program.COPIES).
 
     Attributes:

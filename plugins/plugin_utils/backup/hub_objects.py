@@ -2,40 +2,46 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets and ConfigMaps of a hub, as an archive has them. Pure, apart from C(collect), C(missing) and C(restore).
+"""Secrets and ConfigMaps of a hub, as an archive has them, and how they are put into a cluster with its database: an emptied hub, or a standby.
 
 So are Services with node ports: a cluster gives a new Service other ports, and sites would not find the hub.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..apply.applyset import ID_LABEL
+from ..apply.engine import apply_objects
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
 from ..base.object_names import (
     AUDIT_COMPONENT,
     AUDIT_CONFIG,
-    CA_SECRET,
-    CLIENT_CA_SECRET,
-    INTERNAL_CA_SECRET,
+    CA_SECRETS,
     RESTORE_CONFIG,
     STANDBY_CONFIG,
 )
+from ..kube.api_errors import NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
+from ..manifests import certificate, common_objects, superlink
 from ..marks import owners, proof
+from ..spec.hub_spec import HubSpec
+from . import restore_mark, volume_pod
+from .database import Volume
 
 Object = dict[str, Any]
+Change = dict[str, str]
 KINDS = ("ConfigMap", "Secret", "Service")
 # The record that says whether a hub serves (C(backup/leadership.py)). Each hub has its own, so it is in no copy.
 TERM = STANDBY_CONFIG
 # The record that says that a restore of a hub is not complete (C(restore_mark.py)).
 RESTORE = RESTORE_CONFIG
-#: Secrets with keys of certificate authorities. Without one, all that trust it would be cut off, so a copy of it outlives it.
-AUTHORITIES = {CA_SECRET, CLIENT_CA_SECRET, INTERNAL_CA_SECRET}
 _SERVICE = ("type", "selector", "ports")
+_CLAIM = "PersistentVolumeClaim"
 _CONTENT = ("data", "binaryData", "type", "immutable")
 
 
@@ -125,13 +131,12 @@ def missing(hub: Cluster, entries: Iterable[Mapping[str, Any]]) -> list[Mapping[
     """
     absent, other = [], []
     for one in entries:
-        item = one["object"]
-        meta = item["metadata"]
-        live = hub.get("v1", item["kind"], meta["name"], meta["namespace"])
+        kind, namespace, name = _key(one["object"])
+        live = hub.get("v1", kind, name, namespace)
         if live is None:
             absent.append(one)
-        elif not continues(live, item):
-            other.append(f"{item['kind']} {meta['namespace']}/{meta['name']}")
+        elif not continues(live, one["object"]):
+            other.append(f"{kind} {namespace}/{name}")
     if other:
         raise ClusterError(
             f"{hub.name}: {', '.join(other)} differ from the backup, and are not replaced. A backup is restored into an emptied hub: "
@@ -140,12 +145,135 @@ def missing(hub: Cluster, entries: Iterable[Mapping[str, Any]]) -> list[Mapping[
     return absent
 
 
-def restore(hub: Cluster, one: Mapping[str, Any]) -> dict[str, Any]:
-    """Write an object that is not there; its entry for the result."""
-    item = one["object"]
-    meta = item["metadata"]
+def _create(hub: Cluster, one: Mapping[str, Any]) -> Change:
+    """Write an object that is not there."""
     if one["applied"]:
-        hub.apply(item)
+        hub.apply(one["object"])
     else:
-        hub.create(item)
-    return {"kind": item["kind"], "namespace": meta["namespace"], "name": meta["name"], "change": "created"}
+        hub.create(one["object"])
+    return _entry(one["object"], "created")
+
+
+@dataclass
+class Restored:
+    """What a restore changed.
+
+    Attributes:
+        objects: the objects, with C(kind), C(namespace), C(name) and C(change).
+        database: whether the database was written. It is not where the same one is there already.
+    """
+
+    objects: list[Change] = field(default_factory=list)
+    database: bool = False
+
+
+def restore(
+    cluster: Cluster,
+    spec: HubSpec,
+    ca_namespace: str,
+    entries: Iterable[Mapping[str, Any]],
+    put: Callable[[Volume], bool],
+    *,
+    source: str,
+    seconds: float,
+    is_standby: bool = False,
+    on_change: Callable[[list[Change]], None] = lambda changes: None,
+) -> Restored:
+    """Write namespaces, objects and the database. A restore that was interrupted is completed by the next one of the same source.
+
+    In an emptied hub only what is missing is created, under the mark of C(restore_mark). On a standby, whose record says that it does not serve,
+    objects that differ are replaced, and those that the hub does not have are deleted.
+
+    Args:
+        entries: its objects, as C(collect) returns them.
+        put: writes the database to a volume; returns whether it was not there already.
+        source: name of the backup's file, or of the hub, for the mark and the volume claim.
+        seconds: how long the pod that writes the database may take to start and to end.
+        on_change: called with the changes as they are made.
+
+    Raises:
+        ClusterError: something is in the way. What was written stays.
+    """
+    done = Restored()
+
+    def add(*changes: Change) -> None:
+        done.objects.extend(changes)
+        on_change(list(changes))
+
+    wanted = common_objects.namespace_objects(spec) + (common_objects.namespace_objects(spec.beside(ca_namespace)) if ca_namespace != spec.namespace else [])
+    if wanted:
+        add(*(one for one in apply_objects(cluster, wanted).objects if one["change"] != "unchanged"))
+    with nullcontext() if is_standby else restore_mark.marked(cluster, spec.namespace, spec.federation, source):
+        if cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace) is None:
+            cluster.create(volume_pod.claim(spec, source))
+            add({"kind": _CLAIM, "namespace": spec.namespace, "name": superlink.CLAIM, "change": "created"})
+        if is_standby:
+            _replace(cluster, spec, ca_namespace, entries, add)
+        else:
+            for one in missing(cluster, entries):
+                add(_create(cluster, one))
+        with volume_pod.running(cluster, spec, seconds) as volume:
+            done.database = put(volume)
+    return done
+
+
+def _replace(
+    cluster: Cluster, spec: HubSpec, ca_namespace: str, entries: Iterable[Mapping[str, Any]], add: Callable[[Change], None]
+) -> None:
+    """Write the objects that differ, and delete those that the hub does not have, but no key of a CA, which the hub may have lost. What cert-manager
+    issued for the standby stays: it is for its own address. So do Services, which are each cluster's own."""
+    keys: set[tuple[str, str, str]] = set()
+    if cluster.get("v1", "Secret", certificate.SECRET, spec.namespace) is not None:
+        with suppress(NotServed):
+            if cluster.get(certificate.API, certificate.KIND, certificate.NAME, spec.namespace) is not None:
+                keys.add(("Secret", spec.namespace, certificate.SECRET))
+    for one in entries:
+        item = one["object"]
+        if item["kind"] == "Service" or _key(item) in keys:
+            continue
+        keys.add(_key(item))
+        live = _live(cluster, item)
+        if live is not None and stored(live) == item:
+            continue
+        if live is None:
+            add(_create(cluster, one))
+            continue
+        if not proof.may_delete(live, spec.federation):
+            kind, namespace, name = _key(item)
+            raise ClusterError(f"{cluster.name}: {kind} {namespace}/{name} {proof.holder(live)}: it is not replaced. Delete or rename it")
+        if live.get("immutable"):
+            _delete(cluster, live)
+            _create(cluster, one)
+        elif one["applied"]:
+            cluster.apply(item)
+        else:
+            cluster.replace({**item, "metadata": {**item["metadata"], "resourceVersion": live["metadata"]["resourceVersion"]}})
+        add(_entry(item, "changed"))
+    for one in collect(cluster, spec.namespace, ca_namespace, spec.federation):
+        item = one["object"]
+        if item["kind"] == "Service" or _key(item) in keys or item["metadata"]["name"] in CA_SECRETS:
+            continue
+        live = _live(cluster, item)
+        if live is not None and proof.may_delete(live, spec.federation):
+            _delete(cluster, live)
+            add(_entry(item, "deleted"))
+
+
+def _live(cluster: Cluster, item: Mapping[str, Any]) -> Object | None:
+    kind, namespace, name = _key(item)
+    live = cluster.get("v1", kind, name, namespace)
+    return None if live is None else {**live, "kind": kind}
+
+
+def _delete(cluster: Cluster, live: Mapping[str, Any]) -> None:
+    kind, namespace, name = _key(live)
+    cluster.delete("v1", kind, name, namespace, uid=live["metadata"]["uid"], propagation="Background")
+
+
+def _key(item: Mapping[str, Any]) -> tuple[str, str, str]:
+    return item["kind"], item["metadata"]["namespace"], item["metadata"]["name"]
+
+
+def _entry(item: Mapping[str, Any], change: str) -> Change:
+    kind, namespace, name = _key(item)
+    return {"kind": kind, "namespace": namespace, "name": name, "change": change}

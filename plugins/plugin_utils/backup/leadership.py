@@ -3,13 +3,15 @@
 """Which of two hubs serves: the record that each has in its cluster.
 
 Each failover begins a new term, a number that only grows. In a term one hub serves. The record with the higher term is right, so a hub that was
-out of reach during a failover is recognised when it comes back.
+out of reach during a failover is recognised when it comes back. The records of both hubs have the uid of the volume claim with the database, so
+that a copy of an empty database, by whatever playbook, is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ..base import foreign_data
@@ -21,7 +23,6 @@ from ..kube.configmaps import config_map, retry_on_conflict, write
 ACTIVE, STANDBY, FENCED = "active", "standby", "fenced"
 _STATES = (ACTIVE, STANDBY, FENCED)
 
-_COMPONENT = "standby"
 _KEY = "standby.json"
 
 
@@ -134,18 +135,7 @@ def store(cluster: Cluster, namespace: str, federation: str, term: Term) -> bool
     Raises:
         ClusterError: the ConfigMap is someone else's.
     """
-
-    def attempt() -> bool:
-        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
-        data = {_KEY: term.text()}
-        if item is None:
-            item = config_map(federation, namespace, STANDBY_CONFIG, data, application=STANDBY_CONFIG, component=_COMPONENT)
-        elif item.get("data") == data:
-            return False
-        write(cluster, {**item, "data": data})
-        return True
-
-    return retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)
+    return _write(cluster, namespace, federation, term, lambda _found: None)
 
 
 def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None, term: Term) -> None:
@@ -153,22 +143,29 @@ def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None,
 
     Args:
         former: what C(read) returned.
-        term: what is written instead.
 
     Raises:
         ClusterError: it is another one now, or the ConfigMap is someone else's.
     """
 
-    def attempt() -> None:
-        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
+    def require_former(text: str | None) -> None:
         where = f"{cluster.name}: ConfigMap {namespace}/{STANDBY_CONFIG}"
-        found = parse((item.get("data") or {}).get(_KEY, ""), where) if item else None
-        if found == term:
-            return  # an attempt before, whose answer was lost
+        found = None if text is None else parse(text, where)
         if found != former:
             shown = f"{found.state} in term {found.number}" if found else "gone"
             raise ClusterError(f"{where} was changed while the hub was copied, and is {shown}: it is not replaced. Does a failover run?")
-        item = item or config_map(federation, namespace, STANDBY_CONFIG, {}, application=STANDBY_CONFIG, component=_COMPONENT)
-        write(cluster, {**item, "data": {_KEY: term.text()}})
 
-    retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)
+    _write(cluster, namespace, federation, term, require_former)
+
+
+def _write(cluster: Cluster, namespace: str, federation: str, term: Term, require: Callable[[str | None], None]) -> bool:
+    def attempt() -> bool:
+        item = cluster.get("v1", "ConfigMap", STANDBY_CONFIG, namespace)
+        if item is not None and item.get("data") == {_KEY: term.text()}:
+            return False  # also after an attempt whose answer was lost
+        require(None if item is None else (item.get("data") or {}).get(_KEY, ""))
+        item = item or config_map(federation, namespace, STANDBY_CONFIG, {}, application=STANDBY_CONFIG, component="standby")
+        write(cluster, {**item, "data": {_KEY: term.text()}})
+        return True
+
+    return retry_on_conflict(f"ConfigMap {namespace}/{STANDBY_CONFIG} on {cluster.name}", attempt)

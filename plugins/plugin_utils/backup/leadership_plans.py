@@ -1,9 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a copy, or a failover, begins with: the term that follows from the records of both hubs, and why it is refused. Pure.
-
-The records of both hubs have the uid of the volume claim with the database, so that a copy of an empty database, by whatever playbook, is refused.
-"""
+"""What a copy, or a failover, begins with: the term that follows from the records of both hubs, and why it is refused. Pure."""
 
 from __future__ import annotations
 
@@ -32,9 +29,6 @@ def copy_plan(hub: str, standby: str, own: Term | None, other: Term | None) -> C
 
     Args:
         hub: inventory name of the host that is to be copied.
-        standby: that of its standby.
-        own: the record of the hub.
-        other: the record of the standby.
     """
     number = max(own.number if own else 1, other.number if other and other.state != ACTIVE else 1)
     if own is not None and own.state != ACTIVE:
@@ -74,7 +68,6 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         hub: inventory name of the host that has served.
         standby: the one that is to serve.
         own: the record of the hub; None for none, or one that cannot be read.
-        other: the record of the standby.
         reached: whether the hub's cluster answers.
         runs: whether a hub whose record says that it is fenced is not stopped: the fence was interrupted, or someone started it again.
     """
@@ -100,7 +93,7 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
     return Failover(there + 1, promote=True)
 
 
-def recorded(hub: str, *records: Term | None) -> str:
+def recorded_claim(hub: str, *records: Term | None) -> str:
     """The uid that records have; empty where it is not known.
 
     Args:
@@ -110,15 +103,12 @@ def recorded(hub: str, *records: Term | None) -> str:
     return next((one.hub_claim for one in records if one is not None and one.serves == hub and one.hub_claim), "")
 
 
-def fault(hub: str, standby: str, known: str, live: str, there: Term | None) -> str:
+def volume_error(hub: str, standby: str, known: str, live: str, there: Term | None) -> str:
     """Why a hub is not copied over what its standby has: a sentence; empty if it may be.
 
     Args:
-        hub: inventory name of the hub.
-        standby: that of its standby.
-        known: what C(recorded) found.
-        live: what C(copying.claim_uid) found.
-        there: the record of the standby.
+        known: what C(recorded_claim) found.
+        live: what C(hub_pair.End.claim_uid) is.
     """
     if not known or known == live:
         return ""

@@ -15,7 +15,6 @@ import datetime
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
@@ -24,7 +23,6 @@ from ..kube.client import Cluster
 from ..kube.configmaps import config_map, remove, write
 from ..marks import proof
 
-_COMPONENT = "restore"
 _KEY = "restore.json"
 
 
@@ -42,12 +40,7 @@ class Mark:
 
 
 def refusal(mark: Mark | None, namespace: str) -> str:
-    """Why a hub is not changed: sentences, without a full stop at the end; empty if it may be. Pure.
-
-    Args:
-        mark: what C(read) found.
-        namespace: that of the SuperLink.
-    """
+    """Why a hub is not changed: sentences, without a full stop at the end; empty if it may be. Pure."""
     if mark is None:
         return ""
     return (
@@ -61,9 +54,7 @@ def fault(mark: Mark | None, archive: str, namespace: str) -> str:
     """Why an archive is not restored: a sentence, without a full stop; empty if it may be. Pure.
 
     Args:
-        mark: what C(read) found.
         archive: name of the archive's file.
-        namespace: that of the SuperLink.
     """
     if mark is None or mark.archive == archive:
         return ""
@@ -79,8 +70,8 @@ def read(hub: Cluster, namespace: str) -> Mark | None:
     Raises:
         ClusterError: it cannot be read.
     """
-    item = _item(hub, namespace)
-    if item is None or not proof.is_managed(item):
+    item = hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace)
+    if item is None or not proof.is_managed({"kind": "ConfigMap", **item}):
         return None
     try:
         found = Mark(**foreign_data.read_json(item["data"][_KEY]))
@@ -99,9 +90,7 @@ def marked(hub: Cluster, namespace: str, federation: str, archive: str) -> Itera
     """While a restore writes. The mark stays when the block does not end well.
 
     Args:
-        hub: a connection to its cluster.
         namespace: that of the SuperLink, which is there.
-        federation: its name.
         archive: name of the archive's file, of which C(fault) has found none.
 
     Raises:
@@ -110,12 +99,7 @@ def marked(hub: Cluster, namespace: str, federation: str, archive: str) -> Itera
     if read(hub, namespace) is None:
         mark = Mark(archive, datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"))
         data = {_KEY: json.dumps(dataclasses.asdict(mark), sort_keys=True, indent=1)}
-        made = _item(hub, namespace) or config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component=_COMPONENT)
-        write(hub, {**made, "data": data})
+        made = config_map(federation, namespace, RESTORE_CONFIG, {}, application=RESTORE_CONFIG, component="restore")
+        write(hub, {**made, **(hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace) or {}), "data": data})
     yield
     remove(hub, namespace, RESTORE_CONFIG, federation)
-
-
-def _item(hub: Cluster, namespace: str) -> dict[str, Any] | None:
-    item = hub.get("v1", "ConfigMap", RESTORE_CONFIG, namespace)
-    return None if item is None else {"apiVersion": "v1", "kind": "ConfigMap", **item}

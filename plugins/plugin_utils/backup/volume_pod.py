@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ..base.errors import ClusterError
@@ -72,73 +73,42 @@ def pod(spec: HubSpec) -> Object:
 
 
 def remove(hub: Cluster, spec: HubSpec, seconds: float) -> None:
-    """Remove the pod that an interrupted run has left: a SuperLink on another node could not use its volume.
+    """Remove the pod, if it is there, as one that an interrupted run has left: a SuperLink on another node could not use its volume.
 
     Args:
-        hub: a connection to its cluster.
-        spec: of the hub.
-        seconds: how long their end may take.
+        seconds: how long its end may take.
     """
-    Holder(hub, spec, seconds).remove()
+    live = hub.get("v1", "Pod", POD, spec.namespace)
+    if live is None:
+        return
+    what = f"{hub.name}: Pod {spec.namespace}/{POD}"
+    if not proof.may_delete(live, spec.federation):
+        raise ClusterError(f"{what} {proof.holder(live)}: it is not replaced. Delete or rename it")
+    hub.delete("v1", "Pod", POD, spec.namespace, uid=live["metadata"]["uid"])
+    deadline = time.monotonic() + seconds
+    while hub.get("v1", "Pod", POD, spec.namespace) is not None:
+        if time.monotonic() >= deadline:
+            raise ClusterError(
+                f"{what} was deleted and is still there after {seconds:g} s. The SuperLink cannot use its volume until it is gone: does its node answer?"
+            )
+        time.sleep(_PAUSE)
 
 
-class Holder:
-    """The pod for as long as the block lasts.
-
-    Args:
-        hub: a connection to its cluster.
-        spec: of the hub.
-        seconds: how long its start, and its end, may take.
-    """
-
-    def __init__(self, hub: Cluster, spec: HubSpec, seconds: float) -> None:
-        self._hub, self._spec, self._seconds = hub, spec, seconds
-
-    def __enter__(self) -> Volume:
-        try:
-            self.remove()  # an interrupted restore has left one
-            self._hub.create(pod(self._spec))
-            self._await_running()
-        except BaseException:
-            self.remove()
-            raise
-        return Volume(self._hub, self._spec.namespace, POD)
-
-    def __exit__(self, *_error: object) -> None:
-        self.remove()
-
-    def _live(self) -> Object | None:
-        return self._hub.get("v1", "Pod", POD, self._spec.namespace)
-
-    def _await_running(self) -> None:
-        deadline = time.monotonic() + self._seconds
-        while True:
-            live = self._live()
-            if live and live.get("status", {}).get("phase") == "Running":
-                return
+@contextmanager
+def running(hub: Cluster, spec: HubSpec, seconds: float) -> Iterator[Volume]:
+    """The pod for as long as the block lasts; C(seconds): how long its start, and its end, may take."""
+    try:
+        remove(hub, spec, seconds)  # an interrupted restore has left one
+        hub.create(pod(spec))
+        deadline = time.monotonic() + seconds
+        while not (live := hub.get("v1", "Pod", POD, spec.namespace)) or live.get("status", {}).get("phase") != "Running":
             if time.monotonic() >= deadline:
                 seen = pod_health.describe(live) if live else "it is not there any more"
                 raise ClusterError(
-                    f"{self._hub.name}: the pod {self._spec.namespace}/{POD}, through which a volume of the hub is read or written, does not run after "
-                    f"{self._seconds:g} s; last seen: {seen}. Correct it and run again"
+                    f"{hub.name}: the pod {spec.namespace}/{POD}, through which a volume of the hub is read or written, does not run after "
+                    f"{seconds:g} s; last seen: {seen}. Correct it and run again"
                 )
             time.sleep(_PAUSE)
-
-    def remove(self) -> None:
-        """Remove the pod, if it is there."""
-        live = self._live()
-        if live is None:
-            return
-        if not proof.may_delete(live, self._spec.federation):
-            raise ClusterError(
-                f"{self._hub.name}: Pod {self._spec.namespace}/{POD} {proof.holder(live)}: it is not replaced. Delete or rename it"
-            )
-        self._hub.delete("v1", "Pod", POD, self._spec.namespace, uid=live["metadata"]["uid"])
-        deadline = time.monotonic() + self._seconds
-        while self._live() is not None:
-            if time.monotonic() >= deadline:
-                raise ClusterError(
-                    f"{self._hub.name}: Pod {self._spec.namespace}/{POD} was deleted and is still there after {self._seconds:g} s. "
-                    "The SuperLink cannot use its volume until it is gone: does its node answer?"
-                )
-            time.sleep(_PAUSE)
+        yield Volume(hub, spec.namespace, POD)
+    finally:
+        remove(hub, spec, seconds)

@@ -36,13 +36,13 @@ from .records import Record, serial_of
 
 DENIED = "denied"
 ADMITTED = "admitted"
+_NEVER = datetime.datetime.max.replace(tzinfo=datetime.timezone.utc)
 
 
 def deny(record: Mapping[str, Any], reason: str, now: str, holder: str = "") -> Record:
     """The record of a site that is denied from C(now) on; one that is denied already keeps its date.
 
     Args:
-        record: the site's record as read; not changed.
         reason: for people; an empty one leaves the reason that a person gave.
         now: ISO 8601.
         holder: what denies it for a time, such as a run; it leaves every other denial as it is. Empty for a person, whose denial replaces that
@@ -67,7 +67,6 @@ def admit(record: Mapping[str, Any], holder: str = "") -> Record:
     """The record of a site that is no longer denied.
 
     Args:
-        record: the site's record as read; not changed.
         holder: whose denial ends; that of others stays. Empty for any.
     """
     new = copy.deepcopy(dict(record))
@@ -82,29 +81,20 @@ def _ends(denial: Mapping[str, Any], holder: str) -> bool:
 
 def admit_absent(book: Mapping[str, Any], site: str, holder: str = "") -> Book:
     """The book without the denial of a site that left while it was denied; C(holder) as in C(admit)."""
-    new = copy.deepcopy(dict(book))
-    if site in new.get("denied", {}) and _ends(new["denied"][site], holder):
-        del new["denied"][site]
-        if not new["denied"]:
-            del new["denied"]
-    return new
+    denials = book.get("denied", {})
+    kept = {name: denial for name, denial in denials.items() if name != site or not _ends(denial, holder)}
+    return {**{part: value for part, value in book.items() if part != "denied"}, **({"denied": kept} if kept else {})}
 
 
 def deny_absent(book: Mapping[str, Any], site: str, reason: str, now: str, holder: str = "") -> Book:
     """The book with the denial of a site that has no record, see C(deny)."""
-    new = copy.deepcopy(dict(book))
-    old = new.get("denied", {}).get(site)
-    new.setdefault("denied", {})[site] = deny({"access": old} if old else {}, reason, now, holder)["access"]
-    return new
+    denials = book.get("denied", {})
+    return {**book, "denied": {**denials, site: deny({"access": denials.get(site)}, reason, now, holder)["access"]}}
 
 
 def denied(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Site -> its denial, of all sites that are denied, including those that left."""
-    found = {
-        **book.get("denied", {}),
-        **{site: record["access"] for site, record in records.items() if record.get("access")},
-    }
-    return {site: found[site] for site in sorted(found)}
+    return dict(sorted({**book.get("denied", {}), **{site: record["access"] for site, record in records.items() if record.get("access")}}.items()))
 
 
 def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
@@ -114,22 +104,12 @@ def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
 
 
 def held(denials: Mapping[str, Mapping[str, Any]], holder: str) -> list[str]:
-    """The sites that a holder denies for a time.
-
-    Args:
-        denials: the result of C(denied).
-        holder: see C(deny).
-    """
+    """The sites that a holder denies for a time."""
     return [site for site, denial in denials.items() if holder and denial.get("holder") == holder]
 
 
 def held_by_others(denials: Mapping[str, Mapping[str, Any]], holder: str) -> dict[str, str]:
-    """Site -> the reason, of all sites that another holder denies for a time.
-
-    Args:
-        denials: the result of C(denied).
-        holder: see C(deny).
-    """
+    """Site -> the reason, of all sites that another holder denies for a time."""
     return {site: str(denial["reason"]) for site, denial in denials.items() if denial.get("holder", holder) != holder}
 
 
@@ -162,11 +142,8 @@ def revoked(
 
 
 def pruned(holder: Mapping[str, Any], present: Present) -> dict[str, Any]:
-    """The book or a record without revocations that no longer matter. C(holder) itself when there are none."""
-    entries = holder.get("revoked", [])
-    kept = [entry for entry in entries if matters(entry, present)]
-    if len(kept) == len(entries):
-        return dict(holder)
+    """The book or a record without revocations that no longer matter."""
+    kept = [entry for entry in holder.get("revoked", []) if matters(entry, present)]
     new = {name: value for name, value in holder.items() if name != "revoked"}
     return {**new, "revoked": kept} if kept else new
 
@@ -198,28 +175,18 @@ def lost(
     """Compare the ledger with the gateway's files, which are written after it and so never have more.
 
     Args:
-        book: the ledger's book.
-        records: the ledger's records.
         denied_sites: names in the gateway's list of denied sites.
         serials: serial -> since when, of the gateway's list of revoked certificates.
-        present: what still matters.
     """
     refused = tuple(site for site in denied_sites if site not in records and site not in book.get("denied", {}))
     known = revoked(book, records)
-    unknown = {
-        serial: since
-        for serial, since in serials.items()
-        if serial not in known and matters({"serial": serial, "since": since}, present)
-    }
-    return Lost(refused, unknown)
+    return Lost(refused, {serial: since for serial, since in serials.items() if serial not in known and matters({"since": since}, present)})
 
 
 def restored(book: Mapping[str, Any], found: Lost, now: str) -> Book:
     """The book with what was lost.
 
     Args:
-        book: the book as read; not changed.
-        found: see C(lost).
         now: ISO 8601.
     """
     new = copy.deepcopy(dict(book))
@@ -244,7 +211,6 @@ def with_client(
     """The record with a new client certificate.
 
     Args:
-        record: the site's record as read; not changed.
         client: C(serial), C(fingerprint), C(not_after), C(key) and C(certificate) of the new one.
         new_key: whether the old ones belong to a key that the site no longer has, and so must be revoked.
         now: the present; those that have expired are not remembered. None to remember all.
@@ -254,7 +220,7 @@ def with_client(
     new["client"] = dict(client)
     if new_key and old:
         new["superseded"] = [*new.get("superseded", []), *old]
-    elif earlier := [one for one in old if not _is_over(one, now)]:
+    elif earlier := [one for one in old if now is None or (moment(one.get("until")) or _NEVER) > now]:
         new["client"]["earlier"] = earlier
     return new
 
@@ -262,12 +228,9 @@ def with_client(
 def _of_key(record: Mapping[str, Any]) -> list[dict[str, str]]:
     """All certificates that were issued for the key that a site has now."""
     client = record.get("client")
-    return [*client.get("earlier", []), _superseded(client)] if client else []
-
-
-def _is_over(one: Mapping[str, Any], now: datetime.datetime | None) -> bool:
-    until = moment(one.get("until"))
-    return now is not None and until is not None and until <= now
+    if not client:
+        return []
+    return [*client.get("earlier", []), {"serial": client["serial"], **({"until": client["not_after"]} if client.get("not_after") else {})}]
 
 
 def revoke_superseded(record: Mapping[str, Any], now: str) -> Record:
@@ -279,10 +242,6 @@ def revoke_superseded(record: Mapping[str, Any], now: str) -> Record:
     return new
 
 
-def _superseded(client: Mapping[str, Any]) -> dict[str, str]:
-    return {"serial": client["serial"], **({"until": client["not_after"]} if client.get("not_after") else {})}
-
-
 def _revocation(superseded: str | Mapping[str, Any], now: str) -> dict[str, Any]:
     until = {} if isinstance(superseded, str) else {name: superseded[name] for name in ("until",) if name in superseded}
     return {"serial": serial_of(superseded), "since": now, **until}
@@ -292,7 +251,6 @@ def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now
     """The book after some sites left: their certificates are revoked permanently, and denied sites stay denied.
 
     Args:
-        book: the book as read; not changed.
         records: the records of the sites that leave.
         now: ISO 8601.
     """

@@ -10,7 +10,7 @@ or C(failed) (a message). It contains only public facts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.plain_data import canonical, digest
@@ -48,12 +48,18 @@ def compose(notes: Sequence[Note], run: Mapping[str, Any], *, time: str, kuberne
     """Combine notes of one task; None when nothing was changed.
 
     Args:
-        notes: the notes.
         run: the facts of the run of Ansible, see C(actions/run_facts.py).
-        time: the time of the entry.
         kubernetes: the Kubernetes user, or a text with the reason why it is not known.
     """
-    sites = _sites(notes)
+    sites: dict[str, dict[str, list[Any]]] = {}
+    seen: set[str] = set()
+    for note in notes:
+        for kind, found in note.get("facts", {}).items():
+            for fact in found:
+                same = canonical([note["site"], kind, fact])
+                if same not in seen:
+                    seen.add(same)
+                    sites.setdefault(note["site"], {}).setdefault(kind, []).append(_bounded(fact))
     if not sites:
         return None
     reported: Content = {
@@ -66,28 +72,6 @@ def compose(notes: Sequence[Note], run: Mapping[str, Any], *, time: str, kuberne
     }
     failed = {note["site"]: note["failed"][:MESSAGE] for note in notes if "failed" in note}
     return reported | ({"failed": failed} if failed else {})
-
-
-def deleted(notes: Iterable[Note], site: str, objects: Iterable[str]) -> bool:
-    """Whether the last change of one of the objects of a site is its deletion."""
-    last: dict[str, str] = {}
-    for note in notes:
-        if note["site"] == site:
-            last.update((one["object"], one["change"]) for one in note.get("facts", {}).get("objects", ()))
-    return any(last.get(one) == "deleted" for one in objects)
-
-
-def _sites(notes: Iterable[Note]) -> dict[str, dict[str, list[Any]]]:
-    sites: dict[str, dict[str, list[Any]]] = {}
-    seen: set[str] = set()
-    for note in notes:
-        for kind, found in note.get("facts", {}).items():
-            for fact in found:
-                same = canonical([note["site"], kind, fact])
-                if same not in seen:
-                    seen.add(same)
-                    sites.setdefault(note["site"], {}).setdefault(kind, []).append(_bounded(fact))
-    return sites
 
 
 def _bounded(fact: Any) -> Any:
@@ -107,37 +91,25 @@ def _shortened(value: Any) -> str:
 
 
 def in_parts(content: Content, limit: int = LIMIT) -> list[Content]:
-    """Divide an entry, so that each part stays below C(limit). Parts have C(part) (1, 2, …) and C(parts)."""
+    """Divide an entry between its failed hosts and facts, so that each part stays below C(limit). Parts have C(part) (1, 2, …) and C(parts)."""
     common = {name: value for name, value in content.items() if name not in ("failed", "sites")}
+    pieces: list[Content] = [{"failed": {host: message}} for host, message in content.get("failed", {}).items()]
+    for site, facts in sorted(content["sites"].items()):
+        pieces += [{"sites": {site: {kind: [fact]}}} for kind, found in facts.items() for fact in found]
     room = limit - len(canonical(common))
     parts: list[Content] = []
     used = room
-    for piece in _pieces(content):
+    for piece in pieces:
         size = len(canonical(piece))
         if used + size > room:
             parts.append({"sites": {}})
             used = 0
         used += size
-        _merge(parts[-1], piece)
+        for host, message in piece.get("failed", {}).items():
+            parts[-1].setdefault("failed", {})[host] = message
+        for site, facts in piece.get("sites", {}).items():
+            for kind, found in facts.items():
+                parts[-1]["sites"].setdefault(site, {}).setdefault(kind, []).extend(found)
     if len(parts) == 1:
         return [content]
     return [{**common, **part, "part": number, "parts": len(parts)} for number, part in enumerate(parts, 1)]
-
-
-def _pieces(content: Content) -> Iterator[Content]:
-    """An entry with each failed host, and an entry with each fact."""
-    for host, message in content.get("failed", {}).items():
-        yield {"failed": {host: message}}
-    for site, facts in sorted(content["sites"].items()):
-        for kind, found in facts.items():
-            yield from ({"sites": {site: {kind: [fact]}}} for fact in found)
-
-
-def _merge(content: Content, piece: Content) -> None:
-    for name, value in piece.items():
-        if isinstance(value, dict):
-            _merge(content.setdefault(name, {}), value)
-        elif isinstance(value, list):
-            content.setdefault(name, []).extend(value)
-        else:
-            content[name] = value

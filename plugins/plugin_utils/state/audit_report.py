@@ -9,7 +9,7 @@ verified by making it again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.foreign_data import cleaned
@@ -35,7 +35,6 @@ def trail_table(entries: Sequence[Entry], broken: Sequence[Entry] = ()) -> list[
     """Entries as lines of text, one per cluster.
 
     Args:
-        entries: proven entries.
         broken: entries behind a break of the chain; a question mark stands behind their number.
     """
     rows: list[tuple[str, ...]] = [_COLUMNS]
@@ -97,12 +96,7 @@ def _fact(fact: Any) -> str:
 
 
 def entries_of(trail: Sequence[Entry], site: str) -> list[Entry]:
-    """The entries on a site's leaving, oldest first; none if the site was not forgotten since it was deployed.
-
-    Args:
-        trail: the proven entries of the trail.
-        site: its inventory name.
-    """
+    """The entries on a site's leaving, oldest first; none if the site was not forgotten since it was deployed."""
     found: list[Entry] = []
     for entry in reversed(trail):
         facts = _facts(entry, site)
@@ -116,13 +110,7 @@ def entries_of(trail: Sequence[Entry], site: str) -> list[Entry]:
 
 
 def leaving_page(trail: Sequence[Entry], site: str, federation: str) -> str:
-    """The leaving record.
-
-    Args:
-        trail: the proven entries of the trail.
-        site: its inventory name.
-        federation: name of the federation.
-    """
+    """The leaving record."""
     found = entries_of(trail, site)
     deleted = any(_change(fact) == "deleted" for entry in found for fact in _facts(entry, site).get("objects") or [])
     lines = [
@@ -131,7 +119,14 @@ def leaving_page(trail: Sequence[Entry], site: str, federation: str) -> str:
         "",
     ]
     for entry in found:
-        lines += [*_entry_lines(entry, site), ""]
+        options = "".join(f" --{name} {value}" for name, value in _dict(entry.get("options")).items())
+        user = user_at_host(_dict(entry.get("who")))
+        lines.append(_line(f"Entry {entry['seq']}, {entry.get('time')}: {entry.get('playbook')}{options} by {user}"))
+        lines.append(_line(f"SHA-256 {entry['hash']}"))
+        for kind, facts in _facts(entry, site).items():
+            lines += [_line(f"{_KINDS.get(kind, kind)}:", 1), *(_line(_words(fact), 2) for fact in facts)]
+        lines += [_line(f"failed: {entry['failed'][site]}", 1)] if site in _dict(entry.get("failed")) else []
+        lines.append("")
     lines += [] if deleted else [UNTOUCHED, ""]
     lines += ["Created for the site and not deleted, as far as the audit trail says:"]
     lines += [_line(one, 1) for one in left(trail, site)] or [_line("nothing", 1)]
@@ -168,19 +163,6 @@ def left(trail: Sequence[Entry], site: str) -> list[str]:
     return sorted(key for key, change in last.items() if change != "deleted")
 
 
-def _entry_lines(entry: Entry, site: str) -> Iterator[str]:
-    options = "".join(f" --{name} {value}" for name, value in (entry.get("options") or {}).items())
-    user = user_at_host(entry.get("who") or {})
-    yield _line(f"Entry {entry['seq']}, {entry.get('time')}: {entry.get('playbook')}{options} by {user}")
-    yield _line(f"SHA-256 {entry['hash']}")
-    for kind, found in _facts(entry, site).items():
-        yield _line(f"{_KINDS.get(kind, kind)}:", 1)
-        for fact in found:
-            yield _line(_words(fact), 2)
-    if site in (entry.get("failed") or {}):
-        yield _line(f"failed: {entry['failed'][site]}", 1)
-
-
 def _line(text: str, level: int = 0) -> str:
     """What sites report may have line ends and control characters."""
     return "    " * level + cleaned(text, _LONGEST)
@@ -199,5 +181,4 @@ def _change(fact: Any) -> str:
 
 
 def _facts(entry: Entry, site: str) -> Mapping[str, Any]:
-    found = (entry.get("sites") or {}).get(site)
-    return found if isinstance(found, Mapping) else {}
+    return _dict(_dict(entry.get("sites")).get(site))

@@ -52,10 +52,6 @@ def continuation(lines: Sequence[str], head: Head | None) -> tuple[Head, str]:
     """What the next entry is chained to, and what is wrong with the end of the trail: a sentence, or nothing.
 
     Where head record and entries disagree, the new entry is chained so that the break remains visible.
-
-    Args:
-        lines: the last lines of the trail.
-        head: the head record.
     """
     entry = parse(lines[-1]) if lines else None
     last = head_of(entry) if entry else Head()
@@ -68,13 +64,7 @@ def continuation(lines: Sequence[str], head: Head | None) -> tuple[Head, str]:
 
 
 class Trail:
-    """The audit trail of one federation.
-
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-        federation: the federation's name, for labels.
-    """
+    """The audit trail of one federation."""
 
     def __init__(self, cluster: Cluster, namespace: str, federation: str) -> None:
         self.cluster = cluster
@@ -152,8 +142,7 @@ class Trail:
         entry = seal(content, last)
         text += canonical(entry) + "\n"
         # A full one is immutable: it can only be deleted.
-        frozen = {"immutable": True} if len(text) >= FULL else {}
-        write(self.cluster, {**(item or self._new(log_name(number))), "data": {_LOG: text}, **frozen})
+        self._write(item, log_name(number), {_LOG: text}, **({"immutable": True} if len(text) >= FULL else {}))
         return entry, number, wrong
 
     def _write_head(self, last: Head, number: int) -> None:
@@ -161,8 +150,7 @@ class Trail:
         head, before = self._head(item)
         if head is not None and head.entries >= last.entries:
             return  # another writer has added more, and updated it
-        contents = {**last._asdict(), "log": max(number, before)}
-        write(self.cluster, {**(item or self._new(NAME)), "data": {_HEAD: canonical(contents)}})
+        self._write(item, NAME, {_HEAD: canonical({**last._asdict(), "log": max(number, before)})})
 
     @staticmethod
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
@@ -173,8 +161,9 @@ class Trail:
         except foreign_data.FAULTS:
             return None, 0
 
-    def _new(self, name: str) -> dict[str, Any]:
-        return config_map(self.federation, self.namespace, name, {}, application=NAME, component=COMPONENT)
+    def _write(self, item: Mapping[str, Any] | None, name: str, data: Mapping[str, str], **more: Any) -> None:
+        new = config_map(self.federation, self.namespace, name, {}, application=NAME, component=COMPONENT)
+        write(self.cluster, {**(item or new), "data": data, **more})
 
     def _get(self, name: str) -> dict[str, Any] | None:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)

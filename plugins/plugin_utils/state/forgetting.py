@@ -26,13 +26,15 @@ def names(given: Any, no_names: Callable[[Any], str] | None = None) -> list[str]
     """The names in a list, or in a text with commas between them; each once.
 
     Args:
-        given: the value of a variable.
         no_names: what to say of one that names nothing; by default, of C(VARIABLE).
 
     Raises:
         ValueError: the value is a boolean instead of names.
     """
-    refused = no_names or _no_names
+    refused = no_names or (
+        lambda value: f"{VARIABLE} is {value!r}, and must be names of sites: -e {VARIABLE}=site-b,site-c. The task «Show the federation» of site.yml "
+        "and federated.flower.status name the sites that are not in the inventory"
+    )
     if given is None or given is False:
         return []
     if given is True or not isinstance(given, (str, list, tuple)):
@@ -55,19 +57,10 @@ def former_clusters(given: Any) -> list[str]:
     return names(given, lambda value: f"{FORMER} is {value!r}, and must be names of managed clusters: -e {FORMER}=c1,c2")
 
 
-def _no_names(given: Any) -> str:
-    return (
-        f"{VARIABLE} is {given!r}, and must be names of sites: -e {VARIABLE}=site-b,site-c. The task «Show the federation» of site.yml "
-        "and federated.flower.status name the sites that are not in the inventory"
-    )
-
-
 def unknown(chosen: Sequence[str], known: Collection[str], book: Mapping[str, Any]) -> list[str]:
     """Those of some names of which the ledger has nothing, such as misspelt ones. One that was forgotten before is not among them.
 
     Args:
-        chosen: the sites to forget.
-        known: all sites with a record.
         book: the ledger's ranges, see C(ranges); it also has the keys, the denials and the revoked certificates of sites that left.
     """
     revoked = {entry.get("site") for entry in book.get("revoked", [])}
@@ -81,8 +74,6 @@ def refusal(
     """Why some sites are not forgotten, with the remedy; empty when they may be.
 
     Args:
-        chosen: the sites to forget.
-        known: all sites of the ledger.
         inventory: sites of the inventory; None where those of the inventory may be forgotten too, as in a teardown, which names
             its hosts and is confirmed.
         bound: how many may be forgotten; by default half of the known sites, at least one and at most C(MOST); without an inventory,

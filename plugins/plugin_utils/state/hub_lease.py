@@ -38,9 +38,6 @@ class Lease:
     """The lease of one fleet.
 
     Args:
-        cluster: a connection to the hub.
-        namespace: that of the hub.
-        federation: its name.
         identity: that of this run, see C(lease_object.identity).
     """
 
@@ -104,7 +101,12 @@ class Lease:
                 return live
             now = time.monotonic()
             if now >= deadline:
-                raise ClusterError(self._refusal(live, seconds))
+                waited = f" after {seconds:g} s" if seconds else ""
+                raise ClusterError(
+                    f"{record.words(live)} has been changing the federation {self.federation} since {record.since(live)} and still holds its lease{waited}, "
+                    "so nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that was killed "
+                    f"loses the lease within {record.SECONDS + 2} s. If {record.name(live)} hangs and cannot be cancelled: -e flower_lease_break=true"
+                )
             if record.holder(live) != shown or now - said_at >= _SAY:
                 shown, said_at = record.holder(live), now
                 say(
@@ -119,7 +121,14 @@ class Lease:
         Raises:
             Lost: someone else holds it.
         """
-        return retry_on_conflict(self.what, self._renew, unsure=False)
+
+        def attempt() -> bool:
+            live = self._own()
+            if live is not None:
+                self.cluster.replace(record.renewed(live, self._now()))
+            return live is not None
+
+        return retry_on_conflict(self.what, attempt, unsure=False)
 
     def give_back(self) -> bool:
         """Delete it; False when it was gone.
@@ -127,8 +136,17 @@ class Lease:
         Raises:
             Lost: someone else holds it.
         """
+
+        def attempt() -> bool:
+            live = self._own()
+            if live is None:
+                return False
+            meta, place = live["metadata"], (record.API, record.KIND, record.NAME, self.namespace)
+            # Not in the foreground, which would leave it there for a moment, with its holder.
+            return self.cluster.delete(*place, propagation="Background", uid=meta["uid"], version=meta["resourceVersion"]) is not None
+
         try:
-            return retry_on_conflict(self.what, self._give_back, unsure=False)
+            return retry_on_conflict(self.what, attempt, unsure=False)
         except Forbidden:
             return False  # on OpenShift, it went with its project; otherwise it ends by itself
 
@@ -173,7 +191,7 @@ class Lease:
             fresh = record.left(live, self._now()) > record.SECONDS - record.RENEW / 2
             return live if fresh else self.cluster.replace(record.renewed(live, self._now()))
         if live is not None and had:
-            raise Lost(self._loss(f"{record.words(live)} took it at {record.since(live)}"))
+            raise self._lost(f"{record.words(live)} took it at {record.since(live)}")
         if live is not None and record.left(live, self._now()) > 0 and not breaks(live):
             return live
         wanted = record.taken(live, self.namespace, self.federation, self.identity, self._now())
@@ -189,31 +207,8 @@ class Lease:
             raise
         if had:
             self.give_back()
-            raise Lost(self._loss("someone took and returned it, or deleted it"))
+            raise self._lost("someone took and returned it, or deleted it")
         return made
-
-    def _renew(self) -> bool:
-        live = self._own()
-        if live is not None:
-            self.cluster.replace(record.renewed(live, self._now()))
-        return live is not None
-
-    def _give_back(self) -> bool:
-        live = self._own()
-        if live is None:
-            return False
-        meta = live["metadata"]
-        # Not in the foreground, which would leave it there for a moment, with its holder.
-        answer = self.cluster.delete(
-            record.API,
-            record.KIND,
-            record.NAME,
-            self.namespace,
-            propagation="Background",
-            uid=meta["uid"],
-            version=meta["resourceVersion"],
-        )
-        return answer is not None
 
     def _is_own(self, live: Object) -> bool:
         return record.run_of(live) == self._run
@@ -221,11 +216,11 @@ class Lease:
     def _own(self) -> Object | None:
         live = self.read()
         if live is not None and not self._is_own(live):
-            raise Lost(self._loss(f"{record.words(live)} took it at {record.since(live)}"))
+            raise self._lost(f"{record.words(live)} took it at {record.since(live)}")
         return live
 
-    def _loss(self, what: str) -> str:
-        return (
+    def _lost(self, what: str) -> Lost:
+        return Lost(
             f"this run lost the lease of the federation {self.federation}: {what}, after this run had not renewed it for {record.SECONDS} s, or by "
             "force. So that two do not change the fleet at once, this run changes nothing more. Run the playbook again when the other one has ended."
         )
@@ -233,11 +228,3 @@ class Lease:
     def _now(self) -> datetime.datetime:
         """The hub's time; that of this machine while it is not known."""
         return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.cluster.skew or 0)
-
-    def _refusal(self, live: Object, seconds: float) -> str:
-        waited = f" after {seconds:g} s" if seconds else ""
-        return (
-            f"{record.words(live)} has been changing the federation {self.federation} since {record.since(live)} and still holds its lease{waited}, so "
-            "nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that was killed loses "
-            f"the lease within {record.SECONDS + 2} s. If {record.name(live)} hangs and cannot be cancelled: -e flower_lease_break=true"
-        )

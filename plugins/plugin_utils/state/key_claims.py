@@ -26,7 +26,6 @@ def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[st
 
     Args:
         claims: site -> its keys (C(pool), C(name), C(fingerprint), C(public_key)).
-        known: site -> its record in the ledger.
     """
     holders = _holders(known)
     claimed: dict[str, set[str]] = {}
@@ -42,12 +41,7 @@ def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[st
 
 
 def of_others(site: str, keys: Sequence[Mapping[str, Any]], known: Mapping[str, Record]) -> list[str]:
-    """Fingerprints of those keys of a site that the ledger has under the name of another one.
-
-    Args:
-        keys: those of the site.
-        known: site -> its record in the ledger.
-    """
+    """Fingerprints of those keys of a site that the ledger has under the name of another one."""
     holders = _holders(known)
     return [one for one in (str(key["fingerprint"]) for key in keys) if holders.get(one, site) != site]
 
@@ -66,7 +60,6 @@ def not_taken(site: str, known: Mapping[str, Record], left: Sequence[str]) -> di
     """Fingerprint -> why a site cannot have this key at the hub, for all keys that the ledger knows.
 
     Args:
-        known: site -> its record in the ledger.
         left: fingerprints of keys that the site had before it left.
     """
     gone = "the hub takes it no more: its SuperNode was unregistered there"

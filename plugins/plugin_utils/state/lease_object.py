@@ -102,7 +102,6 @@ def left(lease: Object, now: datetime.datetime) -> float:
     """Seconds until a lease ends unless it is renewed, by the hub's clock; not above 0 when it has ended, or has no holder.
 
     Args:
-        lease: the lease.
         now: the hub's time.
     """
     time = _time(lease, "renewTime") or _time(lease, "acquireTime")

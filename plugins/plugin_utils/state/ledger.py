@@ -10,10 +10,11 @@ allocate one number to two sites. One more per site, C(flower-site-SITE), has th
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base import foreign_data
 from ..base.errors import ClusterError
@@ -43,31 +44,49 @@ BUNDLE = "flower-bundle-"
 BACKUP = LEDGER_BACKUP_CONFIG
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
+_KEY = "ledger.json"
 _COMPONENT_LABEL = "app.kubernetes.io/component"
 # Identity of a hub that has none yet: no site can be its own.
 NEW = "new"
 # The ConfigMap of the gateway's files on sites, and its annotation that notes the hub's identity, for the case that the book is lost.
 NOTED_ON, NOTE = "superlink-clients", "federated.flower/hub"
-_BOOK_REMEDY = (
-    "restore it from a backup, or delete it and run site.yml for the whole fleet: partitions, denials and revocations are restored "
-    "from the sites' records and the gateway's files"
-)
-_RECORD_REMEDY = (
-    "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
-    "revocations are restored from the gateway's files"
-)
-_BUNDLE_REMEDY = "restore it from a backup, or delete it and run site.yml: the site gets a first bundle again, and replies to it"
-_ACCEPTANCE_REMEDY = "delete it and run verify.yml: it is written again"
-_BACKUP_REMEDY = "delete it and run backup.yml: it is written again"
-_INDEX_REMEDY = "delete it and run site.yml for the whole fleet: it is written again"
-_REMEDIES = {
-    BOOK: _BOOK_REMEDY,
-    DATASETS: _INDEX_REMEDY,
-    NODES: _INDEX_REMEDY,
-    LEDGER_ACCEPTANCE_CONFIG: _ACCEPTANCE_REMEDY,
-    LEDGER_DEPLOYED_CONFIG: _INDEX_REMEDY,
-    BACKUP: _BACKUP_REMEDY,
+_ALL = "site.yml for the whole fleet"
+
+
+class _Part(NamedTuple):
+    """The content of a ConfigMap: the remedy for one that cannot be read, what is wrong with it (a sentence; empty for a good one), and an empty one."""
+
+    remedy: str
+    error_of: Callable[[Any], str] = lambda _content: ""
+    empty: Mapping[str, Any] = {}
+
+
+_AGAIN = "delete it and run {}: it is written again"
+_PARTS = {
+    BOOK: _Part(
+        f"restore it from a backup, or delete it and run {_ALL}: partitions, denials and revocations are restored "
+        "from the sites' records and the gateway's files",
+        empty=empty_book(),
+    ),
+    DATASETS: _Part(_AGAIN.format(_ALL), site_indexes.dataset_index_error),
+    NODES: _Part(_AGAIN.format(_ALL), site_indexes.node_index_error),
+    LEDGER_DEPLOYED_CONFIG: _Part(_AGAIN.format(_ALL), site_indexes.site_index_error),
+    LEDGER_ACCEPTANCE_CONFIG: _Part(_AGAIN.format("verify.yml"), site_indexes.site_index_error),
+    BACKUP: _Part(_AGAIN.format("backup.yml")),
+    BUNDLE: _Part(
+        "restore it from a backup, or delete it and run site.yml: the site gets a first bundle again, and replies to it",
+        lambda state: "" if isinstance(state, dict) and isinstance(state.get("version"), int) else "it names no version",
+    ),
 }
+
+
+def _record(site: str) -> _Part:
+    return _Part(
+        "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
+        "revocations are restored from the gateway's files",
+        lambda record: fault(record, site),
+        empty_record(site),
+    )
 
 
 class LedgerError(ClusterError):
@@ -91,9 +110,6 @@ class Ledger:
     """The ledger of one federation.
 
     Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-        federation: the federation's name, for labels.
         check: True keeps every write in memory.
     """
 
@@ -105,16 +121,16 @@ class Ledger:
 
     def read_book(self) -> Book:
         """Read the partition ranges."""
-        return self._parse(self._read(BOOK), empty_book())
+        return self._read(BOOK)
 
     def identity(self) -> str:
         """Identity of the hub; C(NEW) where there is none yet, empty where the ledger is older than identities."""
-        item = self._read(BOOK)
-        return self.noted_identity() or NEW if item is None else self._parse(item, empty_book()).get("id", "")
+        item = self._get(BOOK)
+        return self.noted_identity() or NEW if item is None else str(self._parse(item, _PARTS[BOOK]).get("id", ""))
 
     def noted_identity(self) -> str:
         """Identity of the hub as it is noted beside the book; empty where it is not."""
-        item = self._read(NOTED_ON) or {"metadata": {}}
+        item = self._get(NOTED_ON) or {"metadata": {}}
         return (item["metadata"].get("annotations") or {}).get(NOTE, "")
 
     def change_book(self, change: Callable[[Book], Book]) -> bool:
@@ -123,7 +139,7 @@ class Ledger:
         Args:
             change: old ranges -> new ranges. Called again with fresh ones when another controller was faster.
         """
-        return self._change(BOOK, {}, lambda item: self._parse(item, empty_book()), change)
+        return self._change(BOOK, change)
 
     def read_records(self) -> dict[str, Record]:
         """Read all sites' records, by site.
@@ -138,14 +154,12 @@ class Ledger:
 
     def read_sites(self) -> tuple[dict[str, Record], dict[str, str]]:
         """Read all sites' records, by site; and for sites whose record cannot be read, what to do."""
-        found = self.cluster.list(
-            "v1", "ConfigMap", self.namespace, labels=f"{_COMPONENT_LABEL}={COMPONENT},{SITE_LABEL}"
-        )
+        found = self.cluster.list("v1", "ConfigMap", self.namespace, labels=f"{_COMPONENT_LABEL}={COMPONENT},{SITE_LABEL}")
         records, faults = {}, {}
         for item in found:
             site = item["metadata"]["labels"][SITE_LABEL]
             try:
-                records[site] = self._parse_record(item, site)
+                records[site] = self._parse(item, _record(site))
             except LedgerError as error:
                 faults[site] = error.message
         return records, faults
@@ -156,8 +170,8 @@ class Ledger:
         Raises:
             LedgerError: it cannot be read.
         """
-        item = self._read(f"flower-site-{site}")
-        return None if item is None else self._parse_record(item, site)
+        item = self._get(f"flower-site-{site}")
+        return None if item is None else self._parse(item, _record(site))
 
     def read_denial(self, site: str) -> dict[str, Any]:
         """The denial of a site, also of one that left; empty when it is admitted or not known."""
@@ -166,70 +180,56 @@ class Ledger:
 
     def change_record(self, site: str, change: Callable[[Record], Record]) -> bool:
         """Change one site's record, as C(change_book) does for the ranges."""
-        return self._change(
-            f"flower-site-{site}", {SITE_LABEL: site}, lambda item: self._parse_record(item, site), change
-        )
+        return self._change(f"flower-site-{site}", change, _record(site), {SITE_LABEL: site})
 
     def read_datasets(self) -> site_indexes.DatasetIndex:
         """Read which SuperNodes have which datasets. It needs the right to read this one ConfigMap only."""
-        return self._parse_index(self._read(DATASETS), site_indexes.dataset_index_error)
+        return self._read(DATASETS)
 
     def change_datasets(self, change: Callable[[site_indexes.DatasetIndex], site_indexes.DatasetIndex]) -> bool:
-        """Change which SuperNodes have which datasets, as C(change_book) does for the ranges."""
-        return self._change(DATASETS, {}, lambda item: self._parse_index(item, site_indexes.dataset_index_error), change)
+        """Change which SuperNodes have which datasets."""
+        return self._change(DATASETS, change)
 
     def read_nodes(self) -> site_indexes.NodeIndex:
         """Read which SuperNodes the sites have. It needs the right to read this one ConfigMap only."""
-        return self._parse_index(self._read(NODES), site_indexes.node_index_error)
+        return self._read(NODES)
 
     def change_nodes(self, change: Callable[[site_indexes.NodeIndex], site_indexes.NodeIndex]) -> bool:
-        """Change which SuperNodes the sites have, as C(change_book) does for the ranges."""
-        return self._change(NODES, {}, lambda item: self._parse_index(item, site_indexes.node_index_error), change)
+        """Change which SuperNodes the sites have."""
+        return self._change(NODES, change)
 
     def read_acceptance(self) -> site_indexes.SiteIndex:
         """Read the result of the last acceptance of each site."""
-        return self._parse_index(self._read(LEDGER_ACCEPTANCE_CONFIG), site_indexes.site_index_error)
+        return self._read(LEDGER_ACCEPTANCE_CONFIG)
 
     def change_acceptance(self, change: Callable[[site_indexes.SiteIndex], site_indexes.SiteIndex]) -> bool:
-        """Change the result of the last acceptance of each site, as C(change_book) does for the ranges."""
-        return self._change(LEDGER_ACCEPTANCE_CONFIG, {}, lambda item: self._parse_index(item, site_indexes.site_index_error), change)
+        """Change the result of the last acceptance of each site."""
+        return self._change(LEDGER_ACCEPTANCE_CONFIG, change)
 
     def change_deployed(self, change: Callable[[site_indexes.SiteIndex], site_indexes.SiteIndex]) -> bool:
-        """Change when each site was last deployed, and with which Flower, as C(change_book) does for the ranges."""
-        return self._change(LEDGER_DEPLOYED_CONFIG, {}, lambda item: self._parse_index(item, site_indexes.site_index_error), change)
+        """Change when each site was last deployed, and with which Flower."""
+        return self._change(LEDGER_DEPLOYED_CONFIG, change)
 
     def note_backup(self, facts: Mapping[str, Any]) -> bool:
         """Note the last backup: C(at) (ISO 8601), C(archive), C(bytes), C(opened), C(keys), names of the Secrets with keys of CAs that any had."""
-        return self._change(BACKUP, {}, lambda item: self._parse(item, {}), lambda _old: dict(facts))
+        return self._change(BACKUP, lambda _old: dict(facts))
 
     def read_backup(self) -> dict[str, Any]:
         """Facts of the last backup; empty before the first one."""
-        return dict(self._parse(self._read(BACKUP), {}))
-
-    def _parse_index(self, item: Mapping[str, Any] | None, fault_of: Callable[[Any], str]) -> Any:
-        index = self._parse(item, {})
-        wrong = fault_of(index)
-        if item is not None and wrong:
-            raise LedgerError(f"{self._place(item)} cannot be used: {wrong}; {_REMEDIES[item['metadata']['name']]}")
-        return index
+        return self._read(BACKUP)
 
     def read_bundle(self, site: str) -> dict[str, Any]:
-        """Read what is known of the bundle of a site that gives no access, see C(bundle/keeper.py); empty when there is none."""
-        item = self._read(f"{BUNDLE}{site}")
-        state = self._parse(item, {})
-        if item is not None and not (isinstance(state, dict) and isinstance(state.get("version"), int)):
-            raise LedgerError(f"{self._place(item)} cannot be used: it names no version; {_BUNDLE_REMEDY}")
-        return state
+        """Read what is known of the bundle of a site that gives no access, see C(sites/bundle_keeper.py); empty when there is none."""
+        return self._read(f"{BUNDLE}{site}", _PARTS[BUNDLE])
 
     def change_bundle(self, site: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
-        """Change it, as C(change_book) does for the ranges."""
-        return self._change(f"{BUNDLE}{site}", {}, lambda item: self._parse(item, {}), change)
+        """Change it."""
+        return self._change(f"{BUNDLE}{site}", change, _PARTS[BUNDLE])
 
     def delete_record(self, site: str, seen: Record) -> bool:
         """Forget a site's record, and its bundle. A ConfigMap of someone else that has the name of the bundle stays.
 
         Args:
-            site: inventory name of the site.
             seen: its record as it was read; its SuperNodes are unregistered.
 
         Returns:
@@ -242,14 +242,16 @@ class Ledger:
         name = f"flower-site-{site}"
 
         def attempt() -> bool:
-            item = self._read(name)
+            item = self._get(name)
             if item is not None:
                 self._refuse_to_delete(item, site, seen)
-            bundle = self._read(f"{BUNDLE}{site}")
-            if bundle is not None and proof.may_delete(bundle, self.federation):
-                self._delete(bundle)
-            if item is not None:
-                self._delete(item)
+            bundle = self._get(f"{BUNDLE}{site}")
+            for one in (bundle if bundle is not None and proof.may_delete(bundle, self.federation) else None, item):
+                if one is not None and not self.check:  # exactly what was read: otherwise there is a Conflict
+                    meta = one["metadata"]
+                    self.cluster.delete(
+                        "v1", "ConfigMap", meta["name"], self.namespace, uid=meta["uid"], version=meta["resourceVersion"], propagation="Background"
+                    )
             return item is not None
 
         return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)
@@ -262,65 +264,49 @@ class Ledger:
             raise LedgerError(
                 f"{what} was written by others alone (metadata.managedFields): it is not deleted. Delete it by hand if the site has left"
             )
-        if self._parse_record(item, site) != seen:
+        if self._parse(item, _record(site)) != seen:
             raise LedgerError(f"{what} was changed by another run meanwhile. Run again when that is complete")
 
-    def _delete(self, item: Mapping[str, Any]) -> None:
-        """Delete exactly what was read. Raises C(Conflict) when it was changed or recreated since."""
-        meta = item["metadata"]
-        if not self.check:
-            self.cluster.delete(
-                "v1",
-                "ConfigMap",
-                meta["name"],
-                self.namespace,
-                uid=meta["uid"],
-                version=meta["resourceVersion"],
-                propagation="Background",
-            )
-
-    def _read(self, name: str) -> dict[str, Any] | None:
+    def _get(self, name: str) -> dict[str, Any] | None:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)
-
-    def _parse(self, item: Mapping[str, Any] | None, default: Any) -> Any:
-        text = None if item is None else item.get("data", {}).get("ledger.json")
-        if item is None or text is None:
-            return default
-        try:
-            return foreign_data.read_json(text)
-        except ValueError as error:
-            remedy = _REMEDIES.get(item["metadata"]["name"], _RECORD_REMEDY)
-            raise LedgerError(f"{self._place(item)} is not JSON ({error}); {remedy}") from error
-
-    def _parse_record(self, item: Mapping[str, Any] | None, site: str) -> Record:
-        record = self._parse(item, empty_record(site))
-        wrong = fault(record, site)
-        if item is not None and wrong:
-            raise LedgerError(f"{self._place(item)}, the record of {site}, cannot be used: {wrong}; {_RECORD_REMEDY}")
-        return record
 
     def _place(self, item: Mapping[str, Any]) -> str:
         return f"ConfigMap {self.namespace}/{item['metadata']['name']} on {self.cluster.name}"
 
-    def _change(
-        self, name: str, extra: Mapping[str, str], parse: Callable[[Any], Any], change: Callable[[Any], Any]
-    ) -> bool:
+    def _read(self, name: str, part: _Part | None = None) -> dict[str, Any]:
+        return self._parse(self._get(name), part or _PARTS[name])
+
+    def _parse(self, item: Mapping[str, Any] | None, part: _Part) -> dict[str, Any]:
+        text = item["data"].get(_KEY) if item and item.get("data") else None
+        if item is None or text is None:
+            return copy.deepcopy(dict(part.empty))
+        try:
+            content: dict[str, Any] = foreign_data.read_json(text)
+            wrong = part.error_of(content)
+        except ValueError as error:
+            wrong = f"it is not JSON ({error})"
+        if wrong:
+            raise LedgerError(f"{self._place(item)} cannot be used: {wrong}; {part.remedy}")
+        return content
+
+    def _change(self, name: str, change: Callable[[Any], Any], part: _Part | None = None, labels: Mapping[str, str] | None = None) -> bool:
+        part = part or _PARTS[name]
+
         def attempt() -> bool:
-            item = self._read(name)
-            old = parse(item)
+            item = self._get(name)
+            old = self._parse(item, part)
             new = change(old)
-            data = {"ledger.json": json.dumps(new, sort_keys=True, indent=1)}
-            made = config_map(self.federation, self.namespace, name, data, application="flower-ledger", component=COMPONENT, labels=extra)
+            data = {_KEY: json.dumps(new, sort_keys=True, indent=1)}
+            made = config_map(self.federation, self.namespace, name, data, application="flower-ledger", component=COMPONENT, labels=labels)
             found = {} if item is None else item["metadata"].get("labels") or {}
             # Records are listed by these labels: without them, a site that is there would have none.
-            lost = [] if item is None else [label for label in (_COMPONENT_LABEL, *extra) if found.get(label) != made["metadata"]["labels"][label]]
-            if new == old and not lost:
+            wanted = {label: made["metadata"]["labels"][label] for label in (_COMPONENT_LABEL, *(labels or ()))}
+            if new == old and (item is None or found == {**found, **wanted}):
                 return False
             if self.check:
                 return True
             if item is not None:
-                labels = {**found, **{label: made["metadata"]["labels"][label] for label in lost}}
-                made = {**item, "metadata": {**item["metadata"], "labels": labels}, "data": data}
+                made = {**item, "metadata": {**item["metadata"], "labels": {**found, **wanted}}, "data": data}
             write(self.cluster, made)
             return True
 

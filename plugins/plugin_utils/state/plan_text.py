@@ -62,7 +62,6 @@ def write(title: str, notes: Iterable[Note], failed: Iterable[str] = ()) -> str:
     """The text of a plan.
 
     Args:
-        title: the federation.
         notes: what the actions of the run noted: C(site) and C(facts), with the kind C(diff), entries of Ansible's, besides those of C(audit_notes.py).
         failed: hosts that could not be examined.
     """

@@ -48,7 +48,6 @@ def merge_keys(
     """Update a record to the keys that the site has now.
 
     Args:
-        record: the site's record as read; not changed.
         keys: dicts with C(pool), C(name), C(fingerprint) and C(public_key), the wanted ones.
         region: the site's region, for reports.
         without_range: its pools that do not count across the fleet.
@@ -88,7 +87,6 @@ def unregistered(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any
     """Fingerprints to register at Flower: never registered, or unknown to it because it lost its database.
 
     Args:
-        record: a site's record.
         nodes: node id -> its state at Flower (C(FlowerCLI.nodes)).
     """
     return [
@@ -116,7 +114,6 @@ def retire(record: Mapping[str, Any], fingerprints: Sequence[str], now: str = ""
     """The record with some keys moved from C(keys) to C(retired), of which the oldest are dropped beyond C(RETIRED).
 
     Args:
-        record: a site's record; not changed.
         fingerprints: keys that Flower has unregistered.
         now: ISO 8601.
     """
@@ -142,7 +139,6 @@ def to_retire(
     not been restarted yet, and would be lost. Keys of sites that are denied do not wait.
 
     Args:
-        record: a site's record.
         nodes: node id -> its state at Flower.
         by_hand: whether people replace its pods, whenever they do: a key then waits for its successor also while it is offline itself, and
             as long as it is online.
@@ -152,17 +148,13 @@ def to_retire(
         for node, key in node_ids(record).items()
         if nodes.get(node, {}).get("status") != "online"
     }
-    return {
-        fingerprint: key
-        for fingerprint, key in leaving(record).items()
-        if record.get("access")
-        or _may_go((key["pool"], key["name"]) not in away, nodes.get(key["node_id"] or "", {}).get("status") == "online", by_hand)
-    }
-
-
-def _may_go(replaced: bool, online: bool, by_hand: bool) -> bool:
-    """Whether a key may be unregistered whose successor is online, or not wanted (C(replaced)), and that is C(online) itself."""
-    return (replaced and not online) if by_hand else (replaced or not online)
+    chosen = {}
+    for fingerprint, key in leaving(record).items():
+        replaced = (key["pool"], key["name"]) not in away  # its successor is online, or not wanted
+        offline = nodes.get(key["node_id"] or "", {}).get("status") != "online"
+        if record.get("access") or ((replaced and offline) if by_hand else (replaced or offline)):
+            chosen[fingerprint] = key
+    return chosen
 
 
 def runs_with_another_key(
@@ -174,7 +166,6 @@ def runs_with_another_key(
     it started. Once the old one is unregistered as well, only a node that has never been online shows it.
 
     Args:
-        record: a site's record.
         nodes: node id -> its state at Flower.
         claiming: whether the site takes over the pods of another one, whose record has their former keys.
     """
@@ -291,7 +282,6 @@ def fault(record: Any, site: str) -> str:
 
     Args:
         record: the ConfigMap's JSON, parsed.
-        site: the site of the record.
     """
     if not isinstance(record, dict):
         return "it is not a mapping"

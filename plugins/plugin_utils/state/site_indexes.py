@@ -64,7 +64,6 @@ def updated_nodes(index: Mapping[str, Any], records: Mapping[str, Record], *, un
     """The index after a deployment.
 
     Args:
-        index: as it was; not changed.
         records: site -> its record in the ledger. A site without one has left.
         unreadable: sites whose records cannot be read. Theirs stay as they are.
     """
@@ -112,18 +111,15 @@ def _sites(index: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
 
 def node_index_error(index: Any) -> str:
     """What is wrong with the shape of an index that was read; empty for a good one."""
-    good = (
-        isinstance(index, dict)
-        and isinstance(index.get(NODE_INDEX_SITES), dict)
-        and all(isinstance(pools, dict) and all(map(_is_pool, pools.values())) for pools in index[NODE_INDEX_SITES].values())
-        and isinstance(index.get(REGIONS, {}), dict)
-        and all(isinstance(region, str) for region in index.get(REGIONS, {}).values())
-    )
+    sites, places = (index.get(NODE_INDEX_SITES), index.get(REGIONS, {})) if isinstance(index, dict) else (None, None)
+    good = _have_pools(sites, {"nodes": list}) and isinstance(places, dict) and all(isinstance(region, str) for region in places.values())
     return "" if good else "it does not list SuperNodes of the pools of sites"
 
 
-def _is_pool(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("nodes"), list)
+def _have_pools(sites: Any, parts: Mapping[str, type]) -> bool:
+    """Whether each pool of each site is a mapping that has parts of these types."""
+    found = [[*pools.values()] if isinstance(pools, dict) else [None] for pools in sites.values()] if isinstance(sites, dict) else [[None]]
+    return all(isinstance(pool, dict) and all(isinstance(pool.get(part), kind) for part, kind in parts.items()) for pools in found for pool in pools)
 
 
 class Files(NamedTuple):
@@ -150,7 +146,6 @@ def updated_datasets(
     """The index after a deployment.
 
     Args:
-        index: as it was; not changed.
         deployed: site -> pool -> names of its datasets, of the sites that were deployed now.
         records: site -> its record in the ledger. A site without one has left.
         by_hand: those of C(deployed) whose people apply files themselves. What is new in the files is promised, until a version with it is answered.
@@ -176,7 +171,7 @@ def updated_datasets(
         elif files is None:
             names, promises = wanted, {}
         else:
-            promises = _promises(wanted, before, promises, files)
+            promises = {pool: _promised(listed, before.get(pool, []), promises.get(pool, {}), files) for pool, listed in wanted.items()}
             shown = {pool: [name for name in listed if name not in promises[pool]] for pool, listed in wanted.items()}
             # A pool that is dropped serves until its people apply that.
             names = {**{pool: listed for pool, listed in before.items() if pool in nodes}, **shown}
@@ -192,18 +187,10 @@ def updated_datasets(
     return dict(sorted(found.items())) if has_some or index else {}
 
 
-def _promises(
-    wanted: Mapping[str, Sequence[str]],
-    before: Mapping[str, Sequence[str]],
-    promises: Mapping[str, Mapping[str, int]],
-    files: Files,
-) -> dict[str, dict[str, int]]:
-    """Pool -> dataset -> first version of the files with it, of the datasets that no answered version has."""
-    found: dict[str, dict[str, int]] = {}
-    for pool, listed in wanted.items():
-        first = {name: promises.get(pool, {}).get(name, files.version) for name in listed if name not in before.get(pool, [])}
-        found[pool] = {name: version for name, version in first.items() if version > files.answered}
-    return found
+def _promised(wanted: Sequence[str], before: Sequence[str], known: Mapping[str, int], files: Files) -> dict[str, int]:
+    """Dataset -> first version of the files with it, of the datasets of a pool that no answered version has."""
+    first = {name: known.get(name, files.version) for name in wanted if name not in before}
+    return {name: version for name, version in first.items() if version > files.answered}
 
 
 def without_datasets(index: Mapping[str, Any], sites: Collection[str]) -> DatasetIndex:
@@ -249,8 +236,6 @@ def lacking(index: Mapping[str, Any], wanted: Iterable[str], online: Collection[
     """Sentences about the SuperNodes that are online and lack datasets, one for each dataset.
 
     Args:
-        index: which SuperNodes have what.
-        wanted: names of datasets.
         online: node ids of the SuperNodes that are online.
     """
     if not index:
@@ -277,8 +262,6 @@ def doubts(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[str
     """Sentences about the SuperNodes that are online and may have datasets, since files with them were written for their site's people.
 
     Args:
-        index: which SuperNodes have what.
-        wanted: names of datasets.
         online: node ids of the SuperNodes that are online.
     """
     present = set(online)
@@ -294,15 +277,6 @@ def doubts(index: Mapping[str, Any], wanted: Iterable[str], online: Iterable[str
 
 def dataset_index_error(index: Any) -> str:
     """What is wrong with the shape of an index that was read; empty for a good one."""
-    good = isinstance(index, dict) and all(
-        isinstance(pools, dict)
-        and all(
-            isinstance(entry, dict)
-            and isinstance(entry.get("datasets"), list)
-            and isinstance(entry.get("nodes"), list)
-            and isinstance(entry.get(PROMISED, {}), dict)
-            for entry in pools.values()
-        )
-        for pools in index.values()
-    )
+    good = _have_pools(index, {"datasets": list, "nodes": list})
+    good = good and all(isinstance(pool.get(PROMISED, {}), dict) for pools in index.values() for pool in pools.values())
     return "" if good else "it does not list datasets and nodes of the pools of sites"

@@ -43,7 +43,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe, waiting_app
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE

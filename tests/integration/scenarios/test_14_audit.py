@@ -22,8 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import FULL, NAME, Trail, log_name
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import parse
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import parse, verify
 from ansible_collections.federated.flower.plugins.plugin_utils.state.lease_object import NAME as LEASE
 from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE

@@ -16,14 +16,11 @@ from typing import Any
 import pyrage
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
-    archive_reader,
-    archive_writer,
-    restore_mark,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive as archives
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import restore_mark
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
@@ -78,9 +75,9 @@ def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[A
 def of_earlier_release(archive: Path, private: str, folder: Path) -> Path:
     """The archive as an earlier release wrote it, with outputs of runs."""
     members, key = [], key_of(private)
-    about = archive_reader.read(archive, lambda name, size, data: members.append(archive_writer.member_of(name, data.read(size))), key)
-    members += [archive_writer.member_of("outputs/77/model.bin", b"model"), archive_writer.member_of("outputs.json", b"{}")]
-    return archive_writer.write(folder, about, members, [key.to_public()])
+    about = archives.read(archive, key, lambda name, size, data: members.append(archives.member_of(name, data.read(size))))
+    members += [archives.member_of("outputs/77/model.bin", b"model"), archives.member_of("outputs.json", b"{}")]
+    return archives.write(folder, about, members, [key.to_public()])
 
 
 def state(fed: Any) -> list[tuple[str, str, str]]:

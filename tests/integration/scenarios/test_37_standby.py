@@ -18,13 +18,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import copying, leadership
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import hub_pair, leadership
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import read_all
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, CPU
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
@@ -83,7 +83,7 @@ class Pair:
 
     def copied(self) -> float:
         """Wait for a copy of all that there is now; seconds until it was complete."""
-        begun, now = time.monotonic(), copying.moment()
+        begun, now = time.monotonic(), hub_pair.moment()
         self.fed.wait("a copy", lambda: self.term("spare").copied > now, 150, pause=0.5)
         return time.monotonic() - begun
 

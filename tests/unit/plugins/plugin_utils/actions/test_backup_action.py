@@ -14,8 +14,8 @@ import pyrage
 import pytest
 
 from ansible_collections.federated.flower.plugins.action import superlink_backup
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_writer, database, making
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive, database, hub_archive
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.backup.two_hubs import Kept
 
@@ -27,10 +27,10 @@ GIB = 2**30
 def free(monkeypatch):
     """Bytes in the folder of the archives, of a hub with a database of 1 GiB."""
     seen = {"free": 4 * GIB, "total": 9 * GIB}
-    monkeypatch.setattr(making, "about", lambda *_arguments: About("flower", "id", "20261124T010000Z", "1.0.0", "1.41.0"))
+    monkeypatch.setattr(hub_archive, "about", lambda *_arguments: About("flower", "id", "20261124T010000Z", "1.0.0", "1.41.0"))
     monkeypatch.setattr(superlink_backup.namespaces, "resolve_ca_namespace", lambda *_arguments: "flower-ca")
     monkeypatch.setattr(database.Volume, "ask", lambda _volume, _action: {"size": GIB})
-    monkeypatch.setattr(making.shutil, "disk_usage", lambda _folder: types.SimpleNamespace(**seen))
+    monkeypatch.setattr(hub_archive.shutil, "disk_usage", lambda _folder: types.SimpleNamespace(**seen))
     return seen
 
 
@@ -72,11 +72,11 @@ def test_archives_with_a_key_that_is_lost_stay(tmp_path, free, monkeypatch):
     hub = Kept("hub")
     for day in (1, 2, 3):
         about = About("flower", "id", f"202611{day:02}T010000Z", "1.0.0", "1.41.0")
-        archive_writer.write(tmp_path, about, [], [OWNER.to_public()])
+        archive.write(tmp_path, about, [], [OWNER.to_public()])
     path = tmp_path / about.file_name
     found = ["flower-ca", "flower-client-ca"]
-    monkeypatch.setattr(making, "write", lambda *_arguments: (path, 1, 1, found))
-    monkeypatch.setattr(making, "about", lambda *_arguments: about)
+    monkeypatch.setattr(hub_archive, "write", lambda *_arguments: (path, 1, 1, found))
+    monkeypatch.setattr(hub_archive, "about", lambda *_arguments: about)
     assert len(act(tmp_path, check=False, keep=2, hub=hub)["removed"]) == 1
     found.remove("flower-ca")
     for _night in range(2):

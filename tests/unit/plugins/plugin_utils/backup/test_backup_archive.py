@@ -13,9 +13,8 @@ import tarfile
 import pyrage
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import age_keys, archive_reader, archive_writer
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About, foreign
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive_writer import Member, member_of
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import age_keys, archive
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About, Member, foreign, member_of
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 ABOUT = About("heart", "hub-1", "20261123T201500Z", "1.0.0", "1.41.0")
@@ -29,21 +28,21 @@ def contents():
 
 
 def to_owner(folder, members=None):
-    return archive_writer.write(
+    return archive.write(
         folder, ABOUT, contents() if members is None else members, age_keys.recipients_of([str(OWNER.to_public())])
     )
 
 
 def opened(path):
     found = {}
-    about = archive_reader.read(path, lambda name, size, data: found.update({name: data.read()}), OWNER)
+    about = archive.read(path, OWNER, lambda name, size, data: found.update({name: data.read()}))
     return about, found
 
 
 def test_round_trip(tmp_path):
     path = to_owner(tmp_path)
     assert opened(path) == (ABOUT, {"hub/secrets.json": SECRET, "state.db": DATABASE})
-    assert archive_reader.head(path) == ABOUT and archive_reader.checksum_fault(path) == ""
+    assert archive.head(path) == ABOUT and archive.checksum_error(path) == ""
     assert path.stat().st_mode & 0o777 == 0o600
     assert SECRET not in path.read_bytes()
     assert sorted(os.listdir(tmp_path)) == [path.name, f"{path.name}.sha256"]
@@ -52,7 +51,7 @@ def test_round_trip(tmp_path):
 def test_the_key_of_another_person_does_not_open_it(tmp_path):
     path = to_owner(tmp_path)
     with pytest.raises(ClusterError, match="cannot be opened"):
-        archive_reader.verify(path, pyrage.x25519.Identity.generate())
+        archive.read(path, pyrage.x25519.Identity.generate())
 
 
 @pytest.mark.parametrize("share", [0.001, 0.1, 0.3, 0.5, 0.7, 0.9, 0.96])
@@ -63,9 +62,9 @@ def test_a_changed_byte_is_found(tmp_path, share):
     content = bytearray(path.read_bytes())
     content[part.offset_data + int(part.size * share)] ^= 1
     path.write_bytes(content)
-    assert "damaged" in archive_reader.checksum_fault(path)
+    assert "damaged" in archive.checksum_error(path)
     with pytest.raises(ClusterError, match=r"cannot be opened"):
-        archive_reader.verify(path, OWNER)
+        archive.read(path, OWNER)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.002, 0.01, 0.2, 0.6, 0.95])
@@ -73,9 +72,9 @@ def test_a_truncated_archive_is_found(tmp_path, share):
     path = to_owner(tmp_path)
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    assert archive_reader.checksum_fault(path)
+    assert archive.checksum_error(path)
     with pytest.raises(ClusterError, match=r"cannot be (opened|read)|truncated"):
-        archive_reader.verify(path, OWNER)
+        archive.read(path, OWNER)
 
 
 @pytest.mark.parametrize("size", range(57_344, 65_536, 1024))
@@ -88,7 +87,7 @@ def test_the_last_piece_is_proven_too(tmp_path, size):
     content[part.offset_data + part.size - 1] ^= 1
     path.write_bytes(content)
     with pytest.raises(ClusterError, match="cannot be opened"):
-        archive_reader.verify(path, OWNER)
+        archive.read(path, OWNER)
 
 
 def repack(path, about):
@@ -106,9 +105,9 @@ def repack(path, about):
 def test_a_head_that_was_exchanged_is_found(tmp_path):
     path = to_owner(tmp_path)
     repack(path, dataclasses.replace(ABOUT, federation="lung").as_data())
-    assert archive_reader.head(path).federation == "lung"
+    assert archive.head(path).federation == "lung"
     with pytest.raises(ClusterError, match="about.json is not the one that was written"):
-        archive_reader.verify(path, OWNER)
+        archive.read(path, OWNER)
 
 
 @pytest.mark.parametrize(("schema", "words"), [(0, "older"), (2, "newer"), ("1", "no schema"), (None, "no schema")])
@@ -116,7 +115,7 @@ def test_another_schema_is_refused_before_it_is_opened(tmp_path, schema, words):
     path = to_owner(tmp_path)
     repack(path, {**ABOUT.as_data(), "schema": schema})
     with pytest.raises(ClusterError, match=words):
-        archive_reader.verify(path, OWNER)
+        archive.read(path, OWNER)
 
 
 def test_archives_of_others_are_foreign():
@@ -129,11 +128,11 @@ def test_any_other_file_is_refused(tmp_path):
     path = tmp_path / "notes.tar"
     path.write_bytes(b"just text " * 500)
     with pytest.raises(ClusterError, match="cannot be read as a backup"):
-        archive_reader.head(path)
+        archive.head(path)
     with tarfile.open(path, "w") as other:
         other.add(__file__, "notes.txt")
     with pytest.raises(ClusterError, match="not a backup of this collection"):
-        archive_reader.head(path)
+        archive.head(path)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_an_archive_is_not_overwritten(tmp_path):
 
 
 def test_a_member_need_not_be_read(tmp_path):
-    assert archive_reader.verify(to_owner(tmp_path), OWNER) == ABOUT
+    assert archive.read(to_owner(tmp_path), OWNER) == ABOUT
 
 
 def test_what_takes_the_members_may_fail(tmp_path):
@@ -167,7 +166,7 @@ def test_what_takes_the_members_may_fail(tmp_path):
         raise ClusterError("the volume is full")
 
     with pytest.raises(ClusterError, match="the volume is full"):
-        archive_reader.read(to_owner(tmp_path), full, OWNER)
+        archive.read(to_owner(tmp_path), OWNER, full)
 
 
 def test_a_key_is_needed_and_is_not_shown():

@@ -10,6 +10,7 @@ import datetime
 import hashlib
 import io
 import json
+import re
 import sqlite3
 import subprocess
 import threading
@@ -19,14 +20,13 @@ import pyrage
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
-    archive_writer,
+    archive,
     database,
-    fleet_variables,
     hub_archive,
     hub_objects,
     volume_pod,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.archive import About
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import database_program
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
@@ -226,8 +226,7 @@ def test_archives_that_do_not_fit(superlink_spec, tmp_path):
     empty = {"namespace": spec.namespace, "ca_namespace": "ca", "database": {"size": 1000}, "objects": []}
 
     def faults(about=about, content=None, ca="ca", identity=""):
-        content = empty if content is None else content
-        return " ".join(hub_archive.faults(tmp_path, about, content, spec, ca, identity))
+        return " ".join(hub_archive.errors(tmp_path, hub_archive.Proven(about, content or empty), spec, ca, identity))
 
     assert faults() == "" and faults(identity="hub-1") == ""
     assert "another hub" in faults(identity="hub-2")
@@ -243,13 +242,14 @@ def test_the_inventory_as_it_is_in_effect():
         "site-a": {"supernode_pools": [{"name": "cpu", "since": datetime.date(2026, 1, 1)}], "flower_api_key": ValueError("of a vault, with its secret")},
     }
 
-    def value(host, name):
-        if isinstance(known[host][name], Exception):
-            raise known[host][name]
-        return known[host][name]
+    class Variables(dict):
+        def __getitem__(self, name):
+            if isinstance(found := super().__getitem__(name), Exception):
+                raise found
+            return found
 
     groups = {"all": ["hub", "site-a"], "region_eu": ["site-a"], "flower_sites": ["site-a"]}
-    text = fleet_variables.described(known, groups, lambda host: known[host], value, {"python": "3.11"})
+    text = hub_archive.host_variables(known, groups, lambda host: Variables(known[host]), {"python": "3.11"})
     assert json.loads(text) == {
         "hosts": {
             "hub": {"groups": [], "variables": {"flower_namespace": "flower", "superlink_size": "1Gi"}},
@@ -268,8 +268,8 @@ def test_members_of_an_archive(tmp_path, members):
     key = pyrage.x25519.Identity.generate()
     about = About("flower", "hub-1", "20261124T010000Z", "0.1.0", "1.41.0")
     content = {"hub.json": hub_archive.described("flower", "ca", {"size": 3, "sha256": ""}, [])}
-    made = [archive_writer.member_of(name, content.get(name, b"abc")) for name in members]
-    path = archive_writer.write(tmp_path, about, made, [key.to_public()])
+    made = [archive.member_of(name, content.get(name, b"abc")) for name in members]
+    path = archive.write(tmp_path, about, made, [key.to_public()])
     if {"hub.json", "state.db"} <= set(members) and "other" not in members:
         assert hub_archive.proven(path, key).content["namespace"] == "flower"
     else:
@@ -283,12 +283,12 @@ def test_outputs_in_an_archive_of_an_earlier_release_are_not_restored(tmp_path, 
     about = About("flower", "hub-1", "20261124T010000Z", "0.1.0", "1.41.0")
     content = hub_archive.described("flower", "ca", {"size": 3, "sha256": ""}, [])
     members = {"hub.json": content, "state.db": b"abc", "outputs/11/Modell für Zürich.bin": b"model", "outputs/11/empty": b"", "outputs.json": b"{}"}
-    made = [archive_writer.member_of(name, data) for name, data in members.items()]
+    made = [archive.member_of(name, data) for name, data in members.items()]
     with pytest.raises(ClusterError, match="cannot be a member of a backup"):
-        archive_writer.write(tmp_path, about, made, [key.to_public()])
+        archive.write(tmp_path, about, made, [key.to_public()])
     with monkeypatch.context() as patch:
-        patch.setattr(archive_writer, "is_member_name", lambda _name: True)
-        path = archive_writer.write(tmp_path, about, [archive_writer.member_of(name, data) for name, data in members.items()], [key.to_public()])
+        patch.setattr(archive, "_MEMBER", re.compile(".*"))
+        path = archive.write(tmp_path, about, [archive.member_of(name, data) for name, data in members.items()], [key.to_public()])
     proven = hub_archive.proven(path, key)
     assert (proven.content["namespace"], proven.outputs) == ("flower", 2)
     words = hub_archive.outputs_warning(path, proven.outputs)
@@ -307,8 +307,8 @@ def test_only_the_archive_that_is_meant_is_opened(tmp_path):
     def made(folder, namespace):
         folder.mkdir()
         content = hub_archive.described(namespace, "ca", {"size": 3, "sha256": ""}, [])
-        members = [archive_writer.member_of("hub.json", content), archive_writer.member_of("state.db", b"abc")]
-        return archive_writer.write(folder, about, members, [key.to_public()])
+        members = [archive.member_of("hub.json", content), archive.member_of("state.db", b"abc")]
+        return archive.write(folder, about, members, [key.to_public()])
 
     meant, forged = made(tmp_path / "meant", "flower"), made(tmp_path / "forged", "flower")
     wanted = hashlib.sha256(meant.read_bytes()).hexdigest()
@@ -371,3 +371,25 @@ def test_a_stopped_hubs_database_is_copied_with_its_log(volume, tmp_path_factory
 
 def test_the_record_of_a_hub_is_in_no_copy():
     assert not hub_objects.of_hub(item(name=hub_objects.TERM), "scenario")
+
+
+def test_what_policies_of_the_cluster_demand(parsed_hub):
+    spec = parsed_hub(pod_labels={"cost-center": "42"}, pod_annotations={"example.com/scan": "no"}, annotations={"example.com/owner": "x"})
+    meta = volume_pod.pod(spec)["metadata"]
+    assert meta["labels"]["cost-center"] == "42" and meta["labels"]["app.kubernetes.io/name"] == "superlink-restore"
+    assert meta["annotations"] == {"example.com/scan": "no", "example.com/owner": "x"}
+
+
+def test_nobody_is_online_in_a_copy(tmp_path, monkeypatch):
+    """A SuperLink that takes over has heard of nobody: who counted as online for another minute would seem to have come back."""
+    monkeypatch.setattr(database_program, "DATABASE", str(tmp_path / "state.db"))
+    monkeypatch.setattr(database_program, "COPIES", {use: str(tmp_path / use) for use in database_program.COPIES})
+    with contextlib.closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as database:
+        database.execute("CREATE TABLE node (node_id INTEGER, online_until REAL)")
+        database.execute("INSERT INTO node VALUES (1, 99999999999)")
+        for use, wanted in (("standby", True), ("backup", False)):
+            assert database_program.copy({"use": use})["size"]
+            with contextlib.closing(sqlite3.connect(tmp_path / use)) as made:
+                ((until,),) = made.execute("SELECT online_until FROM node")
+            assert (until < 99999999999) == wanted
+        assert database.execute("SELECT online_until FROM node").fetchone() == (99999999999,)

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import copying, leadership, leadership_plans
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import hub_pair, leadership, leadership_plans
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership import ACTIVE, FENCED, STANDBY, Term
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.leadership_plans import Failover
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -27,10 +28,10 @@ def test_records_of_earlier_releases_are_read():
     """Those of one had no volumes of the hub, those of another one that with the outputs, too."""
     first = {name: value for name, value in json.loads(COPY.text()).items() if not name.startswith("hub_")}
     term = leadership.parse(json.dumps(first), "here")
-    assert leadership_plans.recorded("a", term, None) == ""
-    assert not leadership_plans.fault("a", "b", "", "data", term), "the next copy notes it"
+    assert leadership_plans.recorded_claim("a", term, None) == ""
+    assert not leadership_plans.volume_error("a", "b", "", "data", term), "the next copy notes it"
     second = json.dumps({**json.loads(COPY.text()), "hub_outputs": "not copied"})
-    assert leadership_plans.recorded("a", leadership.parse(second, "here"), None) == "data"
+    assert leadership_plans.recorded_claim("a", leadership.parse(second, "here"), None) == "data"
 
 
 @pytest.mark.parametrize(("own", "there", "known"), [
@@ -43,12 +44,12 @@ def test_records_of_earlier_releases_are_read():
     (None, None, ""),
 ])  # fmt: skip
 def test_what_is_known(own, there, known):
-    assert leadership_plans.recorded("a", there, own) == known
+    assert leadership_plans.recorded_claim("a", there, own) == known
 
 
 def test_a_hub_with_another_volume_is_not_copied():
     def fault(live, there=COPY):
-        return leadership_plans.fault("a", "b", "data", live, there)
+        return leadership_plans.volume_error("a", "b", "data", live, there)
 
     assert not fault("data")
     other = fault("new")
@@ -60,9 +61,10 @@ def test_a_hub_with_another_volume_is_not_copied():
 
 def test_the_claim_of_a_hub():
     cluster = Kept("a")
-    assert copying.claim_uid(cluster, SPACE) == ""
+    end = hub_pair.End("a", cluster, SimpleNamespace(namespace=SPACE), "")
+    assert end.claim_uid == ""
     cluster.put_hub()
-    assert copying.claim_uid(cluster, SPACE) == "a-data-superlink-0"
+    assert end.claim_uid == "a-data-superlink-0"
 
 
 def test_a_record_is_read_as_it_was_written():
@@ -165,3 +167,23 @@ def test_how_a_hub_is_followed_is_checked(follow, interval, wrong):
     assert peers({"flower_hub": ["a"]}, "a") == []
     groups = {"flower_hub": ["a"], "flower_standby": ["b"]}
     assert peers(groups, "a") == ["b"] and peers(groups, "b") == ["a"]
+
+
+OVER, RUNNING = {"run-id": 1, "status": "finished:completed"}, {"run-id": 2, "status": "running"}
+
+
+def test_runs_that_are_over_forbid_nothing():
+    assert hub_pair.runs_error("hub", [], abandon=False) == hub_pair.runs_error("hub", [OVER], abandon=False) == ("", "")
+
+
+def test_active_runs_are_abandoned_only_on_request():
+    assert "hub serves, and has active runs (2)" in hub_pair.runs_error("hub", [OVER, RUNNING], abandon=False)[0]
+    assert hub_pair.runs_error("hub", [OVER, RUNNING], abandon=True) == ("", "abandon 1 active runs (2), which fail")
+
+
+def test_runs_that_cannot_be_listed_are_not_none():
+    refused = hub_pair.runs_error("hub", "no right to exec", abandon=False)[0]
+    assert "whether hub has active runs, which would fail, is not known (no right to exec)" in refused
+    assert "flower_failover_abandon_runs=true" in refused and "flower_failover_hub_lost=true" in refused
+    error, words = hub_pair.runs_error("hub", "no right to exec", abandon=True)
+    assert not error and "not known (no right to exec)" in words

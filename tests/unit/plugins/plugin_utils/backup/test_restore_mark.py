@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     hub_objects,
     restore_mark,
-    restoring,
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.restore_mark import Mark
@@ -59,8 +59,8 @@ def written(name: str) -> dict[str, Any]:
 def test_the_mark_is_the_first_to_come_and_the_last_to_go() -> None:
     hub = Hub()
     with marked(hub):
-        hub_objects.restore(hub, written("superlink-ca"))
-        hub_objects.restore(hub, written("superlink-internal"))
+        hub.create(written("superlink-ca")["object"])
+        hub.create(written("superlink-internal")["object"])
     assert hub.done == [
         ("create", "flower-restore"), ("create", "superlink-ca"), ("create", "superlink-internal"), ("delete", "flower-restore"),
     ]  # fmt: skip
@@ -69,18 +69,17 @@ def test_the_mark_is_the_first_to_come_and_the_last_to_go() -> None:
 
 def test_a_restore_creates_what_is_missing_under_the_mark_and_the_database_last(parsed_hub: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     hub, spec, changes = Hub(), parsed_hub(), []
-    monkeypatch.setattr(restoring.common_objects, "namespace_objects", lambda _spec: [])
-    monkeypatch.setattr(volume_pod.Holder, "__enter__", lambda _self: "its volume")
-    monkeypatch.setattr(volume_pod.Holder, "__exit__", lambda _self, *_error: None)
+    monkeypatch.setattr(hub_objects.common_objects, "namespace_objects", lambda _spec: [])
+    monkeypatch.setattr(volume_pod, "running", lambda *_arguments: nullcontext("its volume"))
     entries = [written("superlink-ca"), written("superlink-internal")]
-    hub_objects.restore(hub, entries[0])
+    hub.create(entries[0]["object"])
     hub.done.clear()
 
     def interrupted(_volume: Any) -> bool:
         raise ClusterError("no answer")
 
-    def restore(put: Callable[[Any], bool]) -> restoring.Restored:
-        return restoring.restore(hub, spec, "flower-ca", entries, put, source=ARCHIVE, seconds=1, on_change=changes.extend)
+    def restore(put: Callable[[Any], bool]) -> hub_objects.Restored:
+        return hub_objects.restore(hub, spec, "flower-ca", entries, put, source=ARCHIVE, seconds=1, on_change=changes.extend)
 
     with pytest.raises(ClusterError, match="no answer"):
         restore(interrupted)
@@ -96,7 +95,7 @@ def test_a_restore_creates_what_is_missing_under_the_mark_and_the_database_last(
 def test_it_stays_when_the_restore_is_interrupted_and_the_next_one_completes_it(error: type[BaseException]) -> None:
     hub = Hub()
     with pytest.raises(error), marked(hub):
-        hub_objects.restore(hub, written("superlink-ca"))
+        hub.create(written("superlink-ca")["object"])
         raise error("the node port is in use")
     found = restore_mark.read(hub, "flower")
     assert found is not None and found.archive == ARCHIVE and found.started.endswith("+00:00")

@@ -11,8 +11,8 @@ import json
 from types import SimpleNamespace
 
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import leadership
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.copying import End
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_pair import End
 from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import record_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 

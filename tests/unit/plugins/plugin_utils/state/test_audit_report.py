@@ -18,8 +18,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_report
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_report import trail_table
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Trail, log_name
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import Entry, Head, head_of, seal
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
+    Entry,
+    Head,
+    head_of,
+    seal,
+    verify,
+)
 from ansible_collections.federated.flower.tests.unit.audit_hub import Hub
 
 PREVIOUS = json.loads(Path(__file__).with_name("previous_release.json").read_text(encoding="ascii"))["objects"]

@@ -24,18 +24,16 @@ from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail
     continuation,
     log_name,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import (
-    export,
-    read_export,
-    verify,
-)
 from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
     START,
     Entry,
     Head,
     Line,
+    export,
     head_of,
+    read_export,
     seal,
+    verify,
 )
 from ansible_collections.federated.flower.tests.unit.audit_hub import MIB, Hub
 

@@ -85,13 +85,6 @@ def test_only_objects_that_changed():
     ]
 
 
-def test_whether_an_object_is_gone():
-    gone = note("hub", facts=objects(("deleted", "Namespace f")))
-    assert audit_notes.deleted([gone], "hub", ["Namespace f", "ConfigMap f/x"])
-    assert not audit_notes.deleted([gone], "site-a", ["Namespace f"])
-    assert not audit_notes.deleted([gone, note("hub", facts=objects(("created", "Namespace f")))], "hub", ["Namespace f"])
-
-
 def fleet(sites):
     """A first deployment: ten objects and a key a site."""
     names = [

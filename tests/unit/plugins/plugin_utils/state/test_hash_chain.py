@@ -9,12 +9,15 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import (
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
+    START,
+    Head,
+    Line,
     export,
     read_export,
+    seal,
     verify,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import START, Head, Line, seal
 
 COUNT = 6
 
@@ -185,17 +188,6 @@ def test_head_record_that_is_behind():
     verdict = verify(lines(entries), head(entries[:5]))
     assert not verdict.fault and verdict.notes[0].startswith("the head record names 5 of 6 entries")
     assert "entry 5 does not match the head record" in verify(lines(entries), Head(5, "0" * 64)).fault
-
-
-def test_parts():
-    told = [{"id": "a", "part": part, "parts": 3, "sites": {}} for part in (1, 2, 3)]
-    entries = [seal(told[0], Head())]
-    entries.append(seal(told[1], head(entries)))
-    assert verify(lines(entries), head(entries)).notes == [
-        "entry 1 has 3 parts, 2 are there: its write was interrupted"
-    ]
-    entries.append(seal(told[2], head(entries)))
-    assert verify(lines(entries), head(entries)).notes == []
 
 
 @pytest.mark.parametrize("cut", range(1, COUNT + 1))

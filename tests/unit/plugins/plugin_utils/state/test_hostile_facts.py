@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.audit_trail import Refused, Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.state.chain_verification import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import verify
 from ansible_collections.federated.flower.tests.unit.audit_hub import MIB, Hub
 
 KEY = {"keys": [{"change": "registered", "fingerprint": "SHA256:a"}]}

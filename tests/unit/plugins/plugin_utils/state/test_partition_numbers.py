@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import copy
 import random
-import sys
 
 import pytest
 
@@ -176,35 +175,6 @@ def test_every_pool_gets_the_place_that_it_got_ever_since(seed):
         expected = plainly(book, wanted)
         book = partition_numbers.allocate(book, wanted).book
         assert offsets(book) == offsets(expected)
-
-
-def lines(call):
-    """How many lines of Python a call executes."""
-    count = 0
-
-    def trace(_frame, event, _argument):
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return count
-
-
-@pytest.mark.parametrize("grown", [0, 1], ids=["unchanged", "every pool grows"])
-def test_the_work_grows_with_the_sites_and_not_with_their_square(grown):
-    def work(count):
-        wanted = {f"site-{number:04}": {"p": 1 + number % 3, "q": 1} for number in range(count)}
-        book = partition_numbers.allocate(partition_numbers.empty_book(), wanted).book
-        more = {site: {pool: size + grown for pool, size in pools.items()} for site, pools in wanted.items()}
-        return lines(lambda: (partition_numbers.allocate(partition_numbers.empty_book(), more), partition_numbers.allocate(book, more)))
-
-    assert work(400) < 2.5 * work(200)
 
 
 def test_overlapping_ranges_of_a_damaged_book_give_nobody_a_number_twice():
