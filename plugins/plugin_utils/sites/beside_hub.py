@@ -10,18 +10,16 @@ Management, or with a bundle, someone else applies what is written here, so the 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..base.errors import ClusterError
 from ..base.names import PUBLIC_KEYS
 from ..base.problems import require
 from ..checks import site_agreement
-from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
 from ..manifests import common_objects
 from ..marks.proof import labels_of
 from ..site_keys import public
 from ..spec.site_spec import SiteSpec
+from . import namespaces
 from .site import Site
 
 
@@ -30,17 +28,9 @@ def is_possible(site: Site) -> bool:
     return site.namespace == site.hub_namespace and bool(common_objects.namespace_objects(site.spec)) and bool(common_objects.security_levels(site.spec))
 
 
-def without_level(spec: SiteSpec) -> SiteSpec:
-    """The site as it leaves the level to the hub."""
-    return replace(spec, pod_security="")
-
-
 def differs(hub: Cluster, spec: SiteSpec) -> bool:
     """Whether the site's level is not that which the hub's namespace of that name has; False where that is not known, or not there yet."""
-    try:
-        live = hub.get("v1", "Namespace", spec.namespace)
-    except Forbidden:
-        return False
+    live = namespaces.readable(hub, "v1", "Namespace", spec.namespace)
     return live is not None and any(
         labels_of(live).get(f"{common_objects.SECURITY_LABEL}{mode}") != level
         for mode, level in common_objects.security_levels(spec).items()
@@ -55,10 +45,7 @@ def has_published(hub: Cluster, spec: SiteSpec, seen: public.Public) -> bool:
         spec: the site, for which C(is_possible) is true.
         seen: what is known of the site's keys.
     """
-    try:
-        live = hub.get("v1", "ConfigMap", PUBLIC_KEYS, spec.namespace)
-    except Forbidden:
-        return False
+    live = namespaces.readable(hub, "v1", "ConfigMap", PUBLIC_KEYS, spec.namespace)
     try:
         return bool(seen.lines) and public.read(live).lines == seen.lines
     except ClusterError:  # someone else wrote it
@@ -76,11 +63,5 @@ def refuse_level(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:
     Raises:
         ClusterError: the site's level would have no effect.
     """
-    if not site_agreement.wants_level(spec):
-        return
-    try:
-        live = cluster.get("v1", "Namespace", spec.namespace)
-    except Forbidden:
-        return
-    if live:
+    if site_agreement.wants_level(spec) and (live := namespaces.readable(cluster, "v1", "Namespace", spec.namespace)):
         require(site_agreement.shared_namespace(spec, live, planned))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,46 +82,35 @@ def build(made: Draft, stamp: Stamp, ca: str) -> dict[str, bytes]:
 
 
 def _applied(made: Draft, stamp: Stamp, ca: str) -> dict[str, str]:
+    """What a site applies, what explains it, and examples."""
     objects = numbered(made, stamp.version, stamp.nonce)
     names = bundle_texts.images(objects)
     trust = hashlib.sha256(made.trust.encode()).hexdigest()
-    program = next(one for one in objects if is_program(one))
-    parts = _parts(one for one in objects if one is not program)
-    found = {f"objects/{name}": _NOTE + manifest(listed) for name, listed in parts.items()}
-    wanted = _kustomization([f"objects/{name}" for name in parts], **_generator(program))
-    found["kustomization.yaml"] = _NOTE + manifest([wanted])
-    # Separate files: to be read, and since a large text in YAML is slow.
+    parts: dict[str, list[Object]] = {}
+    for one in objects:
+        if is_program(one):
+            program = one
+        else:
+            name = next((name for name, kinds in _GROUPS.items() if one["kind"] in kinds), _REST)
+            parts.setdefault(f"objects/{name}", []).append(one)
+    found = {name: _NOTE + manifest(listed) for name, listed in sorted(parts.items())}
+    # The program is in separate files: to be read, and since a large text in YAML is slow.
+    meta = program["metadata"]
+    options = {"disableNameSuffixHash": True, "labels": meta["labels"]}
+    options |= {"annotations": meta["annotations"]} if meta.get("annotations") else {}
+    generator = {
+        "name": meta["name"],
+        "namespace": meta["namespace"],
+        "files": [f"{site_jobs.entry(path)}=program/{path}" for path in [*shipped.files(), site_jobs.REQUEST]],
+        "options": options,
+    }
+    found["kustomization.yaml"] = _NOTE + manifest([_kustomization(sorted(parts), configMapGenerator=[generator])])
     found |= {f"program/{path}": text for path, text in shipped.files().items()}
     found[_REQUEST] = program["data"][site_jobs.REQUEST] + "\n"
     found[PASSPORT] = bundle_texts.passport(made, stamp.version, stamp.written, fingerprint(ca), trust)
     found["IMAGES.md"] = bundle_texts.image_guide(names)
     found["images.txt"] = "".join(f"{name}\n" for name in names)
     return found | _layouts(made, names)
-
-
-def _generator(program: Object) -> dict[str, Any]:
-    """What makes the ConfigMap with the program out of its files."""
-    meta = program["metadata"]
-    paths = [*shipped.files(), site_jobs.REQUEST]
-    made = {
-        "name": meta["name"],
-        "namespace": meta["namespace"],
-        "files": [f"{site_jobs.entry(path)}=program/{path}" for path in paths],
-        "options": {"disableNameSuffixHash": True, "labels": meta["labels"], **_annotations(meta)},
-    }
-    return {"configMapGenerator": [made]}
-
-
-def _annotations(meta: Mapping[str, Any]) -> dict[str, Any]:
-    return {"annotations": meta["annotations"]} if meta.get("annotations") else {}
-
-
-def _parts(objects: Iterable[Object]) -> dict[str, list[Object]]:
-    found: dict[str, list[Object]] = {}
-    for one in objects:
-        name = next((name for name, kinds in _GROUPS.items() if one["kind"] in kinds), _REST)
-        found.setdefault(name, []).append(one)
-    return dict(sorted(found.items()))
 
 
 def _kustomization(resources: Sequence[str], **more: Any) -> Object:

@@ -105,7 +105,7 @@ def passport(made: Draft, version: int, written: str, signer: str, trust: str) -
             ],
         ),
         "",
-        *_namespace_lines(made),
+        *([] if facts.get("makes_namespace") else [f"The namespace {space} is yours: it must exist, and is neither changed nor deleted.", ""]),
         "Before the first time, see that none of them exists: `kubectl get -k . --ignore-not-found`. `kubectl apply` would change what others made.",
         "",
         "## Which rights it gets",
@@ -116,7 +116,7 @@ def passport(made: Draft, version: int, written: str, signer: str, trust: str) -
         "",
         "## What it may connect to",
         "",
-        *_ways(made, objects),
+        *_connections(made, objects),
         "",
         "Nothing connects to these pods from outside of the cluster. NetworkPolicies are enforced by your cluster's network plugin, if it can.",
         "",
@@ -138,26 +138,16 @@ def passport(made: Draft, version: int, written: str, signer: str, trust: str) -
         f"2. `kubectl wait --for=condition=complete job/{job} -n {space} --timeout=300s`",
         f"3. `kubectl get configmap {PUBLIC_KEYS} -n {space} -o json > reply.json`, and send reply.json to the operator of the hub. It holds nothing secret.",
         f"4. Read this fingerprint to the operator of the hub: `kubectl get configmap {PUBLIC_KEYS} -n {space} -o jsonpath='{{.data.fingerprint}}'`",
-        *_next(made),
+        *(
+            ["", "The SuperNodes of this version have the keys that the hub knows. They connect by themselves."]
+            if any(made.serving.values())
+            else ["5. The operator sends the next version. It has the site's certificate and starts the SuperNodes; this version starts none."]
+        ),
         "",
         "CHANGES.md says what is new in this version, UNINSTALL.md how to remove everything.",
         "",
     ]
     return "\n".join(lines)
-
-
-def _next(made: Draft) -> list[str]:
-    if any(made.serving.values()):
-        return ["", "The SuperNodes of this version have the keys that the hub knows. They connect by themselves."]
-    return [
-        "5. The operator sends the next version. It has the site's certificate and starts the SuperNodes; this version starts none.",
-    ]
-
-
-def _namespace_lines(made: Draft) -> list[str]:
-    if made.facts.get("makes_namespace"):
-        return []
-    return [f"The namespace {made.facts['namespace']} is yours: it must exist, and is neither changed nor deleted.", ""]
 
 
 def _table(head: Row, rows: Iterable[Row]) -> list[str]:
@@ -173,38 +163,36 @@ def _rights(objects: Iterable[Object]) -> list[str]:
     return found or ["None."]
 
 
-def _ways(made: Draft, objects: Iterable[Object]) -> list[str]:
+def _connections(made: Draft, objects: Iterable[Object]) -> list[str]:
     lines = [f"- SuperNodes: to the hub, {made.facts['address']} (TCP, TLS with certificates on both sides), and to your DNS"]
     for one in objects:
         spec = one.get("spec") or {}
-        if one["kind"] != "NetworkPolicy" or "Egress" not in spec.get("policyTypes", ()):
-            continue
-        rules = [_way(rule) for rule in spec.get("egress") or []]
-        lines.append(f"- {place(one)} allows: {'; '.join(rules) or 'nothing'}")
+        if one["kind"] == "NetworkPolicy" and "Egress" in spec.get("policyTypes", ()):
+            rules = [f"{_ports(rule)} of {_peers(rule)}" for rule in spec.get("egress") or []]
+            lines.append(f"- {place(one)} allows: {'; '.join(rules) or 'nothing'}")
     if len(lines) == 1:
         lines.append("- no NetworkPolicy is part of this bundle: what pods may reach is up to your cluster")
     return lines
 
 
-def _way(rule: Mapping[str, Any]) -> str:
-    ports = ", ".join(_port(port) for port in rule.get("ports") or []) or "all ports"
-    peers = []
+def _ports(rule: Mapping[str, Any]) -> str:
+    found = [
+        f"{port.get('protocol', 'TCP')} {port.get('port', 'all')}" + (f"-{port['endPort']}" if port.get("endPort") else "")
+        for port in rule.get("ports") or []
+    ]
+    return ", ".join(found) or "all ports"
+
+
+def _peers(rule: Mapping[str, Any]) -> str:
+    found = []
     for peer in rule.get("to") or []:
-        if peer.get("ipBlock"):
-            peers.append(str(peer["ipBlock"]["cidr"]))
-        else:
-            words = [
-                f"{word} {', '.join(f'{key}={value}' for key, value in (peer[part].get('matchLabels') or {}).items()) or 'any'}"
-                for part, word in (("namespaceSelector", "namespace"), ("podSelector", "pods"))
-                if part in peer
-            ]
-            peers.append(" ".join(words))
-    return f"{ports} of {', '.join(peers) or 'any address'}"
-
-
-def _port(port: Mapping[str, Any]) -> str:
-    last = f"-{port['endPort']}" if port.get("endPort") else ""
-    return f"{port.get('protocol', 'TCP')} {port.get('port', 'all')}{last}"
+        words = [
+            f"{word} {', '.join(f'{key}={value}' for key, value in (peer[part].get('matchLabels') or {}).items()) or 'any'}"
+            for part, word in (("namespaceSelector", "namespace"), ("podSelector", "pods"))
+            if part in peer
+        ]
+        found.append(str(peer["ipBlock"]["cidr"]) if peer.get("ipBlock") else " ".join(words))
+    return ", ".join(found) or "any address"
 
 
 def images(objects: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -381,19 +369,11 @@ def _difference(was: Sequence[Object], now: Sequence[Object]) -> list[str]:
     lines: list[str] = []
     for old, new in zip(was, now):
         name = place(new)
-        shown = [_shown(one) for one in (old, new)]
-        lines += [
-            line.rstrip("\n")
-            for line in difflib.unified_diff(
-                shown[0].splitlines(), shown[1].splitlines(), f"{name} before", f"{name} now", lineterm=""
-            )
+        # Of the job's program its request alone, since the program comes with a release of federated.flower.
+        texts = [
+            manifest([{**one, "data": {site_jobs.REQUEST: one["data"][site_jobs.REQUEST]}} if is_program(one) else one]).splitlines()
+            for one in (old, new)
         ]
+        lines += [line.rstrip("\n") for line in difflib.unified_diff(*texts, f"{name} before", f"{name} now", lineterm="")]
     more = len(lines) - _LINES
     return lines[:_LINES] + ([f"... and {more} more lines"] if more > 0 else [])
-
-
-def _shown(one: Object) -> str:
-    """An object as text; of the job's program its request alone, since the program comes with a release of federated.flower."""
-    if is_program(one):
-        return manifest([{**one, "data": {site_jobs.REQUEST: one["data"][site_jobs.REQUEST]}}])
-    return manifest([one])

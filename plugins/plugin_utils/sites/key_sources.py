@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ..apply import applyset
 from ..apply.engine import apply_objects
@@ -44,13 +44,24 @@ def wanted(
         site: inventory name, which is the name in its client certificate.
         allocation: pool -> C(offset), from the ledger.
         dead: fingerprints of keys that Flower takes no more.
-        list_nodes: gives the site's nodes; called for DaemonSet pools only.
+        list_nodes: gives the site's nodes; called for each DaemonSet pool.
         running_on: gives names of the nodes on which a pool has a pod.
     """
-    # Without TLS Flower has no node authentication, so a lab without it has no keys.
-    pools, ready = ([], {}) if spec.insecure else _pools(spec, allocation, list_nodes, running_on)
-    door = listener_certificate_name(spec.namespace) if spec.has_apps_apart else ""
-    return keys.Wanted(pools, dead, site if spec.shows_certificate else "", door), ready
+    pools: list[keys.Pool] = []
+    ready: Ready = {}
+    for pool in spec.pools if not spec.insecure else ():  # without TLS Flower has no node authentication, so a lab without it has no keys
+        if pool.is_daemon:
+            found, rules = list_nodes(), (pool.node_selector, pool.tolerations, pool.affinity)
+            chosen = nodes.eligible(found, *rules, running_on(pool.name) if nodes.closed(found, *rules) else ())
+            pools.append(keys.Pool(pool.name, [node["metadata"]["name"] for node in chosen]))
+            ready[pool.name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
+        else:
+            offset = int(allocation.get(pool.name, {}).get("offset", 0))
+            names = [str(offset + number) for number in range(pool.replicas)]
+            pools.append(keys.Pool(pool.name, names, offset))
+            ready[pool.name] = set(names)
+    listener = listener_certificate_name(spec.namespace) if spec.has_apps_apart else ""
+    return keys.Wanted(pools, dead, site if spec.shows_certificate else "", listener), ready
 
 
 def away(spec: SiteSpec, found: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -66,48 +77,6 @@ def away(spec: SiteSpec, found: Sequence[Mapping[str, Any]]) -> dict[str, list[s
         if names := [node["metadata"]["name"] for node in chosen if not nodes.is_ready(node)]:
             result[pool.name] = names
     return result
-
-
-def _pools(
-    spec: SiteSpec,
-    allocation: Mapping[str, Any],
-    list_nodes: Callable[[], list[dict[str, Any]]],
-    running_on: Callable[[str], Collection[str]],
-) -> tuple[list[keys.Pool], Ready]:
-    pools: list[keys.Pool] = []
-    ready: Ready = {}
-    found: list[dict[str, Any]] | None = None
-    for pool in spec.pools:
-        name = pool.name
-        if pool.is_daemon:
-            found = list_nodes() if found is None else found
-            rules = (pool.node_selector, pool.tolerations, pool.affinity)
-            running = running_on(name) if nodes.closed(found, *rules) else ()
-            chosen = nodes.eligible(found, *rules, running)
-            pools.append(keys.Pool(name, [node["metadata"]["name"] for node in chosen]))
-            ready[name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
-        else:
-            offset = int(allocation.get(name, {}).get("offset", 0))
-            names = [str(offset + number) for number in range(pool.replicas)]
-            pools.append(keys.Pool(name, names, offset))
-            ready[name] = set(names)
-    return pools, ready
-
-
-class KeySource(Protocol):
-    """One place where keys are created."""
-
-    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
-        """Create what is missing."""
-
-    def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """Delete keys: pool -> names."""
-
-    def renew(self, mark: str) -> bool:
-        """Recreate the shared secrets without the mark; returns whether one was."""
-
-    def digests(self, name: str) -> Mapping[str, str]:
-        """Entry -> digest of a Secret."""
 
 
 def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
@@ -157,31 +126,28 @@ class AtController:
         self.run, self.site, self.cluster = run, site, cluster
 
     def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
-        """See C(KeySource)."""
+        """Create what is missing."""
         spec, check = self.site.spec, self.run.check
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
         listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
         # Keys of another federation would count as keys of a pool that is gone; where a name is needed, they are refused when it is written.
         own = [item for item in listed if not proof.is_managed(item) or proof.belongs(item, self.site.federation)]
         live = {item["metadata"]["name"]: item for item in own}
-        replaced = {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))}
-        due = outdated(self.cluster, self.site, replaced)
+        due = outdated(self.cluster, self.site, {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))})
         plan = keys.plan(
             spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
-        given = self.site.given.get("http_proxy_credentials") or {}
-        credentials, there = proxy_secret.wanted(spec, given), live.get(PROXY_SECRET)
+        credentials = proxy_secret.wanted(spec, self.site.given.get("http_proxy_credentials") or {})
+        there = live.get(PROXY_SECRET)
         if credentials and there is None:  # it may be someone else's, without the labels of the others
             there = self.cluster.get("v1", "Secret", PROXY_SECRET, spec.namespace)
         login, obsolete = proxy_secret.changes(spec, credentials, there)
         plan.secrets += login
         plan.reasons += [f"{PROXY_SECRET}: the credentials for the HTTP proxy changed" for _one in login]
-        written = (
-            [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
-        )
+        space = []
         if plan.secrets:
             refuse_others(self.cluster, self.site)
-        space = namespace_inspection.missing_namespace(self.cluster, spec) if plan.secrets else []
+            space = namespace_inspection.missing_namespace(self.cluster, spec)
         outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
         objects = outcome.objects
         if any(keys.source_of(there) == SITE for there in live.values()):
@@ -191,70 +157,64 @@ class AtController:
                 for name in (PUBLIC_KEYS, site_jobs.OWNER)
             ]
             objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects
-        renewed = [name for name in keys.SHARED if name in written]
+        written = {secret["metadata"]["name"] for secret in plan.secrets} if any(map(keys.pool_of, live.values())) else ()
         return plan, KeysMade(
             changed=outcome.changed,
             diff=outcome.diff,
             objects=objects,
-            renewed=renewed,
+            renewed=[name for name in keys.SHARED if name in written],
             due=due,
             login=entries(login[0])[PROXY_MARK] if login else "",
             obsolete=obsolete,
         )
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """See C(KeySource)."""
+        """Delete keys: pool -> names. A Secret without keys is deleted."""
         for pool, names in extra.items():
             name = keys_secret(pool)
             secret = self.cluster.get("v1", "Secret", name, self.site.namespace)
             if secret is None:
                 continue
             what = f"Secret {self.site.namespace}/{name} on {self.cluster.name}"
-            data = keys.without_extra(secret, names)
+            data, meta = keys.without_extra(secret, names), secret["metadata"]
             if not (proof.belongs if data else proof.may_delete)(secret, self.site.federation):
                 raise ClusterError(
                     f"{what} was not created by this collection for the federation {self.site.federation}: its keys that are not needed any "
                     f"more ({', '.join(names)}) are not deleted. Delete or rename it by hand."
                 )
             try:
-                self._write(secret, data)
+                if data:
+                    self.cluster.replace({**secret, "data": data})
+                else:
+                    self.cluster.delete("v1", "Secret", name, self.site.namespace, uid=meta["uid"], version=meta["resourceVersion"])
             except Conflict as error:
                 raise ClusterError(
                     f"{what} was changed by another run meanwhile. Run again when that is complete."
                 ) from error
             note_secrets(self.run, self.site, {name: "changed" if data else "deleted"})
 
-    def _write(self, secret: Mapping[str, Any], data: Mapping[str, str] | None) -> None:
-        """Write the data of a Secret, or delete it if there are none. Raises C(Conflict) when it is not as it was read."""
-        meta = secret["metadata"]
-        if data:
-            self.cluster.replace({**secret, "data": data})
-        else:
-            found = {"uid": meta["uid"], "version": meta["resourceVersion"]}
-            self.cluster.delete("v1", "Secret", meta["name"], self.site.namespace, **found)
-
     def renew(self, mark: str) -> bool:
-        """See C(KeySource)."""
+        """Recreate the shared secrets without the mark; returns whether one was."""
         made = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
         written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, made)
         self.run.note(self.site.name, objects=written)
         return bool(written)
 
     def digests(self, name: str) -> Mapping[str, str]:
-        """See C(KeySource)."""
+        """Entry -> digest of a Secret."""
         held = entries(self.cluster.get("v1", "Secret", name, self.site.namespace))
         return {entry: site_proof.digest(value) for entry, value in held.items()}
 
 
 class AtSite:
-    """Keys that a job in the site's cluster creates, and that never leave it."""
+    """Keys that a job in the site's cluster creates, and that never leave it. Its methods are those of C(AtController)."""
 
     def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
         self.run, self.site, self.cluster = run, site, cluster
         self.place = job.AtSite(cluster, site.spec)
 
     def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
-        """See C(KeySource)."""
+        """Create what is missing."""
         spec = self.site.spec
         prepared: list[dict[str, str]] = []
 
@@ -278,17 +238,16 @@ class AtSite:
         )
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """See C(KeySource)."""
-        for name, change in site_keygen.drop(self.place, self.site.spec, extra, self.site.seconds).items():
-            note_secrets(self.run, self.site, {name: change})
+        """Delete keys: pool -> names."""
+        note_secrets(self.run, self.site, site_keygen.drop(self.place, self.site.spec, extra, self.site.seconds))
 
     def renew(self, mark: str) -> bool:
-        """See C(KeySource)."""
+        """Recreate the shared secrets without the mark; returns whether one was."""
         became = site_keygen.renew(self.place, self.site.spec, [keys.SUPEREXEC], mark, self.site.seconds)
         return note_secrets(self.run, self.site, became)
 
     def digests(self, name: str) -> Mapping[str, str]:
-        """See C(KeySource). Of the Secrets that a site creates itself only digests are visible."""
+        """Entry -> digest of a Secret. Only the digests are visible of the Secrets that a site creates itself."""
         return job.read(self.cluster, self.site.namespace).digests.get(name, {})
 
 

@@ -37,13 +37,13 @@ from ..base.object_names import (
 )
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
-from ..manifests import common_objects as namespaces
+from ..manifests.common_objects import namespace_objects
 from ..marks import owners, proof
 from ..site_keys import keys
 from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
 from ..state import lease_object as lease
-from . import namespaces as ca_namespaces
+from . import namespaces
 
 #: Secrets and records of the hub, in its own namespace.
 HUB = {
@@ -125,21 +125,21 @@ def inspect_namespace(
         ClusterError: all that belongs to someone else, and the remedy.
     """
     home = spec.namespace
-    made = namespaces.namespace_objects(spec)
+    made = namespace_objects(spec)
     # Where others create namespaces, the right to read them may be missing.
     asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if made else []
-    live = {name: _get(cluster, "Namespace", name) for name in asked}
+    live = {name: namespaces.readable(cluster, "v1", "Namespace", name) for name in asked}
     faults = [_named(item, live[home]) for item in made]
     if not made:
         faults += [_missing(cluster, name) for name in filter(None, (home, "" if spec.insecure else ca_namespace))]
     parent = None
     if not made or live[home] is not None:
-        parent = _get(cluster, "ConfigMap", applyset.parent_name(part), home)
+        parent = namespaces.readable(cluster, "v1", "ConfigMap", applyset.parent_name(part), home)
         faults.append("" if claim else owners.other_deployment_error(parent, owner or {}))
         if parent is None and not any(faults):
             faults += _taken_names(cluster, part, spec, drafted())
     if ca_namespace and not any(faults):
-        faults.append(ca_namespaces.fault(cluster, home, ca_namespace, spec.federation))
+        faults.append(namespaces.fault(cluster, home, ca_namespace, spec.federation))
     if any(faults):
         raise ClusterError(f"{cluster.name}: " + " ".join(filter(None, faults)))
     return NamespaceFindings(
@@ -160,27 +160,16 @@ def _places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] 
     uids = [one["metadata"]["uid"] for one in known if one is not None]
     if uids:
         return uids
-    try:
-        system = cluster.get("v1", "Namespace", "kube-system")
-    except Forbidden:
-        system = None
+    system = namespaces.readable(cluster, "v1", "Namespace", "kube-system")
     return [f"{system['metadata']['uid'] if system else cluster.server}/{namespace}"]
 
 
 def missing_namespace(cluster: Cluster, spec: Spec) -> list[Object]:
     """The Namespace, where the role creates it and it does not exist."""
-    wanted = namespaces.namespace_objects(spec)
+    wanted = namespace_objects(spec)
     if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
         return []
     return wanted
-
-
-def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -> Object | None:
-    """An object; one that cannot be read counts as absent."""
-    try:
-        return cluster.get("v1", kind, name, namespace)
-    except Forbidden:
-        return None
 
 
 def _missing(cluster: Cluster, name: str) -> str:
@@ -202,27 +191,18 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
 def _taken_names(cluster: Cluster, part: str, spec: Spec, drafted: Iterable[Object]) -> list[str]:
     """Faults of objects of someone else in the namespace with names that the deployment will use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    at_site = (
-        isinstance(spec, SiteSpec) and spec.makes_keys
-    )  # then only the site reads its Secrets, and its Job checks them
+    at_site = isinstance(spec, SiteSpec) and spec.makes_keys  # then only the site reads its Secrets, and its Job checks them
     for item in [*drafted, *reserved_objects(part, spec)]:
         if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item
     faults = []
     for (api_version, kind), items in wanted.items():
         try:
-            there = _read(cluster, api_version, kind, spec.namespace, items)
+            if len(items) == 1:
+                there = [one for name in items if (one := cluster.get(api_version, kind, name, spec.namespace))]
+            else:
+                there = cluster.list(api_version, kind, spec.namespace)
         except (Forbidden, NotServed):
             continue  # missing rights are reported later; what cannot be read is checked when it is written
         faults += [_named(items[one["metadata"]["name"]], one) for one in there if one["metadata"]["name"] in items]
     return faults
-
-
-def _read(
-    cluster: Cluster, api_version: str, kind: str, namespace: str, items: Mapping[str, Mapping[str, Any]]
-) -> Iterable[Object]:
-    if len(items) == 1:
-        (name,) = items
-        found = cluster.get(api_version, kind, name, namespace)
-        return [found] if found else []
-    return cluster.list(api_version, kind, namespace)

@@ -12,9 +12,8 @@ from typing import Any
 
 from ..apply import applyset
 from ..base.labels import MANAGER
-from ..base.names import PUBLIC_KEYS, SITE
-from ..base.object_names import AUDIT_COMPONENT
-from ..kube.api_errors import Forbidden
+from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE
+from ..base.object_names import AUDIT_COMPONENT, SUPERLINK
 from ..kube.client import Cluster
 from ..kube.cluster_platform import PROJECT_API, PROJECTS
 from ..manifests import datasets
@@ -33,26 +32,41 @@ _TRAIL = f"app.kubernetes.io/component={AUDIT_COMPONENT}"
 
 
 @dataclass(frozen=True)
-class Request:
+class Removal:
     """What to remove.
 
     Attributes:
+        namespace: of the part.
+        applyset: name of its set, C(superlink) or C(supernode).
         federation: the federation's name.
-        part: C(owners.PART_HUB) or C(owners.PART_SITE).
-        namespace: that of the part.
-        ca_namespace: namespace of the CA keys, which go as well; empty where they stay.
-        volumes: whether volume claims, PersistentVolumes of datasets and the audit trail go as well.
-        skupper: whether the cluster is part of a Skupper network.
+        site: inventory name of the site; empty for the hub.
+        identity: of the hub, which the site records; empty where it is not known.
+        claim: whether what another federation, hub or host deployed is removed.
+        credentials: Secrets and records, too.
+        volumes: volume claims, PersistentVolumes of datasets and the audit trail, too.
+        ca_namespace: namespace with the CA keys, to be removed as well; empty for none.
+        skupper: whether the part is in a Skupper network.
         key_source: where the keys were created.
+        seconds: how long to wait until it is gone.
     """
 
-    federation: str
-    part: str
     namespace: str
-    ca_namespace: str = ""
+    applyset: str
+    federation: str
+    site: str = ""
+    identity: str = ""
+    claim: bool = False
+    credentials: bool = False
     volumes: bool = False
+    ca_namespace: str = ""
     skupper: bool = False
-    key_source: str = ""
+    key_source: str = CONTROLLER
+    seconds: int = 300
+
+    @property
+    def part(self) -> str:
+        """C(owners.PART_HUB) or C(owners.PART_SITE)."""
+        return owners.PART_HUB if self.applyset == SUPERLINK else owners.PART_SITE
 
 
 @dataclass
@@ -68,7 +82,7 @@ class Leftovers:
     kept: list[str] = field(default_factory=list)
 
 
-def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
+def leftovers(cluster: Cluster, asked: Removal) -> Leftovers:
     """List what is removed besides the set. A Namespace is deleted only as a whole: when it was created for this
     federation and contains nothing that is not to go."""
     found = Leftovers()
@@ -84,15 +98,16 @@ def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
             continue
         trail = [] if asked.volumes else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
         reason = _reason_to_stay(cluster, asked, namespace, trail)
-        if not reason:
-            own = proof.project_of(namespace) and not _may(cluster, "delete", name, "namespaces", name=name)
-            found.going.append(_identity(*((PROJECT_API, "Project") if own else ("v1", "Namespace")), namespace))
-            continue
-        found.kept.append(f"namespace {name} stays ({reason})")
-        staying = {item["metadata"]["uid"] for item in trail}
-        found.going += _one_by_one(cluster, asked, name, staying)
-    if asked.volumes and asked.part == owners.PART_SITE:
-        volumes = _dataset_volumes(cluster, asked)
+        if reason:
+            found.kept.append(f"namespace {name} stays ({reason})")
+            found.going += _one_by_one(cluster, asked, name, {item["metadata"]["uid"] for item in trail})
+        else:
+            as_project = proof.project_of(namespace) and not _may(cluster, "delete", name, "namespaces", name=name)
+            found.going.append(_identity(*((PROJECT_API, "Project") if as_project else ("v1", "Namespace")), namespace))
+    # PersistentVolumes of datasets, where any could be created. Their reclaim policy is Retain: the storage behind them is not touched.
+    if asked.volumes and asked.part == owners.PART_SITE and _may(cluster, "list", "", "persistentvolumes"):
+        labels = f"{_labels(_VOLUME, asked.federation)},{datasets.NAMESPACE_LABEL}={asked.namespace}"
+        volumes = [item for item in cluster.list("v1", _VOLUME, labels=labels) if proof.may_delete(item, asked.federation)]
         if volumes:
             with_volumes(found, volumes, cluster.list("v1", _CLAIM, asked.namespace), asked.namespace)
     return found
@@ -129,7 +144,7 @@ def with_volumes(found: Leftovers, volumes: Iterable[Object], claims: Iterable[O
     found.going += going_claims + going_volumes
 
 
-def _one_by_one(cluster: Cluster, asked: Request, name: str, staying: Collection[str]) -> list[Object]:
+def _one_by_one(cluster: Cluster, asked: Removal, name: str, staying: Collection[str]) -> list[Object]:
     found = []
     at_home = name == asked.namespace
     # Where the set is, the policies belong to it.
@@ -158,15 +173,6 @@ def goes(item: Object, federation: str) -> bool:
     return namespace_contents.is_claim_of_set(item) or proof.may_delete(item, federation)
 
 
-def _dataset_volumes(cluster: Cluster, asked: Request) -> list[Object]:
-    """PersistentVolumes of datasets. Their reclaim policy is Retain: the storage behind them is not touched."""
-    if not _may(cluster, "list", "", "persistentvolumes"):
-        return []  # then none could be created, either
-    labels = f"{_labels(_VOLUME, asked.federation)},{datasets.NAMESPACE_LABEL}={asked.namespace}"
-    found = cluster.list("v1", _VOLUME, labels=labels)
-    return [item for item in found if proof.may_delete(item, asked.federation)]
-
-
 def _labels(kind: str, federation: str) -> str:
     # A StatefulSet creates its claims with the labels by which it finds its pods, and no others.
     manager = "" if kind == _CLAIM else f"{proof.MANAGED_BY}={MANAGER},"
@@ -178,34 +184,31 @@ def _identity(api_version: str, kind: str, item: Object) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": meta}
 
 
-def _reason_to_stay(cluster: Cluster, asked: Request, namespace: Object, trail: list[Object]) -> str:
+def _reason_to_stay(cluster: Cluster, asked: Removal, namespace: Object, trail: list[Object]) -> str:
     """Why a namespace is not deleted; empty if it is."""
-    name = namespace["metadata"]["name"]
+    name, is_project = namespace["metadata"]["name"], bool(proof.project_of(namespace))
     if not proof.created(namespace, asked.federation):
         return "it was created by someone else"
     claims = [] if asked.volumes else cluster.list("v1", _CLAIM, name)
-    holds = [f"{len(claims)} volume claims"] if claims else []
-    holds += ["the audit trail"] if trail else []
     foreign = skupper_of_others(cluster, name) if asked.skupper else []
-    holds += [f"{', '.join(foreign)}, created by someone else"] if foreign else []
+    holds = [f"{len(claims)} volume claims"] * bool(claims) + ["the audit trail"] * bool(trail)
+    holds += [f"{', '.join(foreign)}, created by someone else"] * bool(foreign)
     if holds:
         return " and ".join(holds)
     # With rights in namespaces only, the namespaces are kept, so that the next deployment is possible.
     if not _may(cluster, "delete", name, "namespaces", name=name) and not (
-        proof.project_of(namespace) and _may(cluster, "delete", name, "projects", group=PROJECTS, name=name)
+        is_project and _may(cluster, "delete", name, "projects", group=PROJECTS, name=name)
     ):
         return "the rights to delete it are missing"
-    reason = namespace_contents.of_others(cluster, name, asked.federation, asked.part, project=bool(proof.project_of(namespace)))
-    return reason or _wide_rights(cluster, asked)
+    return namespace_contents.of_others(cluster, name, asked.federation, asked.part, project=is_project) or _wide_rights(cluster, asked)
 
 
-def _wide_rights(cluster: Cluster, asked: Request) -> str:
+def _wide_rights(cluster: Cluster, asked: Removal) -> str:
     """Why the namespaces of a part stay: rights in the whole cluster. They would outlive the accounts, and belong to anyone who creates the same
     namespace and account again. Empty if there are none, neither in the record of playbooks/rbac.yml nor applied from its file."""
-    try:
-        kinds, _namespaces = applyset.noted(cluster.get("v1", "ConfigMap", applyset.parent_name(_RIGHTS), asked.namespace))
-    except Forbidden:
-        kinds = set()  # who may only request projects may not see one that is not there
+    # Who may only request projects may not see one that is not there.
+    record = namespaces.readable(cluster, "v1", "ConfigMap", applyset.parent_name(_RIGHTS), asked.namespace)
+    kinds, _namespaces = applyset.noted(record)
     if kinds & _WIDE:
         return (
             f"ConfigMap {asked.namespace}/{applyset.parent_name(_RIGHTS)} records rights in the whole cluster: revoke them first, by "

@@ -4,28 +4,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
 
 from ..apply import applyset
 from ..apply.engine import apply_objects
 from ..apply.wait import Waiter
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
-from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE
-from ..base.object_names import SUPERLINK, SUPERNODE
+from ..base.names import PUBLIC_KEYS, SITE
 from ..kube.client import Cluster
 from ..marks import owners, proof
 from ..site_keys import job
 from . import namespace_leftovers, namespaces
+from .namespace_leftovers import Removal
 from .site import Done
 
 KEPT, DELETED = "kept", "deleted"
 _CLAIM, _VOLUME = "PersistentVolumeClaim", "PersistentVolume"
 UNKNOWN = "unknown"
-
-_PARTS = {SUPERLINK: owners.PART_HUB, SUPERNODE: owners.PART_SITE}
 _WORKLOADS = {"statefulsets": "StatefulSet", "daemonsets": "DaemonSet", "deployments": "Deployment"}
 
 
@@ -34,13 +32,9 @@ def claims(cluster: Cluster, namespace: str) -> dict[str, str]:
     asked = [{"verb": "list", "resource": "persistentvolumeclaims", "namespace": namespace}, {"verb": "list", "resource": "persistentvolumes"}]
     may_claims, may_volumes = cluster.access_review(asked)
     found = cluster.list("v1", _CLAIM, namespace) if may_claims else []
-    return policies(found, cluster.list("v1", _VOLUME) if found and may_volumes else [])
-
-
-def policies(found: Iterable[Mapping[str, Any]], volumes: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """As C(claims). Pure."""
-    known = {one["metadata"]["name"]: str(one["spec"].get("persistentVolumeReclaimPolicy") or UNKNOWN) for one in volumes}
-    return {one["metadata"]["name"]: known.get(str(one["spec"].get("volumeName") or ""), UNKNOWN) for one in found}
+    volumes = cluster.list("v1", _VOLUME) if found and may_volumes else []
+    policies = {one["metadata"]["name"]: str(one["spec"].get("persistentVolumeReclaimPolicy") or UNKNOWN) for one in volumes}
+    return {one["metadata"]["name"]: policies.get(str(one["spec"].get("volumeName") or ""), UNKNOWN) for one in found}
 
 
 def facts(namespace: str, before: Mapping[str, str], after: Collection[str], *, wanted: bool) -> list[dict[str, str]]:
@@ -59,53 +53,26 @@ def facts(namespace: str, before: Mapping[str, str], after: Collection[str], *, 
     ]
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What to remove.
-
-    Attributes:
-        namespace: of the part.
-        applyset: name of its set.
-        federation: the federation's name.
-        site: inventory name of the site; empty for the hub.
-        identity: of the hub, which the site records; empty where it is not known.
-        claim: whether what another federation, hub or host deployed is removed.
-        credentials: Secrets and records, too.
-        volumes: volumes, too.
-        ca_namespace: namespace with the CA keys, to be removed as well; empty for none.
-        skupper: whether the part is in a Skupper network.
-        key_source: where the keys were created.
-        seconds: how long to wait until it is gone.
-    """
-
-    namespace: str
-    applyset: str
-    federation: str
-    site: str = ""
-    identity: str = ""
-    claim: bool = False
-    credentials: bool = False
-    volumes: bool = False
-    ca_namespace: str = ""
-    skupper: bool = False
-    key_source: str = CONTROLLER
-    seconds: int = 300
-
-
-def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
+def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> Done:
     """Delete the set; then, as wanted, secrets and records, volumes, and namespaces that nothing else needs."""
     _refuse_other(cluster, wanted)
-    made_there = _keys_made_there(cluster, wanted) if wanted.key_source == SITE and not check else []
+    is_there = namespaces.live(cluster, wanted.namespace) is not None
+    made_there: list[dict[str, str]] = []
+    if is_there and wanted.key_source == SITE and not check:
+        # The Secrets that the site created itself, as they are when Kubernetes has deleted them. No job that makes more is left.
+        job.make_room(cluster, wanted.namespace, wanted.seconds)
+        report = cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) or {"metadata": {}}
+        names = [one["name"] for one in report["metadata"].get("ownerReferences") or [] if one["kind"] == "Secret"]
+        made_there = [{"apiVersion": "v1", "kind": "Secret", "namespace": wanted.namespace, "name": name, "change": "deleted"} for name in names]
     before = claims(cluster, wanted.namespace) if wanted.site else {}
-    going = _delete_set(cluster, wanted, check=check)
+    absent = partial(apply_objects, cluster, state="absent", check=check, wait=True, wait_timeout=wanted.seconds)
+    going = absent([], applyset=wanted.applyset, applyset_namespace=wanted.namespace).objects if is_there else []
     kept: list[str] = []
     if wanted.credentials or wanted.volumes:
-        left = namespace_leftovers.leftovers(cluster, _asked(cluster, wanted))
+        place = wanted.ca_namespace and namespaces.resolve_ca_namespace(cluster, wanted.namespace, wanted.ca_namespace)
+        left = namespace_leftovers.leftovers(cluster, replace(wanted, ca_namespace=place))
         kept = left.kept
-        outcome = apply_objects(
-            cluster, left.going, state="absent", check=check, wait=True, wait_timeout=wanted.seconds
-        )
-        going = going + outcome.objects
+        going = going + absent(left.going).objects
         if made_there:
             _await_keys(cluster, wanted)
             going = going + made_there
@@ -116,33 +83,7 @@ def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
     return Done(changed=bool(gone), objects=gone, volumes=volumes, warnings=[f"{cluster.name}: {one}" for one in kept], msg="; ".join((msg, *kept)))
 
 
-def _delete_set(cluster: Cluster, wanted: Wanted, *, check: bool) -> list[dict[str, str]]:
-    if namespaces.live(cluster, wanted.namespace) is None:
-        return []
-    outcome = apply_objects(
-        cluster,
-        [],
-        state="absent",
-        applyset=wanted.applyset,
-        applyset_namespace=wanted.namespace,
-        check=check,
-        wait=True,
-        wait_timeout=wanted.seconds,
-    )
-    return outcome.objects
-
-
-def _keys_made_there(cluster: Cluster, wanted: Wanted) -> list[dict[str, str]]:
-    """The Secrets that the site created itself, as they are when Kubernetes has deleted them. No job that makes more is left."""
-    if namespaces.live(cluster, wanted.namespace) is None:
-        return []
-    job.make_room(cluster, wanted.namespace, wanted.seconds)
-    report = cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) or {"metadata": {}}
-    names = [one["name"] for one in report["metadata"].get("ownerReferences") or [] if one["kind"] == "Secret"]
-    return [{"apiVersion": "v1", "kind": "Secret", "namespace": wanted.namespace, "name": name, "change": "deleted"} for name in names]
-
-
-def _await_keys(cluster: Cluster, wanted: Wanted) -> None:
+def _await_keys(cluster: Cluster, wanted: Removal) -> None:
     """Wait until Kubernetes has deleted the Secrets of an owner that was deleted, and with the last one the ConfigMap about them."""
 
     def gone() -> bool:
@@ -156,50 +97,36 @@ def _await_keys(cluster: Cluster, wanted: Wanted) -> None:
         )
 
 
-def _asked(cluster: Cluster, wanted: Wanted) -> namespace_leftovers.Request:
-    place = wanted.ca_namespace
-    return namespace_leftovers.Request(
-        wanted.federation,
-        _PARTS[wanted.applyset],
-        wanted.namespace,
-        namespaces.resolve_ca_namespace(cluster, wanted.namespace, place) if place else "",
-        volumes=wanted.volumes,
-        skupper=wanted.skupper,
-        key_source=wanted.key_source,
-    )
+def _refuse_other(cluster: Cluster, wanted: Removal) -> None:
+    """Refuse to remove what another federation or hub, or another host of this inventory deployed."""
+    namespace, federation = wanted.namespace, wanted.federation
+    live = None if wanted.claim else namespaces.live(cluster, namespace)
+    if live is None:
+        return
+    record = applyset.parent_name(wanted.applyset)
+    parent = cluster.get("v1", "ConfigMap", record, namespace)
+    why = owners.other_deployment_error(parent, owners.deployment_notes(federation, wanted.site, wanted.identity))
+    if proof.is_managed(live) and not proof.belongs(live, federation):
+        why = f"namespace {namespace} {proof.holder(live)}, not to {federation}: correct flower_federation or flower_namespace."
+    elif parent is None and not live["metadata"].get("deletionTimestamp") and (left := _workloads(cluster, wanted)):
+        why = (
+            f"ConfigMap {namespace}/{record}, the record of what is deployed, is missing, and {', '.join(left)} would stay. "
+            "Run federated.flower.site, which writes it again, and then this. What others apply, such as a bundle, is deleted where it comes from."
+        )
+    if why:
+        raise ClusterError(f"{cluster.name}: nothing is deleted: {why}")
 
 
-def _workloads(cluster: Cluster, wanted: Wanted) -> list[str]:
+def _workloads(cluster: Cluster, wanted: Removal) -> list[str]:
     """The part's workloads in its namespace, as far as they may be listed."""
     labels = f"{proof.MANAGED_BY}={MANAGER},{proof.INSTANCE}={wanted.federation}"
     may = cluster.access_review(
         [{"verb": "list", "group": "apps", "resource": plural, "namespace": wanted.namespace} for plural in _WORKLOADS]
     )
     kinds = [kind for kind, allowed in zip(_WORKLOADS.values(), may) if allowed]
-    found = [(kind, one) for kind in kinds for one in cluster.list("apps/v1", kind, wanted.namespace, labels=labels)]
     return [
         f"{kind} {one['metadata']['name']}"
-        for kind, one in found
-        if owners.part_of(one) == _PARTS[wanted.applyset] and not one["metadata"].get("deletionTimestamp")
+        for kind in kinds
+        for one in cluster.list("apps/v1", kind, wanted.namespace, labels=labels)
+        if owners.part_of(one) == wanted.part and not one["metadata"].get("deletionTimestamp")
     ]
-
-
-def _refuse_other(cluster: Cluster, wanted: Wanted) -> None:
-    """Refuse to remove what another federation or hub, or another host of this inventory deployed."""
-    if wanted.claim:
-        return
-    namespace, federation = wanted.namespace, wanted.federation
-    live = namespaces.live(cluster, namespace)
-    why = ""
-    if live is not None and proof.is_managed(live) and not proof.belongs(live, federation):
-        why = f"namespace {namespace} {proof.holder(live)}, not to {federation}: correct flower_federation or flower_namespace."
-    elif live is not None:
-        parent = cluster.get("v1", "ConfigMap", applyset.parent_name(wanted.applyset), namespace)
-        why = owners.other_deployment_error(parent, owners.deployment_notes(federation, wanted.site, wanted.identity))
-        if parent is None and not live["metadata"].get("deletionTimestamp") and (left := _workloads(cluster, wanted)):
-            why = (
-                f"ConfigMap {namespace}/{applyset.parent_name(wanted.applyset)}, the record of what is deployed, is missing, and {', '.join(left)} would stay. "
-                "Run federated.flower.site, which writes it again, and then this. What others apply, such as a bundle, is deleted where it comes from."
-            )
-    if why:
-        raise ClusterError(f"{cluster.name}: nothing is deleted: {why}")

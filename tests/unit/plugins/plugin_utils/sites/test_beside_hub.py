@@ -54,7 +54,7 @@ def site_of(make: Callable[..., SiteSpec], delivery: str, **given: Any) -> Site:
 
 def behind(site: Site, hub: Hub) -> ocm.Way:
     way: Any = ocm.Way(SimpleNamespace(claim=lambda *_place: ""), site)  # type: ignore[arg-type]
-    way._hub = hub
+    way.cluster = hub
     way.settle()
     way.settle()  # once more, as when it is deployed after its checks
     return way
@@ -124,7 +124,7 @@ def test_a_bundle_that_is_applied_there(
     site = site_of(parsed_site, "bundle")
     before = levels(site.spec)
     way: Any = bundle.Way(SimpleNamespace(), site)  # type: ignore[arg-type]
-    way._hub, way._keeper = Hub(**objects), SimpleNamespace(published=public.Public(lines=answered))
+    way.cluster, way.keeper = Hub(**objects), SimpleNamespace(published=public.Public(lines=answered))
     way.settle()
     way.settle()
     assert levels(site.spec) == (before if sets else {})

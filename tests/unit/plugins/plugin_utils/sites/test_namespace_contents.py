@@ -216,7 +216,7 @@ def namespace(name: str) -> Object:
     return {"metadata": {"name": name, "labels": OURS, "annotations": {proof.CREATED_FOR: "flower"}}}
 
 
-ASKED = namespace_leftovers.Request("flower", owners.PART_HUB, "flower", "flower-ca", volumes=True)
+ASKED = namespace_leftovers.Removal("flower", "superlink", "flower", ca_namespace="flower-ca", volumes=True)
 
 
 @pytest.mark.parametrize("name", ["flower", "flower-ca"])
