@@ -33,21 +33,22 @@ def wanted(spec: SiteSpec, given: Mapping[str, Any]) -> dict[str, str]:
 def changes(
     spec: SiteSpec, values: Mapping[str, str], live: Mapping[str, Any] | None
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The Secret to write, if any, and the Secrets of this federation that pods no longer need when the site's objects are applied.
+    """The Secret to write, if any; and name -> uid of the Secrets of this federation that pods do not need once the site's objects are applied.
 
     Args:
         spec: the site.
         values: of C(wanted).
         live: the live Secret of that name.
 
-    Returns:
-        The Secret to write; and name -> uid of those to delete after that.
-
     Raises:
         ClusterError: it is someone else's.
     """
     if not values:
-        return [], _obsolete(spec, live)
+        # Unless it is someone else's, or the user names it: pods go on using it then.
+        named = spec.has_proxy and spec.http_proxy.secret == PROXY_SECRET
+        if live is None or named or not may_delete(live, spec.federation):
+            return [], {}
+        return [], {PROXY_SECRET: str(live["metadata"]["uid"])}
     if live is not None and not belongs(live, spec.federation):
         raise ClusterError(
             f"Secret {spec.namespace}/{PROXY_SECRET} exists already and {holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
@@ -58,11 +59,3 @@ def changes(
         return [], {}
     data = {**values, PROXY_MARK: secrets.token_hex(8)}
     return [secret(spec.federation, spec.namespace, PROXY_SECRET, data, application="supernode")], {}
-
-
-def _obsolete(spec: SiteSpec, live: Mapping[str, Any] | None) -> dict[str, str]:
-    """The live Secret, unless it is someone else's, or the user names it: pods go on using it then."""
-    named = spec.has_proxy and spec.http_proxy.secret == PROXY_SECRET
-    if live is None or named or not may_delete(live, spec.federation):
-        return {}
-    return {PROXY_SECRET: str(live["metadata"]["uid"])}

@@ -25,10 +25,9 @@ from ..pki import certificates, keypairs, library
 from ..rotation.site_proof import Proof
 from ..site_keys import keys, public
 from ..spec.part_spec import NOTHING
-from ..spec.site_spec import SiteSpec
 from ..state.site_indexes import Files
-from . import beside_hub, workloads
 from . import bundle_draft as drafts
+from . import workloads
 from .bundle_draft import Draft
 from .bundle_keeper import BundleChange, Keeper
 from .key_sources import wanted
@@ -50,33 +49,15 @@ class Way(Reach):
         self._serving: dict[str, dict[str, str]] = {}
         self._extra: dict[str, list[str]] = {}
         self._lacks = False
-        self._shared: SiteSpec | None = None  # as its variables have it, where it is in the hub's namespace
 
     @cached_property
     def keeper(self) -> Keeper:
         """The site's bundle."""
         return Keeper.of(self.run, self.cluster, self.site)
 
-    def settle(self) -> None:
-        """See C(site.Reach). Nothing can be seen of its cluster: it is Kubernetes, unless its variables say otherwise.
-
-        That it is the hub's own one shows when its job has published its keys. Until its first reply, the bundle sets no Pod Security level
-        where the hub's namespace of that name has another one.
-        """
-        site = self.site
-        if not beside_hub.is_possible(site):
-            return
-        seen = self.keeper.published
-        if beside_hub.has_published(self.cluster, site.spec, seen):
-            self._shared = site.spec
-        if self._shared is not None or (not seen.lines and beside_hub.differs(self.cluster, site.spec)):
-            site.spec = replace(site.spec, pod_security="")
-
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach). There is nothing to look at but the hub."""
         library.require()
-        if self._shared is not None:
-            beside_hub.refuse_level(self.cluster, self._shared, hub.get("pod_security"))
         if hub.get("client_certificates") == "none" and self.keeper.store.read() is None:
             raise ClusterError(
                 "the CA of client certificates signs bundles, and the hub has none: set superlink_client_certificates to required or optional "
@@ -250,7 +231,7 @@ class Way(Reach):
 
 
 def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-    """See C(site.Statuses). What the hub knows of their bundles; the SuperLink is asked by others."""
+    """See C(registry.Delivery). What the hub knows of their bundles; the SuperLink is asked by others."""
     found = {site.name: workloads.unknown() for site in sites}
     for host in dict.fromkeys(site.hub for site in sites):
         own = [site for site in sites if site.hub == host]

@@ -241,7 +241,7 @@ class Keeper:
 
         Args:
             answer: the reply.
-            fingerprint: of the reply, as people were told; may be empty.
+            fingerprint: of the reply, as its administrators read it out; may be empty.
         """
         return next(self._faults(answer, fingerprint), "")
 

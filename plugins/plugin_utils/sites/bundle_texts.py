@@ -370,10 +370,10 @@ def _difference(was: Sequence[Object], now: Sequence[Object]) -> list[str]:
     for old, new in zip(was, now):
         name = place(new)
         # Of the job's program its request alone, since the program comes with a release of federated.flower.
-        texts = [
+        before, after = (
             manifest([{**one, "data": {site_jobs.REQUEST: one["data"][site_jobs.REQUEST]}} if is_program(one) else one]).splitlines()
             for one in (old, new)
-        ]
-        lines += [line.rstrip("\n") for line in difflib.unified_diff(*texts, f"{name} before", f"{name} now", lineterm="")]
+        )
+        lines += [line.rstrip("\n") for line in difflib.unified_diff(before, after, f"{name} before", f"{name} now", lineterm="")]
     more = len(lines) - _LINES
     return lines[:_LINES] + ([f"... and {more} more lines"] if more > 0 else [])

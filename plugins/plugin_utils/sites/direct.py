@@ -64,7 +64,7 @@ class Way(Reach):
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
-        return Looked(**direct_checks.check_cluster(self.run, self.cluster, self.site, hub))
+        return direct_checks.check_cluster(self.run, self.cluster, self.site, hub)
 
     def numbers(self) -> dict[str, tuple[int, int]]:
         """See C(site.Reach)."""
@@ -283,7 +283,7 @@ class Way(Reach):
 
 
 def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-    """See C(site.Statuses). Several clusters are read at the same time."""
+    """See C(registry.Delivery). Several clusters are read at the same time."""
 
     def one(site: Site) -> Facts:
         found = workloads.unknown(skupper=site.access.connectivity == "skupper")

@@ -25,9 +25,9 @@ from ..marks import owners
 from ..rights import ask, grants
 from ..rights.need import DEPLOY, missing, singles
 from ..spec.site_spec import SiteSpec
-from . import beside_hub, direct_connection, namespaces
+from . import direct_connection, namespaces
 from . import namespace_inspection as look_at
-from .site import Run, Site
+from .site import Looked, Run, Site
 
 _CLAIM = "PersistentVolumeClaim"
 
@@ -111,7 +111,7 @@ def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping
         )
 
 
-def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict[str, Any]:
+def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> Looked:
     """Reach the cluster, check rights, look for GPUs and at the clock.
 
     Args:
@@ -119,9 +119,6 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
         cluster: a connection.
         site: the site.
         hub: what M(federated.flower.superlink) returned for the hub; empty if it was not checked.
-
-    Returns:
-        C(msg), C(warnings), C(version), C(skew) and C(rehearsed).
 
     Raises:
         ClusterError: the cluster cannot be reached, a right is missing, or a clock is wrong.
@@ -139,7 +136,7 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
         # The site's Pod Security level is that of a hub whose namespace it shares. Not known where that cannot be read.
         record = ("v1", "ConfigMap", owners.HUB_RECORD, spec.namespace)
         if site_agreement.wants_level(spec) and namespaces.readable(cluster, *record) is not None:
-            beside_hub.refuse_level(cluster, spec, hub.get("pod_security"))
+            refuse_level(cluster, spec, hub.get("pod_security"))
     refuse_duplicate(run, site, found.places, hub)
     # Whether the site's administrators created the account of the job that creates keys.
     account = namespaces.readable(cluster, "v1", "ServiceAccount", site_jobs.ACCESS, spec.namespace) if spec.makes_keys else None
@@ -159,13 +156,22 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
         warnings += require(pod_needs.check(cluster, wanted, objects, away, SUPERNODE))
     warnings += require(_devices(cluster, wanted, changes=rehearsed))
     warnings += require(_clock(cluster, wanted, hub))
-    return {
-        "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
-        "warnings": warnings,
-        "version": version,
-        "skew": cluster.skew,
-        "rehearsed": rehearsed,
-    }
+    return Looked(f"{cluster.name} runs Kubernetes {version}, the rights are enough", warnings, version, cluster.skew, rehearsed)
+
+
+def refuse_level(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:
+    """Refuse a Pod Security level that a site in the hub's namespace sets and the hub does not. Not known where the Namespace cannot be read.
+
+    Args:
+        cluster: a connection to the hub's cluster.
+        spec: the site, as its variables have it.
+        planned: see C(site_agreement.shared_namespace).
+
+    Raises:
+        ClusterError: the site's level would have no effect.
+    """
+    if site_agreement.wants_level(spec) and (live := namespaces.readable(cluster, "v1", "Namespace", spec.namespace)):
+        require(site_agreement.shared_namespace(spec, live, planned))
 
 
 def _refuse_delivered(cluster: Cluster, spec: SiteSpec) -> None:

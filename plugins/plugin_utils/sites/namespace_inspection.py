@@ -4,37 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..apply import applyset
 from ..apply.order import id_of
+from ..base import object_names as names
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, METRICS, PUBLIC_KEYS, keys_secret
-from ..base.object_names import (
-    AUDIT_CONFIG,
-    CLIENTS_CONFIG,
-    GATEWAY_NEXT_SECRET,
-    GATEWAY_SECRET,
-    INTERNAL_SECRET,
-    KEY_JOB_OWNER,
-    LEDGER_ACCEPTANCE_CONFIG,
-    LEDGER_BACKUP_CONFIG,
-    LEDGER_CONFIG,
-    LEDGER_DATASETS_CONFIG,
-    LEDGER_DEPLOYED_CONFIG,
-    LEDGER_NODES_CONFIG,
-    PROXY_SECRET,
-    RESTORE_CONFIG,
-    RUNTIME_SECRET,
-    STANDBY_CONFIG,
-    SUPERLINK,
-    SUPERLINK_SUPEREXEC_SECRET,
-    TRACKING_SECRET,
-    UPGRADE_CONFIG,
-)
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests.common_objects import namespace_objects
@@ -48,38 +28,35 @@ from . import namespaces
 #: Secrets and records of the hub, in its own namespace.
 HUB = {
     "Secret": (
-        INTERNAL_SECRET, RUNTIME_SECRET, SUPERLINK_SUPEREXEC_SECRET, GATEWAY_SECRET, GATEWAY_NEXT_SECRET, TRACKING_SECRET,
-        METRICS,
+        names.INTERNAL_SECRET, names.RUNTIME_SECRET, names.SUPERLINK_SUPEREXEC_SECRET, names.GATEWAY_SECRET, names.GATEWAY_NEXT_SECRET,
+        names.TRACKING_SECRET, METRICS,
     ),
     "ConfigMap": (
-        CLIENTS_CONFIG, LEDGER_CONFIG, LEDGER_DATASETS_CONFIG, LEDGER_NODES_CONFIG, LEDGER_ACCEPTANCE_CONFIG, LEDGER_DEPLOYED_CONFIG,
-        LEDGER_BACKUP_CONFIG, AUDIT_CONFIG, UPGRADE_CONFIG, STANDBY_CONFIG, RESTORE_CONFIG,
+        names.CLIENTS_CONFIG, names.LEDGER_CONFIG, names.LEDGER_DATASETS_CONFIG, names.LEDGER_NODES_CONFIG, names.LEDGER_ACCEPTANCE_CONFIG,
+        names.LEDGER_DEPLOYED_CONFIG, names.LEDGER_BACKUP_CONFIG, names.AUDIT_CONFIG, names.UPGRADE_CONFIG, names.STANDBY_CONFIG, names.RESTORE_CONFIG,
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip
 #: Secrets and ConfigMaps of a site, in addition to those of each pool and that of its HTTP proxy.
-SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, KEY_JOB_OWNER)}
+SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, names.KEY_JOB_OWNER)}
 
 Object = dict[str, Any]
 
 
 def reserved_objects(part: str, spec: Spec) -> list[dict[str, Any]]:
     """Placeholders for these objects: kind, name, namespace and labels, nothing more."""
-    names = HUB if part == SUPERLINK else SITE
-    listed: list[tuple[str, str]] = [(kind, name) for kind, found in names.items() for name in found]
+    reserved = HUB if part == names.SUPERLINK else SITE
+    listed: list[tuple[str, str]] = [(kind, name) for kind, found in reserved.items() for name in found]
     if isinstance(spec, SiteSpec):
         listed += [("Secret", keys_secret(pool.name)) for pool in spec.pools]
         if spec.has_proxy and spec.http_proxy_credentials:
-            listed.append(("Secret", PROXY_SECRET))
+            listed.append(("Secret", names.PROXY_SECRET))
+    labels = record_labels(spec.federation, part, "record")
     return [
         {
             "apiVersion": lease.API if kind == lease.KIND else "v1",
             "kind": kind,
-            "metadata": {
-                "name": name,
-                "namespace": spec.namespace,
-                "labels": record_labels(spec.federation, part, "record"),
-            },
+            "metadata": {"name": name, "namespace": spec.namespace, "labels": labels},
         }
         for kind, name in listed
     ]
@@ -131,7 +108,10 @@ def inspect_namespace(
     live = {name: namespaces.readable(cluster, "v1", "Namespace", name) for name in asked}
     faults = [_named(item, live[home]) for item in made]
     if not made:
-        faults += [_missing(cluster, name) for name in filter(None, (home, "" if spec.insecure else ca_namespace))]
+        for name in filter(None, (home, "" if spec.insecure else ca_namespace)):
+            with contextlib.suppress(Forbidden):
+                if cluster.get("v1", "Namespace", name) is None:
+                    faults.append(f"there is no namespace {name}, and flower_create_namespace is false: create it first.")
     parent = None
     if not made or live[home] is not None:
         parent = namespaces.readable(cluster, "v1", "ConfigMap", applyset.parent_name(part), home)
@@ -142,43 +122,19 @@ def inspect_namespace(
         faults.append(namespaces.fault(cluster, home, ca_namespace, spec.federation))
     if any(faults):
         raise ClusterError(f"{cluster.name}: " + " ".join(filter(None, faults)))
-    return NamespaceFindings(
-        [name for name, there in live.items() if there is None],
-        [name for name, there in live.items() if proof.project_of(there)],
-        _places(cluster, home, [parent, live.get(home)]),
-    )
-
-
-def _places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] | None]) -> list[str]:
-    """What identifies a namespace, unique in all clusters.
-
-    Args:
-        cluster: a connection.
-        namespace: its name.
-        known: live objects that identify it; without any, the cluster's own Namespace and the name do.
-    """
-    uids = [one["metadata"]["uid"] for one in known if one is not None]
-    if uids:
-        return uids
-    system = namespaces.readable(cluster, "v1", "Namespace", "kube-system")
-    return [f"{system['metadata']['uid'] if system else cluster.server}/{namespace}"]
+    # What identifies a namespace, unique in all clusters: objects in it, or else the cluster's own Namespace and its name.
+    places = [one["metadata"]["uid"] for one in (parent, live.get(home)) if one is not None]
+    if not places:
+        system = namespaces.readable(cluster, "v1", "Namespace", "kube-system")
+        places = [f"{system['metadata']['uid'] if system else cluster.server}/{home}"]
+    absent = [name for name, there in live.items() if there is None]
+    return NamespaceFindings(absent, [name for name, there in live.items() if proof.project_of(there)], places)
 
 
 def missing_namespace(cluster: Cluster, spec: Spec) -> list[Object]:
     """The Namespace, where the role creates it and it does not exist."""
     wanted = namespace_objects(spec)
-    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
-        return []
-    return wanted
-
-
-def _missing(cluster: Cluster, name: str) -> str:
-    """Why a namespace that someone else creates cannot be used; empty when it is there, or cannot be read."""
-    try:
-        there = cluster.get("v1", "Namespace", name) is not None
-    except Forbidden:
-        there = True
-    return "" if there else f"there is no namespace {name}, and flower_create_namespace is false: create it first."
+    return wanted if wanted and cluster.get("v1", "Namespace", spec.namespace) is None else []
 
 
 def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:

@@ -18,8 +18,7 @@ from ..base.platforms import AUTO
 from ..base.problems import require
 from ..base.values import Object
 from ..checks import dataset_checks, rehearsal
-from ..kube.client import Cluster
-from ..manifests import datasets, supernode
+from ..manifests import common_objects, datasets, supernode
 from ..ocm import addon_objects as manifests
 from ..ocm import api, clusters, health, hub_reader, nodes_work, through_hub
 from ..ocm.delivery import Delivery
@@ -29,8 +28,9 @@ from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
 from ..state.audit_notes import of_objects
-from . import beside_hub, direct_connection, removing
+from . import direct_connection, removing
 from .direct_certificates import require_own
+from .direct_checks import refuse_level
 from .key_sources import made, note_secrets, wanted
 from .site import Done, Facts, KeysMade, Looked, Reach, Restart, Run, Site
 
@@ -49,21 +49,23 @@ class Way(Reach):
 
     def settle(self) -> None:
         """See C(site.Reach). What the hub knows of the managed cluster says what it is, and whether it is the hub's own one."""
-        is_open, may_share = self.site.spec.platform in ("", AUTO), beside_hub.is_possible(self.site)
+        spec = self.site.spec
+        sets_level = bool(common_objects.namespace_objects(spec)) and bool(common_objects.security_levels(spec))
+        is_open, may_share = spec.platform in ("", AUTO), sets_level and self.site.namespace == self.site.hub_namespace
         if not (is_open or may_share):
             return
-        seen = self.cluster.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster) or {}
+        seen = self.cluster.get(api.CLUSTERS, "ManagedCluster", spec.ocm_cluster) or {}
         self._version = _version(seen)
         if is_open:
-            self.site.spec = self.site.spec.on(clusters.platform(seen))
-        if may_share and clusters.is_hub(seen, self.cluster.server):
+            self.site.spec = spec.on(clusters.platform(seen))
+        if may_share and clusters.is_hub(seen, self.cluster.server):  # the agent would undo the level that the hub alone decides
             self._shared, self.site.spec = self.site.spec, replace(self.site.spec, pod_security="")
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
         name = self.site.spec.ocm_cluster
         if self._shared is not None:
-            beside_hub.refuse_level(self.cluster, self._shared, hub.get("pod_security"))
+            refuse_level(self.cluster, self._shared, hub.get("pod_security"))
         warnings = hub_reader.at_site(self.cluster, self.site.spec, hub.get("ocm") or {}, claim=self.site.claim)
         other = self.run.claim(self.site.name, [f"managed cluster {self.cluster.server} {name}"])
         if other:
@@ -249,7 +251,7 @@ def _objects(results: Iterable[Result]) -> list[dict[str, str]]:
 
 
 def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-    """See C(site.Statuses). One list of each kind at the hub, for any number of sites."""
+    """See C(registry.Delivery). One list of each kind at the hub, for any number of sites."""
     groups: dict[tuple[str, str, str], dict[str, str]] = {}
     for site in sites:
         key = (site.hub, site.federation, site.spec.ocm_addon)

@@ -235,7 +235,7 @@ class Restart:
 
 
 class Reach(ABC):
-    """One site, as its delivery reaches it. A module that has a subclass C(Way) has a function C(statuses), too (C(Statuses)).
+    """One site, as its delivery reaches it. See C(registry.Delivery) for what a module has besides a subclass C(Way).
 
     What is not abstract has the answer for a site whose pods cannot be reached.
 
@@ -332,10 +332,3 @@ class Reach(ABC):
     def restart_pods(self, pods: Sequence[Object]) -> None:
         """Delete exactly these pods of C(pods); their controllers replace them."""
         raise ClusterError(f"{self.site.name}: {self.NO_PODS}")
-
-
-class Statuses(Protocol):
-    """What runs at sites that are reached in the same way."""
-
-    def __call__(self, run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-        """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is a valid result."""

@@ -17,8 +17,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register im
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 
 LINES = [keypairs.supernode_public_key(keypairs.make_supernode_key()) for _one in range(2)]

@@ -17,8 +17,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, nodes_work
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct, direct_checks, key_sources
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.apply.test_live_objects import live
 
 

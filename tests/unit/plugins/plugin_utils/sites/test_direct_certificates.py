@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct, direct_certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 
 CHANGED = {"kind": "ConfigMap", "name": "supernode-sidecar", "change": "changed"}
 REFUSED = {"error": "the sidecar got no answer from the hub (503)"}

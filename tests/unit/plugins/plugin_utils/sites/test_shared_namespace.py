@@ -17,8 +17,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import (
     direct_certificates,
     direct_connection,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 OWN, APP, THEIRS = pod("supernode-cpu-0"), pod("clientapp-cpu-0", "clientapp"), pod("helm-0", ours=False)
