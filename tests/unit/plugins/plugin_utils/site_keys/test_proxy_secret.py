@@ -57,14 +57,6 @@ def test_a_copy_that_someone_else_made_is_not_deleted(parsed_site):
     assert proxy_secret.changes(parsed_site(), {}, live(made, manager="kubectl-create")) == ([], {})
 
 
-def test_someone_elses_secret_is_left_alone(parsed_site):
-    site = parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN)
-    theirs = {"metadata": {"name": sidecar.SECRET, "labels": {"app.kubernetes.io/managed-by": "Helm"}}, "data": {}}
-    with pytest.raises(ClusterError, match="it is not changed"):
-        proxy_secret.changes(site, GIVEN, theirs)
-    assert proxy_secret.changes(site, {}, theirs) == ([], {})
-
-
 def test_no_object_has_the_password(parsed_site):
     site = parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN)
     assert site.http_proxy_credentials == ["username", "password"]

@@ -458,20 +458,6 @@ def test_the_commands_of_the_guide_find_what_was_changed_and_run_nothing_of_the_
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_bundle_does_not_say_how_it_is_to_be_checked(scene: Scene) -> None:
-    warnings = scene.deploy().warnings
-    words = (scene.home / "PASSPORT.md").read_text()
-    assert "documentation of federated.flower" in words and "sh verify.sh" not in words + warnings[0]
-
-
-def test_a_fingerprint_may_be_read_in_any_form(scene: Scene) -> None:
-    scene.deploy()
-    plain = bundle_files.fingerprint(CA.certificate).replace(":", "").lower()
-    spaced = [plain[at : at + 8] for at in range(0, 64, 8)]
-    assert scene.verify(plain)[0] == 0 and scene.verify(*spaced)[0] == 0
-    assert scene.verify("0" * 64)[0] == 1
-
-
 def changed(sent: dict[str, Any], what: str) -> dict[str, Any]:
     sent = copy.deepcopy(sent)
     sealed, published = json.loads(sent["data"]["reply.json"]), json.loads(sent["data"]["public.json"])
@@ -579,14 +565,6 @@ def test_a_pool_that_grows_gets_pods_when_their_keys_are_registered(joined: Scen
     template = joined.objects()["StatefulSet", "supernode-cpu"]["spec"]["template"]["metadata"]
     assert drafts.RESTARTS not in (template.get("annotations") or {}), "no pod restarts for a new one"
     assert not joined.deploy().warnings
-
-
-def test_a_pool_that_shrinks_drops_its_keys_without_a_reply(joined: Scene) -> None:
-    joined.given["pools"][0]["replicas"] = 1
-    done = joined.deploy()
-    assert not done.warnings and replicas(joined) == 1
-    joined.job()
-    assert list(entries(joined.live["supernode-cpu-keys"])) == ["4"]
 
 
 def test_keys_are_rotated_in_two_versions(joined: Scene) -> None:

@@ -130,12 +130,6 @@ def test_what_belonged_to_pods_that_are_gone_does_not_count() -> None:
     assert namespace_contents.others([made, theirs], "flower", owners.PART_SITE) == [theirs]
 
 
-def test_a_quota_that_is_shown_in_every_project_does_not_count() -> None:
-    plural = "appliedclusterresourcequotas"
-    cluster = Apis({"quota.openshift.io/v1": {plural: "AppliedClusterResourceQuota"}}, {plural: [there("team")]})
-    assert namespace_contents.of_others(cluster, "flower", "flower", owners.PART_HUB) == ""
-
-
 LEASE = {"kind": "Lease", **there("skupper-site-leader")}
 
 
@@ -152,12 +146,6 @@ LEASE = {"kind": "Lease", **there("skupper-site-leader")}
 def test_the_lease_of_routers_goes_with_a_site_of_ours(objects: list[Object], stay: list[str]) -> None:
     """kube-adaptor makes it without owner or labels: every namespace of a Skupper network stayed."""
     assert [one["metadata"]["name"] for one in namespace_contents.others([LEASE, *objects], "flower", owners.PART_SITE)] == stay
-
-
-def test_objects_without_a_uid_are_different_objects() -> None:
-    theirs = {"kind": "View", "metadata": {"name": "theirs"}}
-    ours = {"kind": "View", "metadata": {"name": "ours", "labels": OURS}}
-    assert namespace_contents.others([theirs, ours], "flower", owners.PART_HUB) == [theirs]
 
 
 # ---- claims
@@ -227,12 +215,6 @@ def test_a_namespace_stays_while_rights_in_the_whole_cluster_are_recorded(name: 
     words = reason(hub(f"Role.{RBAC}", f"ClusterRoleBinding.{RBAC}", "ServiceAccount"))
     assert "ConfigMap flower/applyset-rights records rights in the whole cluster" in words and "flower_rbac_state=absent" in words
     assert reason(hub(f"Role.{RBAC}", f"RoleBinding.{RBAC}", "ServiceAccount")) == reason(hub()) == ""
-
-
-def test_a_project_that_is_gone_records_nothing() -> None:
-    cluster = hub()
-    cluster.objects["record"] = Forbidden("hub", "GET", 403, {"message": "no"})  # type: ignore[assignment]
-    assert namespace_leftovers._reason_to_stay(cluster, ASKED, namespace("flower-ca"), []) == ""
 
 
 def binding(name: str, *subjects: tuple[str, str]) -> Object:
