@@ -66,104 +66,95 @@ def passport(made: Draft, version: int, written: str, signer: str, trust: str) -
         signer: fingerprint of the hub's CA, which signs the bundle.
         trust: SHA-256 of the CA bundle that SuperNodes trust.
     """
-    objects = numbered(made, version, "")
-    facts = made.facts
-    job = f"{site_jobs.NAME}-v{version}"
+    objects, facts = numbered(made, version, ""), made.facts
     space = facts["namespace"]
-    lines = [
-        f"# Join passport: {facts['site']}",
-        "",
-        f"This is {title(made, version)}, written on {written} by the operator of the hub with federated.flower.",
-        "It runs SuperNodes of [Flower](https://flower.ai) in your cluster: they fetch apps and models from the hub, train on data that stays with you,",
-        "and return what the apps return. No one outside gets access to your cluster, and nothing outside connects to it.",
-        "",
-        "## Check it first",
-        "",
-        "Take the commands for it from the documentation of federated.flower (\"Sites that give no access: bundles\"), not from a file of this bundle:",
-        "someone who exchanges the bundle exchanges this text and verify.sh as well. They compare the fingerprint of hub-ca.crt with the one that the",
-        "operator of the hub reads to you, by telephone or in person, then the signature of SHA256SUMS, then all files. They run nothing of this bundle.",
-        "",
-        "For the operator of the hub, who has the same from the hub itself:",
-        "",
-        f"    CA of the hub         {signer}",
-        f"    CA bundle in use      SHA-256 {trust}",
-        "",
-        "## What it creates",
-        "",
-        *_table(
-            ("object", "what for"),
-            [(place(one), _WHAT_FOR.get(one["kind"], "see its file")) for one in objects],
-        ),
-        "",
-        "The job creates, in the same namespace, and nothing that is secret leaves it:",
-        "",
-        *_table(
-            ("object", "what for"),
-            [
-                *((f"Secret {space}/{name}", "a private key or secret, made in your cluster") for name in secrets_of(made)),
-                (f"ConfigMap {space}/{PUBLIC_KEYS}", "the public keys: what you send back"),
-            ],
-        ),
-        "",
-        *([] if facts.get("makes_namespace") else [f"The namespace {space} is yours: it must exist, and is neither changed nor deleted.", ""]),
-        "Before the first time, see that none of them exists: `kubectl get -k . --ignore-not-found`. `kubectl apply` would change what others made.",
-        "",
-        "## Which rights it gets",
-        "",
-        *_rights(objects),
-        "",
-        "SuperNodes and apps have no token of your API server. No object reaches beyond its namespace but those in the table without one.",
-        "",
-        "## What it may connect to",
-        "",
-        *_connections(made, objects),
-        "",
-        "Nothing connects to these pods from outside of the cluster. NetworkPolicies are enforced by your cluster's network plugin, if it can.",
-        "",
-        "## Which programs run",
-        "",
-        *[f"- `{name}`" for name in images(objects)],
-        "",
-        "See IMAGES.md for mirrors. The job runs a program of the bundle, which is in program/ to read, in the image of the SuperNodes.",
-        "",
-        "## What leaves the site",
-        "",
-        "- once for each version that asks for it, by your hands: public keys, a certificate request, the SHA-256 of each secret (not the secret),",
-        "  and the SHA-256 of the CA bundle;",
-        "- while it runs, over TLS to the hub: what apps return, such as model parameters and metrics, and signs of life.",
-        "",
-        "## What to do",
-        "",
-        "1. `kubectl apply -k .` in this folder, or let Argo CD or Flux do it (layouts/).",
-        f"2. `kubectl wait --for=condition=complete job/{job} -n {space} --timeout=300s`",
-        f"3. `kubectl get configmap {PUBLIC_KEYS} -n {space} -o json > reply.json`, and send reply.json to the operator of the hub. It holds nothing secret.",
-        f"4. Read this fingerprint to the operator of the hub: `kubectl get configmap {PUBLIC_KEYS} -n {space} -o jsonpath='{{.data.fingerprint}}'`",
-        *(
-            ["", "The SuperNodes of this version have the keys that the hub knows. They connect by themselves."]
-            if any(made.serving.values())
-            else ["5. The operator sends the next version. It has the site's certificate and starts the SuperNodes; this version starts none."]
-        ),
-        "",
-        "CHANGES.md says what is new in this version, UNINSTALL.md how to remove everything.",
-        "",
-    ]
-    return "\n".join(lines)
+    created = [(place(one), _WHAT_FOR.get(one["kind"], "see its file")) for one in objects]
+    by_job = [(f"Secret {space}/{name}", "a private key or secret, made in your cluster") for name in secrets_of(made)]
+    by_job.append((f"ConfigMap {space}/{PUBLIC_KEYS}", "the public keys: what you send back"))
+    own = "" if facts.get("makes_namespace") else f"The namespace {space} is yours: it must exist, and is neither changed nor deleted.\n\n"
+    programs = "\n".join(f"- `{name}`" for name in images(objects))
+    if any(made.serving.values()):
+        last = "\nThe SuperNodes of this version have the keys that the hub knows. They connect by themselves."
+    else:
+        last = "5. The operator sends the next version. It has the site's certificate and starts the SuperNodes; this version starts none."
+    return f"""\
+# Join passport: {facts["site"]}
+
+This is {title(made, version)}, written on {written} by the operator of the hub with federated.flower.
+It runs SuperNodes of [Flower](https://flower.ai) in your cluster: they fetch apps and models from the hub, train on data that stays with you,
+and return what the apps return. No one outside gets access to your cluster, and nothing outside connects to it.
+
+## Check it first
+
+Take the commands for it from the documentation of federated.flower ("Sites that give no access: bundles"), not from a file of this bundle:
+someone who exchanges the bundle exchanges this text and verify.sh as well. They compare the fingerprint of hub-ca.crt with the one that the
+operator of the hub reads to you, by telephone or in person, then the signature of SHA256SUMS, then all files. They run nothing of this bundle.
+
+For the operator of the hub, who has the same from the hub itself:
+
+    CA of the hub         {signer}
+    CA bundle in use      SHA-256 {trust}
+
+## What it creates
+
+{_table(("object", "what for"), created)}
+
+The job creates, in the same namespace, and nothing that is secret leaves it:
+
+{_table(("object", "what for"), by_job)}
+
+{own}Before the first time, see that none of them exists: `kubectl get -k . --ignore-not-found`. `kubectl apply` would change what others made.
+
+## Which rights it gets
+
+{_rights(objects)}
+
+SuperNodes and apps have no token of your API server. No object reaches beyond its namespace but those in the table without one.
+
+## What it may connect to
+
+{_connections(made, objects)}
+
+Nothing connects to these pods from outside of the cluster. NetworkPolicies are enforced by your cluster's network plugin, if it can.
+
+## Which programs run
+
+{programs}
+
+See IMAGES.md for mirrors. The job runs a program of the bundle, which is in program/ to read, in the image of the SuperNodes.
+
+## What leaves the site
+
+- once for each version that asks for it, by your hands: public keys, a certificate request, the SHA-256 of each secret (not the secret),
+  and the SHA-256 of the CA bundle;
+- while it runs, over TLS to the hub: what apps return, such as model parameters and metrics, and signs of life.
+
+## What to do
+
+1. `kubectl apply -k .` in this folder, or let Argo CD or Flux do it (layouts/).
+2. `kubectl wait --for=condition=complete job/{site_jobs.NAME}-v{version} -n {space} --timeout=300s`
+3. `kubectl get configmap {PUBLIC_KEYS} -n {space} -o json > reply.json`, and send reply.json to the operator of the hub. It holds nothing secret.
+4. Read this fingerprint to the operator of the hub: `kubectl get configmap {PUBLIC_KEYS} -n {space} -o jsonpath='{{.data.fingerprint}}'`
+{last}
+
+CHANGES.md says what is new in this version, UNINSTALL.md how to remove everything.
+"""
 
 
-def _table(head: Row, rows: Iterable[Row]) -> list[str]:
-    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in rows)]
+def _table(head: Row, rows: Iterable[Row]) -> str:
+    return "\n".join([f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def _rights(objects: Iterable[Object]) -> list[str]:
+def _rights(objects: Iterable[Object]) -> str:
     found = []
     for one in objects:
         for rule in one.get("rules") or [] if one["kind"] in ("Role", "ClusterRole") else []:
             names = ", ".join(rule.get("resourceNames") or ["all"])
             found.append(f"- {place(one)}: {', '.join(rule['verbs'])} {', '.join(rule['resources'])} named {names}")
-    return found or ["None."]
+    return "\n".join(found) or "None."
 
 
-def _connections(made: Draft, objects: Iterable[Object]) -> list[str]:
+def _connections(made: Draft, objects: Iterable[Object]) -> str:
     lines = [f"- SuperNodes: to the hub, {made.facts['address']} (TCP, TLS with certificates on both sides), and to your DNS"]
     for one in objects:
         spec = one.get("spec") or {}
@@ -172,7 +163,7 @@ def _connections(made: Draft, objects: Iterable[Object]) -> list[str]:
             lines.append(f"- {place(one)} allows: {'; '.join(rules) or 'nothing'}")
     if len(lines) == 1:
         lines.append("- no NetworkPolicy is part of this bundle: what pods may reach is up to your cluster")
-    return lines
+    return "\n".join(lines)
 
 
 def _ports(rule: Mapping[str, Any]) -> str:
@@ -216,73 +207,63 @@ def split_image(name: str) -> tuple[str, str, str]:
 def image_guide(names: Sequence[str]) -> str:
     """IMAGES.md: what to copy for a cluster without a way to the registry."""
     rows = [(f"`{base}`", tag or "-", f"`{digest}`" if digest else "none given") for base, tag, digest in map(split_image, names)]
-    loose = [name for name in names if not split_image(name)[2]]
-    warning = (
-        [
-            "An image without a digest is what the registry has under that tag when it is pulled. Ask the operator of the hub for digests",
-            "(`supernode_image: name@sha256:...` and its like in the inventory), or pin what you copied in your mirror.",
-            "",
-        ]
-        if loose
-        else []
-    )
-    lines = [
-        "# Images",
-        "",
-        *_table(("image", "tag", "digest"), rows),
-        "",
-        *warning,
-        "## Without a way to the registry",
-        "",
-        "1. Copy each line of images.txt into a registry of yours, for example with `skopeo copy --all docker://IMAGE docker://registry.internal/IMAGE`.",
-        "2. Put your registry into layouts/mirror/kustomization.yaml, copy that folder to a place beside this one, and apply it instead of this folder.",
-        "   The bundle stays as it is signed, and the map survives new versions.",
-        "",
-        "Or map the names in the settings of your nodes (mirrors of containerd or CRI-O, ImageDigestMirrorSet of OpenShift); then nothing else changes.",
-        "",
-    ]
-    return "\n".join(lines)
+    warning = ""
+    if not all(split_image(name)[2] for name in names):
+        warning = """\
+An image without a digest is what the registry has under that tag when it is pulled. Ask the operator of the hub for digests
+(`supernode_image: name@sha256:...` and its like in the inventory), or pin what you copied in your mirror.
+
+"""
+    return f"""\
+# Images
+
+{_table(("image", "tag", "digest"), rows)}
+
+{warning}## Without a way to the registry
+
+1. Copy each line of images.txt into a registry of yours, for example with `skopeo copy --all docker://IMAGE docker://registry.internal/IMAGE`.
+2. Put your registry into layouts/mirror/kustomization.yaml, copy that folder to a place beside this one, and apply it instead of this folder.
+   The bundle stays as it is signed, and the map survives new versions.
+
+Or map the names in the settings of your nodes (mirrors of containerd or CRI-O, ImageDigestMirrorSet of OpenShift); then nothing else changes.
+"""
 
 
 def uninstall(made: Draft, version: int) -> str:
     """UNINSTALL.md."""
     facts, objects = made.facts, numbered(made, version, "")
     space = facts["namespace"]
-    staying = [one for one in objects if one["kind"] in STAYING]
-    volumes = [one for one in staying if one["kind"] != "Namespace"]
-    lines = [
-        f"# How to remove {facts['site']} from this cluster",
-        "",
-        f"Of {title(made, version)}. uninstall.txt has the same list for programs. Tell the operator of the hub: at the hub the site leaves with",
-        f"`ansible-playbook federated.flower.teardown --limit {facts['site']} -e flower_teardown=true`.",
-        "",
-        "Where Argo CD or Flux applies this bundle, delete its Application or Kustomization first: it would create again what you delete. It keeps the",
-        "namespace and what holds data.",
-        "",
-        "## Workloads, rights, settings and keys",
-        "",
-        *(f"    {_delete(one)}" for one in reversed(objects) if one["kind"] not in STAYING),
-        f"    kubectl delete configmap {PUBLIC_KEYS} -n {space} --ignore-not-found",
-        *(f"    kubectl delete secret {name} -n {space} --ignore-not-found" for name in secrets_of(made)),
-        f"    kubectl delete job -l app.kubernetes.io/name={site_jobs.KEY_APPLICATION},app.kubernetes.io/instance={facts['federation']} -n {space}",
-        "",
-        f"The Secrets belong to ConfigMap {site_jobs.OWNER}: Kubernetes deletes them with it, too.",
-        "",
-    ]
-    if volumes:
-        lines += ["## Data: think first", "", *(f"    {_delete(one)}" for one in volumes), ""]
+    removed = "\n".join(f"    {_delete(one)}" for one in reversed(objects) if one["kind"] not in STAYING)
+    keys = "".join(f"    kubectl delete secret {name} -n {space} --ignore-not-found\n" for name in secrets_of(made))
+    volumes = "".join(f"    {_delete(one)}\n" for one in objects if one["kind"] in STAYING and one["kind"] != "Namespace")
+    data = f"## Data: think first\n\n{volumes}\n" if volumes else ""
+    last = f"The namespace {space} is yours and stays."
     if facts.get("makes_namespace"):
-        lines += [
-            "## The namespace",
-            "",
-            "Last, and only if nothing of yours is in it (`kubectl get all,configmaps,secrets,persistentvolumeclaims -n " + space + "`):",
-            "",
-            f"    kubectl delete namespace {space}",
-            "",
-        ]
-    else:
-        lines += [f"The namespace {space} is yours and stays.", ""]
-    return "\n".join(lines)
+        last = f"""\
+## The namespace
+
+Last, and only if nothing of yours is in it (`kubectl get all,configmaps,secrets,persistentvolumeclaims -n {space}`):
+
+    kubectl delete namespace {space}"""
+    return f"""\
+# How to remove {facts["site"]} from this cluster
+
+Of {title(made, version)}. uninstall.txt has the same list for programs. Tell the operator of the hub: at the hub the site leaves with
+`ansible-playbook federated.flower.teardown --limit {facts["site"]} -e flower_teardown=true`.
+
+Where Argo CD or Flux applies this bundle, delete its Application or Kustomization first: it would create again what you delete. It keeps the
+namespace and what holds data.
+
+## Workloads, rights, settings and keys
+
+{removed}
+    kubectl delete configmap {PUBLIC_KEYS} -n {space} --ignore-not-found
+{keys}    kubectl delete job -l app.kubernetes.io/name={site_jobs.KEY_APPLICATION},app.kubernetes.io/instance={facts["federation"]} -n {space}
+
+The Secrets belong to ConfigMap {site_jobs.OWNER}: Kubernetes deletes them with it, too.
+
+{data}{last}
+"""
 
 
 def uninstall_list(made: Draft, version: int) -> str:
