@@ -160,7 +160,7 @@ def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[t
 
 
 def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, result: dict[str, Any]) -> None:
-    """Deploy the CA bundle and ask every running SuperNode; see C(reach.site.Reach.trust) for what is filled in.
+    """Deploy the CA bundle and ask every running SuperNode; see C(site.Reach.trust) for what is filled in.
 
     Args:
         run: the run.
@@ -174,35 +174,29 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, resu
     """
     if wanted.first:
         ask.require(cluster, ask.rights_of_work(SUPERNODE, ROTATE, site.namespace))
-    pods = proof.pods_query(site.federation, SUPERNODE)
-    result["changed"] = _bring(run, cluster, site, pods, wanted, result)
-    deadline = time.monotonic() + (0 if run.check else wanted.seconds)
-    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
-        if site_proof.is_running(pod):
-            result["pods"].append(_ask_pod(cluster, pod, wanted, deadline, result["trust"]))
-    accepts, trouble = site_proof.judge(wanted.expected, result["pods"], wanted.wanted)
-    result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
-
-
-def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: site_proof.Proof, result: dict[str, Any]) -> bool:
-    """Put the trust into the site's ConfigMap, which C(pods) mount; returns whether it differed."""
     live = cluster.get("v1", "ConfigMap", TRUST_CONFIG, site.namespace)
     if live is None:
         raise ClusterError(
             f"{cluster.name} has no ConfigMap {site.namespace}/{TRUST_CONFIG}: run site.yml for this site, or correct supernode_namespace"
         )
-    result["trust"] = live["data"].get("ca.crt", "")
-    if not wanted.bundle or trust_bundle(result["trust"]) == wanted.bundle:
-        return False
-    if wanted.own_bundle:
-        require_own(result["trust"], wanted.bundle)
-        result["trust"] = wanted.bundle
-        return False
-    if not run.check:
-        run.note(site.name, objects=apply_trust(cluster, live, wanted.bundle))
-        stuck_pods.touch_pods(cluster, site.namespace, pods)
-        result["trust"] = wanted.bundle
-    return True
+    trust, pods = live["data"].get("ca.crt", ""), proof.pods_query(site.federation, SUPERNODE)
+    result.update(changed=False, trust=trust)
+    if wanted.bundle and trust_bundle(trust) != wanted.bundle:
+        if wanted.own_bundle:
+            require_own(trust, wanted.bundle)
+        elif not run.check:
+            run.note(site.name, objects=apply_trust(cluster, live, wanted.bundle))
+            stuck_pods.touch_pods(cluster, site.namespace, pods)
+        result["changed"] = not wanted.own_bundle
+        if wanted.own_bundle or not run.check:
+            trust = wanted.bundle
+    result["trust"] = trust
+    deadline = time.monotonic() + (0 if run.check else wanted.seconds)
+    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
+        if site_proof.is_running(pod):
+            result["pods"].append(_ask_pod(cluster, pod, wanted, deadline, trust))
+    accepts, trouble = site_proof.judge(wanted.expected, result["pods"], wanted.wanted)
+    result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
 
 
 def require_own(trusted: str, bundle: str) -> None:
