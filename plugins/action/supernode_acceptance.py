@@ -98,7 +98,7 @@ class ActionModule(FleetAction):
         return chosen
 
     def _measure(self, sites: dict[str, Site], limits: Limits, checks: dict[str, list[Check]], outcomes: Outcomes) -> None:
-        ways = self.reach(sites)
+        backends = self.reach(sites)
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub:
             published = partitions.publication(hub, first.hub, first.hub_namespace, check=False)
@@ -112,7 +112,7 @@ class ActionModule(FleetAction):
             signed = not sites[name].spec.insecure
             found = checks[name] = [acceptance.online(_keys(records, name), nodes) if signed else acceptance.NAMELESS]
             try:
-                measured = ways[name].measure(published, limits.idle)
+                measured = backends[name].measure(published, limits.idle)
             except ClusterError as error:
                 found.append(Check("cluster", BAD, error.message))
                 return
@@ -121,7 +121,7 @@ class ActionModule(FleetAction):
             for pool, one in (measured or {}).items():
                 found += acceptance.of_pool(pool, one, limits, clock, signed=signed)
 
-        outcomes.each(resting(ways, judge))
+        outcomes.each(resting(backends, judge))
 
     @staticmethod
     def _clock(hub: Cluster, namespace: str) -> float:

@@ -54,8 +54,8 @@ def changes(
             f"Secret {spec.namespace}/{PROXY_SECRET} exists already and {holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
             "or delete or rename it."
         )
-    held = entries(live)
-    if held.pop(PROXY_MARK, "") and held == dict(values):
+    data = entries(live)
+    if data.pop(PROXY_MARK, "") and data == dict(values):
         return [], {}
     data = {**values, PROXY_MARK: secrets.token_hex(8)}
     return [secret(spec.federation, spec.namespace, PROXY_SECRET, data, application="supernode")], {}

@@ -63,7 +63,7 @@ class Outcome:
         """Entries for Ansible's C(--diff): fingerprints of the keys."""
         if not self.found.reasons:
             return []
-        before = {(pool, name): keypairs.fingerprint(key) for pool, held in self.before.lines.items() for name, key in held.items()}
+        before = {(pool, name): keypairs.fingerprint(key) for pool, lines in self.before.lines.items() for name, key in lines.items()}
         after = {(key["pool"], key["name"]): key["fingerprint"] for key in self.found.keys}
         if self.after is None:
             after = {key: print_ if print_ in before.values() else "(to be made)" for key, print_ in after.items()}

@@ -31,14 +31,14 @@ from . import workloads
 from .bundle_draft import Draft
 from .bundle_keeper import BundleChange, Keeper
 from .key_sources import wanted
-from .site import Done, Facts, KeysMade, Looked, Reach, Restart, Run, Site
+from .site import Done, Facts, KeysMade, PreflightResult, Reach, Restart, Run, Site
 
 _NO_ACCESS = "the site gives no access"
 _SHOWN = ", and everyone who gets the bundle sees it. Have the site put it into a Secret of its own, and refer to that with valueFrom.secretKeyRef."
 _HUB_SECONDS = 30
 
 
-class Way(Reach):
+class Backend(Reach):
     """See C(site.Reach)."""
 
     NO_PODS = _NO_ACCESS
@@ -55,7 +55,7 @@ class Way(Reach):
         """The site's bundle."""
         return Keeper.of(self.run, self.cluster, self.site)
 
-    def preflight(self, hub: Facts) -> Looked:
+    def preflight(self, hub: Facts) -> PreflightResult:
         """See C(site.Reach). There is nothing to look at but the hub."""
         library.require()
         if hub.get("client_certificates") == "none" and self.keeper.store.read() is None:
@@ -68,7 +68,7 @@ class Way(Reach):
             before = self.keeper.draft
             known = [name for one in before.objects for name in object_names.mounted_datasets(one)] if before else []
             warnings = require(dataset_checks.unseen(self.site.spec, known, why=_NO_ACCESS))
-        return Looked("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at", warnings)
+        return PreflightResult("the site gives no access: it gets a bundle of files, and nothing in its cluster was looked at", warnings)
 
     def numbers(self) -> dict[str, tuple[int, int]]:
         """See C(site.Reach). According to its last reply."""
@@ -80,11 +80,11 @@ class Way(Reach):
         before, published = keeper.draft, keeper.published
         pending = before.request.get("dead", []) if before else []
         needed, _ready = wanted(self.site.name, self.site.spec, allocation, [*dead, *pending], list)
-        held = {keypairs.fingerprint(line) for lines in published.lines.values() for line in lines.values()}
+        known_keys = {keypairs.fingerprint(line) for lines in published.lines.values() for line in lines.values()}
         if published.client_request:
-            held.add(certificates.request_fingerprint(published.client_request))
+            known_keys.add(certificates.request_fingerprint(published.client_request))
         # What the site does not have any more need not be replaced.
-        self._needed = replace(needed, dead=sorted(held.intersection(needed.dead)))
+        self._needed = replace(needed, dead=sorted(known_keys.intersection(needed.dead)))
         found = public.survey(self._needed, published)
         record = keeper.ledger.read_record(self.site.name)
         in_use = self._in_use(needed.pools, published, set(dead), (record or {}).get("keys", {}))
@@ -137,7 +137,7 @@ class Way(Reach):
             renew=dict(before.request.get("renew", {})) if before else {},
             known_pools=sorted(pool.name for pool in published.pools),
         )
-        made = drafts.draft(
+        draft = drafts.draft(
             spec,
             objects,
             request,
@@ -148,9 +148,9 @@ class Way(Reach):
             marks=published.marks,
             lacks=self._lacks,
         )
-        done = self._done(self._bring(made))
+        done = self._done(self._bring(draft))
         if done.changed:
-            done.warnings += [f"{self.site.name}: {one}{_SHOWN}" for one in formats.shown_value(made.objects)]
+            done.warnings += [f"{self.site.name}: {one}{_SHOWN}" for one in formats.shown_value(draft.objects)]
         return done
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
@@ -211,9 +211,9 @@ class Way(Reach):
         done.warnings.append(f"{self.site.name}: {done.msg}")
         return done
 
-    def _bring(self, made: Draft) -> BundleChange:
+    def _bring(self, draft: Draft) -> BundleChange:
         """Write the bundle, and record a new version for the audit trail."""
-        brought = self.keeper.bring(made, self.site.spec.bundle_directory)
+        brought = self.keeper.bring(draft, self.site.spec.bundle_directory)
         if brought.new:
             content = f", content {brought.content}" if brought.content else ""
             what = f"to write{content}" if self.run.check else f"written, SHA256SUMS {self.keeper.state['sums']}"

@@ -171,7 +171,7 @@ def draft(
         marks: see C(Draft).
         lacks: whether the site lacks keys.
     """
-    made = Draft(
+    draft = Draft(
         {
             "site": spec.cluster,
             "federation": spec.federation,
@@ -188,32 +188,32 @@ def draft(
         marks=dict(marks or {}),
     )
     if not certified:
-        made.objects = made.without_certificate()
-    made.objects += _key_objects(spec, request)
-    made.open = lacks or made.marks != {**made.marks, **request.get("renew", {})}
+        draft.objects = draft.without_certificate()
+    draft.objects += _key_objects(spec, request)
+    draft.open = lacks or draft.marks != {**draft.marks, **request.get("renew", {})}
     if before is None:
-        made.restarts = dict.fromkeys(serving, 0)
+        draft.restarts = dict.fromkeys(serving, 0)
     else:
         # Once more where a registered key was replaced, and where all pods read what is new when they start.
-        trust_differs = not spec.has_sidecar and bool(before.trust) and made.trust != before.trust
-        for pool, names in made.serving.items():
+        trust_differs = not spec.has_sidecar and bool(before.trust) and draft.trust != before.trust
+        for pool, names in draft.serving.items():
             was = before.serving.get(pool, {})
             ran = {*was, *_running_names(before, pool)}  # a pod whose key had no successor yet runs with it still
             replaced = any(name in ran and was.get(name) != key for name, key in names.items())
-            all_pods = bool(was) and (trust_differs or made.marks != before.marks)
-            made.restarts[pool] = before.restarts.get(pool, 0) + int(replaced or all_pods)
-    for one in made.objects:
-        made.adapt(one, certified=certified)
+            all_pods = bool(was) and (trust_differs or draft.marks != before.marks)
+            draft.restarts[pool] = before.restarts.get(pool, 0) + int(replaced or all_pods)
+    for one in draft.objects:
+        draft.adapt(one, certified=certified)
         if one["kind"] in STAYING:
             one["metadata"]["annotations"] = {**_KEPT, **(one["metadata"].get("annotations") or {})}
-    return made
+    return draft
 
 
-def _running_names(made: Draft, pool: str) -> set[str]:
+def _running_names(draft: Draft, pool: str) -> set[str]:
     """Names of the keys with which the pods of a pool run."""
     return {
-        made.key_name(pool, _first(one), number)
-        for one in made.objects
+        draft.key_name(pool, _first(one), number)
+        for one in draft.objects
         if one["kind"] == "StatefulSet" and (one["metadata"].get("labels") or {}).get(POOL_LABEL) == pool
         for number in range(one["spec"]["replicas"])
     }
@@ -241,50 +241,50 @@ def _key_objects(spec: SiteSpec, request: Mapping[str, Any]) -> list[Object]:
 
 def with_trust(before: Draft, bundle: str, *, restart: bool) -> Draft:
     """The same with another CA bundle (PEM). C(restart): whether pods read it once, when they start."""
-    made = Draft.of(before.as_dict())
-    for one in made.objects:
+    draft = Draft.of(before.as_dict())
+    for one in draft.objects:
         if is_object(one, "ConfigMap", TRUST_CONFIG):
             one["data"]["ca.crt"] = bundle
-    if restart and made.trust != before.trust:
-        made.restarts = {pool: before.restarts.get(pool, 0) + 1 for pool in made.serving}
-        for one in made.objects:
-            made.count_restarts(one)
-    return made
+    if restart and draft.trust != before.trust:
+        draft.restarts = {pool: before.restarts.get(pool, 0) + 1 for pool in draft.serving}
+        for one in draft.objects:
+            draft.count_restarts(one)
+    return draft
 
 
 def with_mark(before: Draft, marks: Mapping[str, str]) -> Draft:
     """The same, whose job recreates shared secrets: name -> mark of the request."""
-    made = Draft.of(before.as_dict())
-    made.request["renew"] = {**made.request.get("renew", {}), **marks}
-    made.open = True
-    return made
+    draft = Draft.of(before.as_dict())
+    draft.request["renew"] = {**draft.request.get("renew", {}), **marks}
+    draft.open = True
+    return draft
 
 
 def with_objects(before: Draft, objects: Iterable[Object]) -> Draft:
     """The same with some objects replaced, such as ClientApps in their own pods."""
-    made = Draft.of(before.as_dict())
-    places = {(one["kind"], one["metadata"]["name"]): number for number, one in enumerate(made.objects)}
+    draft = Draft.of(before.as_dict())
+    places = {(one["kind"], one["metadata"]["name"]): number for number, one in enumerate(draft.objects)}
     for one in objects:
         mine = copy.deepcopy(dict(one))
-        made.adapt(mine, certified=bool(made.certificate) or not made.request.get("client"))
+        draft.adapt(mine, certified=bool(draft.certificate) or not draft.request.get("client"))
         place = places.get((mine["kind"], mine["metadata"]["name"]))
         if place is None:
-            made.objects.append(mine)
+            draft.objects.append(mine)
         else:
-            made.objects[place] = mine
-    return made
+            draft.objects[place] = mine
+    return draft
 
 
-def numbered(made: Draft, version: int, nonce: str) -> list[Object]:
+def numbered(draft: Draft, version: int, nonce: str) -> list[Object]:
     """Its objects in a version of the bundle: a job of its own, whose request is bound to that version."""
-    facts = made.facts
-    binding = {"federation": facts["federation"], "site": facts["site"], "hub": made.hub, "version": version, "nonce": nonce}
-    found = copy.deepcopy(made.objects)
+    facts = draft.facts
+    binding = {"federation": facts["federation"], "site": facts["site"], "hub": draft.hub, "version": version, "nonce": nonce}
+    found = copy.deepcopy(draft.objects)
     for one in found:
         if is_object(one, "Job", site_jobs.NAME):
             one["metadata"]["name"] = f"{site_jobs.NAME}-v{version}"
         elif is_program(one):
-            one["data"] = site_jobs.program_data(shipped.files(), {**made.request, "binding": binding})
+            one["data"] = site_jobs.program_data(shipped.files(), {**draft.request, "binding": binding})
     return found
 
 
@@ -308,6 +308,6 @@ def request_of(spec: SiteSpec, pools: Iterable[Mapping[str, Any]], **more: Any) 
     }
 
 
-def secrets_of(made: Draft) -> list[str]:
+def secrets_of(draft: Draft) -> list[str]:
     """The Secrets that the site's job makes."""
-    return sorted({*made.request.get("secrets", []), *(keys_secret(one["name"]) for one in made.request.get("pools", []))})
+    return sorted({*draft.request.get("secrets", []), *(keys_secret(one["name"]) for one in draft.request.get("pools", []))})

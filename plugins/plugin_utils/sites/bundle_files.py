@@ -57,35 +57,35 @@ class Stamp:
     changes: str
 
 
-def build(made: Draft, stamp: Stamp, ca: str) -> dict[str, bytes]:
+def build(draft: Draft, stamp: Stamp, ca: str) -> dict[str, bytes]:
     """Path -> content of all files but the signature, the list of checksums last.
 
     Args:
-        made: the draft.
+        draft: the draft.
         stamp: see there.
         ca: certificate of the CA that signs, PEM.
     """
     ca = certificates.first(ca).strip() + "\n"
     found = {
-        VERSION: bundle_texts.title(made, stamp.version) + "\n",
+        VERSION: bundle_texts.title(draft, stamp.version) + "\n",
         CA: ca,
         SCRIPT: program_text(SCRIPT),
         CHANGES: stamp.changes,
-        UNINSTALL: bundle_texts.uninstall(made, stamp.version),
-        "uninstall.txt": bundle_texts.uninstall_list(made, stamp.version),
+        UNINSTALL: bundle_texts.uninstall(draft, stamp.version),
+        "uninstall.txt": bundle_texts.uninstall_list(draft, stamp.version),
     }
-    if not made.leaving:
-        found |= _applied(made, stamp, ca)
+    if not draft.leaving:
+        found |= _applied(draft, stamp, ca)
     content = {path: text.encode() for path, text in sorted(found.items())}
     listed = "".join(f"{hashlib.sha256(data).hexdigest()}  {path}\n" for path, data in content.items())
     return {**content, SUMS: listed.encode()}
 
 
-def _applied(made: Draft, stamp: Stamp, ca: str) -> dict[str, str]:
+def _applied(draft: Draft, stamp: Stamp, ca: str) -> dict[str, str]:
     """What a site applies, what explains it, and examples."""
-    objects = numbered(made, stamp.version, stamp.nonce)
+    objects = numbered(draft, stamp.version, stamp.nonce)
     names = bundle_texts.images(objects)
-    trust = hashlib.sha256(made.trust.encode()).hexdigest()
+    trust = hashlib.sha256(draft.trust.encode()).hexdigest()
     parts: dict[str, list[Object]] = {}
     for one in objects:
         if is_program(one):
@@ -107,19 +107,19 @@ def _applied(made: Draft, stamp: Stamp, ca: str) -> dict[str, str]:
     found["kustomization.yaml"] = _NOTE + manifest([_kustomization(sorted(parts), configMapGenerator=[generator])])
     found |= {f"program/{path}": text for path, text in shipped.files().items()}
     found[_REQUEST] = program["data"][site_jobs.REQUEST] + "\n"
-    found[PASSPORT] = bundle_texts.passport(made, stamp.version, stamp.written, fingerprint(ca), trust)
+    found[PASSPORT] = bundle_texts.passport(draft, stamp.version, stamp.written, fingerprint(ca), trust)
     found["IMAGES.md"] = bundle_texts.image_guide(names)
     found["images.txt"] = "".join(f"{name}\n" for name in names)
-    return found | _layouts(made, names)
+    return found | _layouts(draft, names)
 
 
 def _kustomization(resources: Sequence[str], **more: Any) -> Object:
     return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(resources), **more}
 
 
-def _layouts(made: Draft, names: Sequence[str]) -> dict[str, str]:
+def _layouts(draft: Draft, names: Sequence[str]) -> dict[str, str]:
     """Examples for a repository of the site's: what they name is the folder of the bundle in it."""
-    site, space = made.facts["site"], made.facts["namespace"]
+    site, space = draft.facts["site"], draft.facts["namespace"]
     path = f"bundles/{site}"
     argo = {
         "apiVersion": "argoproj.io/v1alpha1",
@@ -172,17 +172,17 @@ def fingerprint(ca: str) -> str:
     return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))
 
 
-def origin(held: Mapping[str, bytes]) -> tuple[str, str]:
+def origin(there: Mapping[str, bytes]) -> tuple[str, str]:
     """The federation that a bundle is of, and the identity of its hub; each is empty where its files do not say.
 
     Args:
-        held: path -> content of those of C(ORIGIN) that there are.
+        there: path -> content of those of C(ORIGIN) that there are.
     """
     try:
-        hub = str(foreign_data.read_json(held[_REQUEST])["binding"]["hub"])
+        hub = str(foreign_data.read_json(there[_REQUEST])["binding"]["hub"])
     except (KeyError, TypeError, ValueError):
         hub = ""
-    return bundle_texts.federation_of(held.get(VERSION, b"").decode(errors="replace")), hub
+    return bundle_texts.federation_of(there.get(VERSION, b"").decode(errors="replace")), hub
 
 
 def digest(built: Mapping[str, bytes]) -> str:

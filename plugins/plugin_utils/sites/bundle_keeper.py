@@ -122,8 +122,8 @@ class Keeper:
     @property
     def trusted(self) -> str:
         """The CA bundle that the site has, PEM, as far as its last reply proves it; empty if it proves none."""
-        made, proven = self.draft, self.reply.get("trust")
-        return made.trust if made and proven and proven == hashlib.sha256(made.trust.encode()).hexdigest() else ""
+        draft, proven = self.draft, self.reply.get("trust")
+        return draft.trust if draft and proven and proven == hashlib.sha256(draft.trust.encode()).hexdigest() else ""
 
     @property
     def is_settled(self) -> bool:
@@ -133,11 +133,11 @@ class Keeper:
     @property
     def is_open(self) -> bool:
         """Whether the present version asks for what the last reply does not answer."""
-        made, asked = self.draft, self.state.get("asked", {})
-        if made is None or made.leaving:
+        draft, asked = self.draft, self.state.get("asked", {})
+        if draft is None or draft.leaving:
             return False
         answered = asked.get(str(self.answered)) or {}
-        return not self.trusted or (made.open and answered.get("digest") != asked[str(self.version)]["digest"])
+        return not self.trusted or (draft.open and answered.get("digest") != asked[str(self.version)]["digest"])
 
     def next_steps(self) -> str:
         """What has to be done next, for a version that waits for a reply; empty for another."""
@@ -165,11 +165,11 @@ class Keeper:
         """Fingerprint of the CA that signs, for people."""
         return bundle_files.fingerprint(self._ca())
 
-    def bring(self, made: Draft, directory: str) -> BundleChange:
+    def bring(self, draft: Draft, directory: str) -> BundleChange:
         """Make a new version if anything differs, and write what is missing of its files.
 
         Args:
-            made: what the site is to get.
+            draft: what the site is to get.
             directory: on the control node.
 
         Raises:
@@ -179,37 +179,37 @@ class Keeper:
             raise ClusterError("flower_bundle_directory is not set: it is the folder on the control node in which bundles are written.")
         folder, signer, state = Path(directory).expanduser(), self._ca(), self.state
         ca = signer or clients.stand_in().certificate
-        bundle_folder.refuse_others(folder, self.site, made.facts["federation"], made.hub)
+        bundle_folder.refuse_others(folder, self.site, draft.facts["federation"], draft.hub)
         built: dict[str, bytes] = {}
         if state:
-            built = bundle_files.build(made, bundle_files.Stamp(self.version, state["nonce"], state["written"], state["changes"]), ca)
+            built = bundle_files.build(draft, bundle_files.Stamp(self.version, state["nonce"], state["written"], state["changes"]), ca)
         new = not state or bundle_files.digest(built) != state["sums"]
         # A site that was forgotten and joins again may have archives of its former life, which must not pass for newer ones.
         version = (self.version if state else bundle_folder.last_version(folder, self.site)) + int(new)
-        content = digest({**made.as_dict(), "objects": made.without_certificate()}) if signer else ""
+        content = digest({**draft.as_dict(), "objects": draft.without_certificate()}) if signer else ""
         diff: list[dict[str, str]] = []
         if new:
-            changes = bundle_texts.changes(self.draft, made, version)
+            changes = bundle_texts.changes(self.draft, draft, version)
             header = str(folder / self.site / bundle_files.CHANGES)
             diff = [{"before_header": header, "after_header": header, "before": str(state.get("changes", "")), "after": changes}]
             if not self.check:
-                built = self._new_version(made, bundle_files.Stamp(version, secrets.token_hex(16), _now(), changes), ca)
+                built = self._new_version(draft, bundle_files.Stamp(version, secrets.token_hex(16), _now(), changes), ca)
         written = new
         if not (new and self.check):
             built[bundle_files.SIGNATURE] = base64.b64decode(self.state["signature"])
             written |= bundle_folder.write(folder, self.site, version, built, check=self.check)
         return BundleChange(written, new, version, folder / self.site, diff, content)
 
-    def _new_version(self, made: Draft, stamp: bundle_files.Stamp, ca: str) -> dict[str, bytes]:
+    def _new_version(self, draft: Draft, stamp: bundle_files.Stamp, ca: str) -> dict[str, bytes]:
         """The files of a new version, which the hub knows afterwards."""
-        built = bundle_files.build(made, stamp, ca)
+        built = bundle_files.build(draft, stamp, ca)
         live = self.store.read()
         if live is None:
             raise ClusterError("the CA that signs bundles was deleted meanwhile. Run federated.flower.site again")
         key = self.store.authority(self.store.settings(live)).key
         before = self.draft
-        renewed = bool(made.certificate) and (before is None or before.certificate != made.certificate)
-        asked = {**self.state.get("asked", {}), str(stamp.version): {"nonce": stamp.nonce, "digest": made.asks}}
+        renewed = bool(draft.certificate) and (before is None or before.certificate != draft.certificate)
+        asked = {**self.state.get("asked", {}), str(stamp.version): {"nonce": stamp.nonce, "digest": draft.asks}}
         self._write(
             {
                 "site": self.site,
@@ -219,7 +219,7 @@ class Keeper:
                 "sums": bundle_files.digest(built),
                 "signature": base64.b64encode(signatures.sign(built[bundle_files.SUMS], key)).decode("ascii"),
                 "changes": stamp.changes,
-                "draft": made.as_dict(),
+                "draft": draft.as_dict(),
                 "asked": {name: asked[name] for name in sorted(asked, key=int)[-_REMEMBERED:]},
                 "certified": stamp.version if renewed else self.state.get("certified", 0),
                 "reply": self.reply,

@@ -46,9 +46,9 @@ def place(one: Mapping[str, Any]) -> str:
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
-def title(made: Draft, version: int) -> str:
+def title(draft: Draft, version: int) -> str:
     """The first line of everything."""
-    return f"bundle version {version} of site {made.facts['site']}{_OF}{made.facts['federation']}"
+    return f"bundle version {version} of site {draft.facts['site']}{_OF}{draft.facts['federation']}"
 
 
 def federation_of(title: str) -> str:
@@ -56,31 +56,31 @@ def federation_of(title: str) -> str:
     return title.strip().partition(_OF)[2]
 
 
-def passport(made: Draft, version: int, written: str, signer: str, trust: str) -> str:
+def passport(draft: Draft, version: int, written: str, signer: str, trust: str) -> str:
     """PASSPORT.md: what a site's administrators want to know before they apply anything.
 
     Args:
-        made: the draft.
+        draft: the draft.
         version: of the bundle.
         written: when, ISO 8601.
         signer: fingerprint of the hub's CA, which signs the bundle.
         trust: SHA-256 of the CA bundle that SuperNodes trust.
     """
-    objects, facts = numbered(made, version, ""), made.facts
+    objects, facts = numbered(draft, version, ""), draft.facts
     space = facts["namespace"]
     created = [(place(one), _WHAT_FOR.get(one["kind"], "see its file")) for one in objects]
-    by_job = [(f"Secret {space}/{name}", "a private key or secret, made in your cluster") for name in secrets_of(made)]
+    by_job = [(f"Secret {space}/{name}", "a private key or secret, made in your cluster") for name in secrets_of(draft)]
     by_job.append((f"ConfigMap {space}/{PUBLIC_KEYS}", "the public keys: what you send back"))
     own = "" if facts.get("makes_namespace") else f"The namespace {space} is yours: it must exist, and is neither changed nor deleted.\n\n"
     programs = "\n".join(f"- `{name}`" for name in images(objects))
-    if any(made.serving.values()):
+    if any(draft.serving.values()):
         last = "\nThe SuperNodes of this version have the keys that the hub knows. They connect by themselves."
     else:
         last = "5. The operator sends the next version. It has the site's certificate and starts the SuperNodes; this version starts none."
     return f"""\
 # Join passport: {facts["site"]}
 
-This is {title(made, version)}, written on {written} by the operator of the hub with federated.flower.
+This is {title(draft, version)}, written on {written} by the operator of the hub with federated.flower.
 It runs SuperNodes of [Flower](https://flower.ai) in your cluster: they fetch apps and models from the hub, train on data that stays with you,
 and return what the apps return. No one outside gets access to your cluster, and nothing outside connects to it.
 
@@ -113,7 +113,7 @@ SuperNodes and apps have no token of your API server. No object reaches beyond i
 
 ## What it may connect to
 
-{_connections(made, objects)}
+{_connections(draft, objects)}
 
 Nothing connects to these pods from outside of the cluster. NetworkPolicies are enforced by your cluster's network plugin, if it can.
 
@@ -154,8 +154,8 @@ def _rights(objects: Iterable[Object]) -> str:
     return "\n".join(found) or "None."
 
 
-def _connections(made: Draft, objects: Iterable[Object]) -> str:
-    lines = [f"- SuperNodes: to the hub, {made.facts['address']} (TCP, TLS with certificates on both sides), and to your DNS"]
+def _connections(draft: Draft, objects: Iterable[Object]) -> str:
+    lines = [f"- SuperNodes: to the hub, {draft.facts['address']} (TCP, TLS with certificates on both sides), and to your DNS"]
     for one in objects:
         spec = one.get("spec") or {}
         if one["kind"] == "NetworkPolicy" and "Egress" in spec.get("policyTypes", ()):
@@ -229,12 +229,12 @@ Or map the names in the settings of your nodes (mirrors of containerd or CRI-O, 
 """
 
 
-def uninstall(made: Draft, version: int) -> str:
+def uninstall(draft: Draft, version: int) -> str:
     """UNINSTALL.md."""
-    facts, objects = made.facts, numbered(made, version, "")
+    facts, objects = draft.facts, numbered(draft, version, "")
     space = facts["namespace"]
     removed = "\n".join(f"    {_delete(one)}" for one in reversed(objects) if one["kind"] not in STAYING)
-    keys = "".join(f"    kubectl delete secret {name} -n {space} --ignore-not-found\n" for name in secrets_of(made))
+    keys = "".join(f"    kubectl delete secret {name} -n {space} --ignore-not-found\n" for name in secrets_of(draft))
     volumes = "".join(f"    {_delete(one)}\n" for one in objects if one["kind"] in STAYING and one["kind"] != "Namespace")
     data = f"## Data: think first\n\n{volumes}\n" if volumes else ""
     last = f"The namespace {space} is yours and stays."
@@ -248,7 +248,7 @@ Last, and only if nothing of yours is in it (`kubectl get all,configmaps,secrets
     return f"""\
 # How to remove {facts["site"]} from this cluster
 
-Of {title(made, version)}. uninstall.txt has the same list for programs. Tell the operator of the hub: at the hub the site leaves with
+Of {title(draft, version)}. uninstall.txt has the same list for programs. Tell the operator of the hub: at the hub the site leaves with
 `ansible-playbook federated.flower.teardown --limit {facts["site"]} -e flower_teardown=true`.
 
 Where Argo CD or Flux applies this bundle, delete its Application or Kustomization first: it would create again what you delete. It keeps the
@@ -266,11 +266,11 @@ The Secrets belong to ConfigMap {site_jobs.OWNER}: Kubernetes deletes them with 
 """
 
 
-def uninstall_list(made: Draft, version: int) -> str:
+def uninstall_list(draft: Draft, version: int) -> str:
     """uninstall.txt: kind, namespace and name of everything, what is applied and what the job makes."""
-    space = made.facts["namespace"]
-    rows = [*(ident(one) for one in numbered(made, version, "")), ("ConfigMap", space, PUBLIC_KEYS)]
-    rows += [("Secret", space, name) for name in secrets_of(made)]
+    space = draft.facts["namespace"]
+    rows = [*(ident(one) for one in numbered(draft, version, "")), ("ConfigMap", space, PUBLIC_KEYS)]
+    rows += [("Secret", space, name) for name in secrets_of(draft)]
     return "".join(f"{kind} {namespace or '-'} {name}\n" for kind, namespace, name in rows)
 
 
@@ -280,23 +280,23 @@ def _delete(one: Mapping[str, Any]) -> str:
     return f"kubectl delete {kind.lower()} {name}{where} --ignore-not-found"
 
 
-def changes(before: Draft | None, made: Draft, version: int) -> str:
+def changes(before: Draft | None, draft: Draft, version: int) -> str:
     """CHANGES.md: what differs from the version before.
 
     Args:
         before: the draft of the version before; None for a first version.
-        made: the draft of this one.
+        draft: the draft of this one.
         version: its number.
     """
     head = [f"# Changes in version {version}", ""]
     if before is None or before.leaving:
         return "\n".join([*head, "The first version: everything is new.", ""])
-    if made.leaving:
+    if draft.leaving:
         return "\n".join([*head, "The site leaves: see UNINSTALL.md.", ""])
     # As if both were this version: its number and its nonce are no change.
     was = {ident(one): one for one in numbered(before, version, "")}
-    now = {ident(one): one for one in numbered(made, version, "")}
-    lines = [*head, *_words(before, made)]
+    now = {ident(one): one for one in numbered(draft, version, "")}
+    lines = [*head, *_words(before, draft)]
     gone = [was[one] for one in was if one not in now]
     if gone:
         lines += [
@@ -322,27 +322,27 @@ def changes(before: Draft | None, made: Draft, version: int) -> str:
     return "\n".join(lines)
 
 
-def _words(before: Draft, made: Draft) -> list[str]:
+def _words(before: Draft, draft: Draft) -> list[str]:
     """The changes that people ask about, in words."""
     found = []
-    if made.certificate != before.certificate:
-        found.append("the site's client certificate is new" if made.certificate else "the site has no client certificate")
-    if made.trust != before.trust:
+    if draft.certificate != before.certificate:
+        found.append("the site's client certificate is new" if draft.certificate else "the site has no client certificate")
+    if draft.trust != before.trust:
         found.append("the CA bundle by which SuperNodes verify the hub is another one")
-    if made.request.get("dead") and made.request.get("dead") != before.request.get("dead"):
+    if draft.request.get("dead") and draft.request.get("dead") != before.request.get("dead"):
         found.append("the job makes new keys in the place of old ones: send its reply, or they stay unknown to the hub")
-    if made.request.get("renew") != before.request.get("renew"):
+    if draft.request.get("renew") != before.request.get("renew"):
         found.append("the job recreates the secret between SuperNodes and apps: send its reply")
-    if made.serving != before.serving:
+    if draft.serving != before.serving:
         found.append("the hub knows other keys of the site than before")
-    restarted = [pool for pool, count in made.restarts.items() if count != before.restarts.get(pool, 0)]
+    restarted = [pool for pool, count in draft.restarts.items() if count != before.restarts.get(pool, 0)]
     if restarted:
         found.append(f"the SuperNodes of {', '.join(restarted)} restart, since they read their keys and secrets once")
-    was, now = images(before.objects), images(made.objects)
+    was, now = images(before.objects), images(draft.objects)
     if was != now:
         found.append(f"images: {', '.join(one for one in now if one not in was) or 'some are no longer needed'}")
-    if made.facts["address"] != before.facts["address"]:
-        found.append(f"the hub has the address {made.facts['address']}")
+    if draft.facts["address"] != before.facts["address"]:
+        found.append(f"the hub has the address {draft.facts['address']}")
     return [*(f"- {one}" for one in found), ""] if found else []
 
 

@@ -34,14 +34,14 @@ from ..rotation.site_proof import Proof
 from ..spec.site_spec import DAEMON_SET
 from ..state.ledger import NEW, Ledger
 from . import direct_certificates, direct_checks, direct_connection, direct_pull, removing, workloads
-from .key_sources import SOURCES, AtController, AtSite, away, made, note_secrets, wanted
+from .key_sources import SOURCES, AtController, AtSite, away, key_result, note_secrets, wanted
 from .namespace_leftovers import Removal
-from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Pulled, Reach, Restart, Run, Site, unexpected
+from .site import DATA_FAULTS, Done, Facts, KeysMade, PreflightResult, Pulled, Reach, Restart, Run, Site, unexpected
 
 APPLYSET = "supernode"
 
 
-class Way(Reach):
+class Backend(Reach):
     """See C(site.Reach)."""
 
     def __init__(self, run: Run, site: Site) -> None:
@@ -62,7 +62,7 @@ class Way(Reach):
         if self.site.spec.platform in ("", AUTO):
             self.site.spec = self.site.spec.on(cluster_platform.find_platform(self.cluster))
 
-    def preflight(self, hub: Facts) -> Looked:
+    def preflight(self, hub: Facts) -> PreflightResult:
         """See C(site.Reach)."""
         return direct_checks.check_cluster(self.run, self.cluster, self.site, hub)
 
@@ -94,7 +94,7 @@ class Way(Reach):
         needed, ready = wanted(self.site.name, self.site.spec, allocation, dead, lambda: self._nodes, running_on)
         found, outcome = self._source.make(needed)
         self._login, self._obsolete = outcome.login, outcome.obsolete
-        return made(found, outcome, ready)
+        return key_result(found, outcome, ready)
 
     @property
     def _source(self) -> AtController | AtSite:

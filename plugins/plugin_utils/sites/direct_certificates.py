@@ -201,8 +201,8 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, resu
 
 def require_own(trusted: str, bundle: str) -> None:
     """Refuse a CA bundle that is set by the variables of a site, as deployed, and lacks a CA of C(bundle): the next deployment would bring it back."""
-    held = trust_bundle(trusted)
-    if trust_bundle(held, bundle) != held:
+    present = trust_bundle(trusted)
+    if trust_bundle(present, bundle) != present:
         raise ClusterError(
             "its CA bundle is set by supernode_ca_bundle, which lacks a CA of the hub: add what ConfigMap flower-federation "
             "of the hub has as ca.crt, run site.yml for this site, then run this again"
@@ -211,16 +211,16 @@ def require_own(trusted: str, bundle: str) -> None:
 
 def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof, deadline: float, trust: str) -> dict[str, Any]:
     pool, name = site_proof.place(pod)
-    said = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
+    report = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
     while True:
         seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
         asked = site_proof.request(pod, wanted.server_name, wanted.wanted, seconds)
         try:
             answer = restart.held(cluster, pod, site_proof.CONTAINER, asked, seconds + 60)
         except ClusterError as error:
-            return said | {"error": error.message}
+            return report | {"error": error.message}
         stale = site_proof.is_stale(answer, trust)
         seen = answer["seen"]
         wrong = [label for label, serial in wanted.wanted.items() if serial and seen[label].get("serial") != serial]
         if stale or not wrong or time.monotonic() >= deadline:
-            return said | {"seen": seen, "stale": stale}
+            return report | {"seen": seen, "stale": stale}

@@ -25,9 +25,8 @@ from ..marks import owners
 from ..rights import ask, grants
 from ..rights.need import DEPLOY, missing, singles
 from ..spec.site_spec import SiteSpec
-from . import direct_connection, namespaces
-from . import namespace_inspection as look_at
-from .site import Looked, Run, Site
+from . import direct_connection, namespace_inspection, namespaces
+from .site import PreflightResult, Run, Site
 
 _CLAIM = "PersistentVolumeClaim"
 
@@ -111,7 +110,7 @@ def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping
         )
 
 
-def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> Looked:
+def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> PreflightResult:
     """Reach the cluster, check rights, look for GPUs and at the clock.
 
     Args:
@@ -130,7 +129,7 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
     warnings += require(site_agreement.config_types(spec.pools))
     version = cluster.request("GET", "/version")["gitVersion"]
     owner = owners.deployment_notes(site.federation, site.name, hub.get("identity") or "")
-    found = look_at.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
+    found = namespace_inspection.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
     away = found.absent
     if spec.namespace not in (*away, *found.projects):
         # The site's Pod Security level is that of a hub whose namespace it shares. Not known where that cannot be read.
@@ -156,7 +155,7 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
         warnings += require(pod_needs.check(cluster, wanted, objects, away, SUPERNODE))
     warnings += require(_devices(cluster, wanted, changes=rehearsed))
     warnings += require(_clock(cluster, wanted, hub))
-    return Looked(f"{cluster.name} runs Kubernetes {version}, the rights are enough", warnings, version, cluster.skew, rehearsed)
+    return PreflightResult(f"{cluster.name} runs Kubernetes {version}, the rights are enough", warnings, version, cluster.skew, rehearsed)
 
 
 def refuse_level(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:

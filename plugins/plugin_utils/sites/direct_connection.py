@@ -31,7 +31,7 @@ _TUNNEL_SECONDS = 180
 _APPS_SECONDS = 90
 
 
-class Said(NamedTuple):
+class TunnelAnswer(NamedTuple):
     """What the tunnel of a pod says.
 
     Attributes:
@@ -86,7 +86,7 @@ def unseen(spec: SiteSpec) -> list[str]:
     ]
 
 
-def ask_tunnel(cluster: Cluster, pod: Mapping[str, Any], target: str = "", mark: str = "") -> Said:
+def ask_tunnel(cluster: Cluster, pod: Mapping[str, Any], target: str = "", mark: str = "") -> TunnelAnswer:
     """Have the tunnel of a running pod try the way.
 
     Args:
@@ -99,8 +99,8 @@ def ask_tunnel(cluster: Cluster, pod: Mapping[str, Any], target: str = "", mark:
     meta = pod["metadata"]
     command = ["sh", sidecar.PROGRAM, "check", target, mark]
     answer = cluster.exec(meta["namespace"], meta["name"], sidecar.NAME, command, timeout=_TUNNEL_SECONDS)
-    said = " ".join((answer.stdout or answer.stderr).decode("utf-8", "replace").split())
-    return Said(answer.rc == 0, answer.rc == 1, said or f"it ended with code {answer.rc}")
+    text = " ".join((answer.stdout or answer.stderr).decode("utf-8", "replace").split())
+    return TunnelAnswer(answer.rc == 0, answer.rc == 1, text or f"it ended with code {answer.rc}")
 
 
 def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], mark: str) -> tuple[str, str]:
@@ -114,10 +114,10 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], m
         return "", ""
     name = pod["metadata"]["name"]
     try:
-        said = ask_tunnel(cluster, pod, sidecar.target(spec), mark)
+        answer = ask_tunnel(cluster, pod, sidecar.target(spec), mark)
     except ClusterError as error:
         return "", f"whether {name} reaches the hub through the HTTP proxy is not known: its tunnel could not be asked: {error.message}"
-    return (f"{name}: {said.text}", "") if said.ours else ("", "" if said.good else f"{name}: {said.text}")
+    return (f"{name}: {answer.text}", "") if answer.ours else ("", "" if answer.good else f"{name}: {answer.text}")
 
 
 def _with_tunnel(pods: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

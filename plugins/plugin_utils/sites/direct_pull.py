@@ -150,8 +150,8 @@ def _wait(cluster: Cluster, site: Site, jobs: Sequence[Object], seconds: int) ->
             if pods.get(uid) and pod_health.has_images(pods[uid]):
                 del waiting[uid]
             elif uid not in pods and unmade.is_over():
-                said = Waiter(cluster, 0).events([job])
-                final, why = "FailedCreate" in " ".join(said), "; ".join(said)
+                events = Waiter(cluster, 0).events([job])
+                final, why = "FailedCreate" in " ".join(events), "; ".join(events)
             if uid in waiting and (final or over):
                 words = why or f"not done after {seconds} s (flower_upgrade_pull_timeout)"
                 lost[uid] = f"node {_node(job)}: {words}"

@@ -195,15 +195,15 @@ class AtController:
 
     def renew(self, mark: str) -> bool:
         """Recreate the shared secrets without the mark; returns whether one was."""
-        made = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
-        written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, made)
+        renewed = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
+        written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, renewed)
         self.run.note(self.site.name, objects=written)
         return bool(written)
 
     def digests(self, name: str) -> Mapping[str, str]:
         """Entry -> digest of a Secret."""
-        held = entries(self.cluster.get("v1", "Secret", name, self.site.namespace))
-        return {entry: site_proof.digest(value) for entry, value in held.items()}
+        data = entries(self.cluster.get("v1", "Secret", name, self.site.namespace))
+        return {entry: site_proof.digest(value) for entry, value in data.items()}
 
 
 class AtSite:
@@ -254,7 +254,7 @@ class AtSite:
 SOURCES: dict[str, type[AtController] | type[AtSite]] = {CONTROLLER: AtController, SITE: AtSite}
 
 
-def made(found: keys.SiteKeys, outcome: KeysMade, ready: Mapping[str, set[str]]) -> KeysMade:
+def key_result(found: keys.SiteKeys, outcome: KeysMade, ready: Mapping[str, set[str]]) -> KeysMade:
     """The outcome with what was found: keys, extra ones and the certificate request."""
     outcome.keys = [{**key, "expected": key["name"] in ready[key["pool"]]} for key in found.keys]
     outcome.extra = found.extra

@@ -102,18 +102,18 @@ def inspect_namespace(
         ClusterError: all that belongs to someone else, and the remedy.
     """
     home = spec.namespace
-    made = namespace_objects(spec)
+    created = namespace_objects(spec)
     # Where others create namespaces, the right to read them may be missing.
-    asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if made else []
+    asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if created else []
     live = {name: namespaces.readable(cluster, "v1", "Namespace", name) for name in asked}
-    faults = [_named(item, live[home]) for item in made]
-    if not made:
+    faults = [_named(item, live[home]) for item in created]
+    if not created:
         for name in filter(None, (home, "" if spec.insecure else ca_namespace)):
             with contextlib.suppress(Forbidden):
                 if cluster.get("v1", "Namespace", name) is None:
                     faults.append(f"there is no namespace {name}, and flower_create_namespace is false: create it first.")
     parent = None
-    if not made or live[home] is not None:
+    if not created or live[home] is not None:
         parent = namespaces.readable(cluster, "v1", "ConfigMap", applyset.parent_name(part), home)
         faults.append("" if claim else owners.other_deployment_error(parent, owner or {}))
         if parent is None and not any(faults):

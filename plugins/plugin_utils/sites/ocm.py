@@ -31,13 +31,13 @@ from ..state.audit_notes import of_objects
 from . import direct_connection, removing
 from .direct_certificates import require_own
 from .direct_checks import refuse_level
-from .key_sources import made, note_secrets, wanted
-from .site import Done, Facts, KeysMade, Looked, Reach, Restart, Run, Site
+from .key_sources import key_result, note_secrets, wanted
+from .site import Done, Facts, KeysMade, PreflightResult, Reach, Restart, Run, Site
 
 _HUB_SECONDS = 30  # a hub is read for many sites at once
 
 
-class Way(Reach):
+class Backend(Reach):
     """See C(site.Reach)."""
 
     NO_PODS = "its pods are reached by the agent of its cluster only"
@@ -61,7 +61,7 @@ class Way(Reach):
         if may_share and clusters.is_hub(seen, self.cluster.server):  # the agent would undo the level that the hub alone decides
             self._shared, self.site.spec = self.site.spec, replace(self.site.spec, pod_security="")
 
-    def preflight(self, hub: Facts) -> Looked:
+    def preflight(self, hub: Facts) -> PreflightResult:
         """See C(site.Reach)."""
         name = self.site.spec.ocm_cluster
         if self._shared is not None:
@@ -78,7 +78,7 @@ class Way(Reach):
             warnings += require(dataset_checks.unseen(self.site.spec, mounted))
         warnings += direct_connection.unseen(self.site.spec)
         warnings += self._rehearse()
-        return Looked(f"the ManagedCluster {name} can be reached through {self.cluster.name}", warnings)
+        return PreflightResult(f"the ManagedCluster {name} can be reached through {self.cluster.name}", warnings)
 
     def _rehearse(self) -> list[str]:
         """Have the hub's API server test the site's workloads, since nothing asks that of the site; returns warnings."""
@@ -117,7 +117,7 @@ class Way(Reach):
             place.settle()
         results = [*delivery.results, *place.written]
         objects = [one for one in _objects(results) if one["change"] != "unchanged"]
-        return made(
+        return key_result(
             outcome.found,
             KeysMade(
                 changed=bool(outcome.found.reasons) or any(result.changed for result in results),
@@ -161,8 +161,8 @@ class Way(Reach):
 
     @staticmethod
     def _done(delivery: Delivery, failed: str = "") -> Done:
-        told = delivery.result()
-        return Done(**{**told, "msg": failed or told["msg"]}, failed=bool(failed))
+        outcome = delivery.result()
+        return Done(**{**outcome, "msg": failed or outcome["msg"]}, failed=bool(failed))
 
     def restart(self, wanted: Restart, result: Facts) -> None:
         """See C(site.Reach). All pools at once: a pod there cannot be deleted."""
@@ -188,16 +188,16 @@ class Way(Reach):
     def trust(self, wanted: Proof, result: Facts) -> None:
         """See C(site.Reach). Its pods cannot be asked: what its cluster has counts as accepted, once they were restarted if they read it at their start."""
         spec = self.site.spec
-        held, objects = through_hub.bring(self.cluster, spec, "" if wanted.own_bundle else wanted.bundle, wanted.seconds, check=self.run.check)
+        trust, objects = through_hub.bring(self.cluster, spec, "" if wanted.own_bundle else wanted.bundle, wanted.seconds, check=self.run.check)
         if not self.run.check:
             self.run.note(self.site.name, objects=of_objects(objects))
-        result.update(changed=bool(objects), trust=held)
+        result.update(changed=bool(objects), trust=trust)
         if wanted.own_bundle and wanted.bundle:
-            require_own(held, wanted.bundle)
+            require_own(trust, wanted.bundle)
             result["trust"] = wanted.bundle
         if wanted.bundle and not spec.has_sidecar and not self.run.check:
             place = through_hub.place(self.cluster, spec, wanted.seconds)
-            if through_hub.old(self.cluster, spec, through_hub.mark(spec, place.read(), held)):
+            if through_hub.old(self.cluster, spec, through_hub.mark(spec, place.read(), trust)):
                 result.update(stale=True, trouble="its SuperNodes still run with the CA bundle of their start")
                 return
             seen = nodes_work.state(self._nodes_work())
@@ -212,8 +212,8 @@ class Way(Reach):
         """See C(site.Reach)."""
         spec = self.site.spec
         work = self._nodes_work()
-        told = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, according to its agent's last report"
-        return f"Pods on {spec.ocm_cluster}: {told}."
+        state = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, according to its agent's last report"
+        return f"Pods on {spec.ocm_cluster}: {state}."
 
     def _nodes_work(self) -> Object | None:
         spec = self.site.spec

@@ -30,7 +30,7 @@ class Delivery:
     """What must be known of a delivery before a site is reached.
 
     Attributes:
-        module: in this package; has a class C(Way), which is a C(site.Reach), and a function C(statuses): what runs at some sites that are
+        module: in this package; has a class C(Backend), which is a C(site.Reach), and a function C(statuses): what runs at some sites that are
             reached so, with the same arguments.
         key_sources: where keys can be created, the default first.
         own_access: whether the variables of a host lead to its own API server.
@@ -44,8 +44,8 @@ class Delivery:
 
     def reach(self, run: Run, site: Site) -> Reach:
         """The way to one site."""
-        way: Reach = self._module.Way(run, site)
-        return way
+        backend: Reach = self._module.Backend(run, site)
+        return backend
 
     def statuses(self, run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
         """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is a valid result."""

@@ -178,7 +178,7 @@ class KeysMade(Done):
 
 
 @dataclass
-class Looked:
+class PreflightResult:
     """Outcome of C(preflight).
 
     Attributes:
@@ -235,7 +235,7 @@ class Restart:
 
 
 class Reach(ABC):
-    """One site, as its delivery reaches it. See C(registry.Delivery) for what a module has besides a subclass C(Way).
+    """One site, as its delivery reaches it. See C(registry.Delivery) for what a module has besides a subclass C(Backend).
 
     What is not abstract has the answer for a site whose pods cannot be reached.
 
@@ -265,7 +265,7 @@ class Reach(ABC):
         return
 
     @abstractmethod
-    def preflight(self, hub: Facts) -> Looked:
+    def preflight(self, hub: Facts) -> PreflightResult:
         """Check the site before anything is changed. C(hub): the results of the hub's checks, empty if it was not checked."""
 
     @abstractmethod

@@ -48,8 +48,8 @@ def site_of(make: Callable[..., SiteSpec], delivery: str, **given: Any) -> Site:
     return Site("site-a", spec, access_of({"flower_delivery": delivery, "flower_key_source": "site"}), "hub", hub_namespace="flower")
 
 
-def behind(site: Site, hub: Hub) -> ocm.Way:
-    way: Any = ocm.Way(SimpleNamespace(claim=lambda *_place: ""), site)  # type: ignore[arg-type]
+def behind(site: Site, hub: Hub) -> ocm.Backend:
+    way: Any = ocm.Backend(SimpleNamespace(claim=lambda *_place: ""), site)  # type: ignore[arg-type]
     way.cluster = hub
     way.settle()
     way.settle()  # once more, as when it is deployed after its checks
@@ -78,7 +78,7 @@ def test_the_managed_cluster_that_the_hub_runs_in(
 
 def test_a_level_of_its_own_is_refused_there(parsed_site: Callable[..., SiteSpec], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_reader, "at_site", lambda *_given, **_more: [])
-    monkeypatch.setattr(ocm.Way, "_rehearse", lambda _way: [])
+    monkeypatch.setattr(ocm.Backend, "_rehearse", lambda _way: [])
     way = behind(site_of(parsed_site, "ocm", pod_security="privileged"), Hub(ManagedCluster=LOCAL))
     with pytest.raises(ClusterError, match='supernode_pod_security: "privileged" has no effect: namespace flower is the hub\'s, too'):
         way.preflight({"pod_security": "baseline"})

@@ -137,10 +137,10 @@ class Scene:
         pools = {pool.name: {"offset": 4, "partitions": 9} for pool in made.pools}
         return replace(made, superlink_address="10.1.2.3:30992", ca_bundle=self.trust, allocation=pools)
 
-    def way(self, *, check: bool = False) -> reach.Way:
+    def way(self, *, check: bool = False) -> reach.Backend:
         self.run.check = check
         site = Site("site-a", self.spec(), SiteAccess("bundle", "site", "direct"), "hub", identity=self.identity)
-        way = reach.Way(self.run, site)
+        way = reach.Backend(self.run, site)
         way.keeper = Keeper("site-a", self.ledger, self.store, check=check)
         return way
 

@@ -39,7 +39,7 @@ def test_only_the_secret_that_was_seen_is_deleted(monkeypatch, parsed_site, uid,
     site = Site("site-a", parsed_site(), access_of({}))
     noted: list[dict[str, str]] = []
     run = SimpleNamespace(check=False, rendering=False, note=lambda _site, objects: noted.extend(objects))
-    way = direct.Way(run, site)
+    way = direct.Backend(run, site)
     way.cluster = Secrets(uid)
     way._obsolete = KeysMade(obsolete={"supernode-http-proxy": "1"}).obsolete
     monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done())
@@ -81,9 +81,9 @@ def node(name: str, *, ready: bool) -> dict[str, Any]:
     return {"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": str(ready)}]}}
 
 
-def way_to(cluster: Cluster, spec: Any) -> direct.Way:
+def way_to(cluster: Cluster, spec: Any) -> direct.Backend:
     run = SimpleNamespace(check=False, rendering=False, show_diff=False, note=lambda _site, **_facts: None)
-    way = direct.Way(run, Site("site-a", spec, access_of({})))
+    way = direct.Backend(run, Site("site-a", spec, access_of({})))
     way.cluster = cluster
     return way
 
@@ -135,7 +135,7 @@ def test_a_node_that_is_down_does_not_fail_its_site(parsed_site, down, failed):
 )
 def test_clientapps_wait_for_the_switch_of_their_supernodes(monkeypatch, parsed_site, replicas, switched, rendering, refused):
     site = Site("site-a", parsed_site(clientapp="workload", pools=[{"name": "cpu", "replicas": replicas}]), access_of({}))
-    way = direct.Way(SimpleNamespace(check=False, rendering=rendering), site)
+    way = direct.Backend(SimpleNamespace(check=False, rendering=rendering), site)
     way.cluster = Live()
     way.cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}} if switched else {}
     monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done(msg="applied"))
@@ -170,7 +170,7 @@ def test_what_clientapps_cannot_start_with_is_told_before_one_is_replaced(monkey
 
 def test_nodes_that_are_away_pull_no_images(monkeypatch, parsed_site):
     site = Site("site-a", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}]), access_of({}))
-    way = direct.Way(SimpleNamespace(check=True, rendering=False), site)
+    way = direct.Backend(SimpleNamespace(check=True, rendering=False), site)
     way.cluster = Live(node("n1", ready=True), node("n2", ready=False))
     body = {"containers": [{"image": "r/supernode:2"}]}
     jobs = [{"spec": {"template": {"spec": {**body, "nodeName": name}}}} for name in ("n1", "n2")]

@@ -45,9 +45,9 @@ class Moved:
         return SimpleNamespace(rc=self.rc)
 
 
-def way_of_site(parsed_site: Any, cluster: Moved, *objects: dict[str, str], check: bool = False) -> direct.Way:
+def way_of_site(parsed_site: Any, cluster: Moved, *objects: dict[str, str], check: bool = False) -> direct.Backend:
     run: Any = SimpleNamespace(check=check, rendering=False)
-    way = direct.Way(run, Site("site-a", parsed_site(superlink_address="hub.example.com:443"), access_of({}), seconds=0))
+    way = direct.Backend(run, Site("site-a", parsed_site(superlink_address="hub.example.com:443"), access_of({}), seconds=0))
     way.cluster = cluster  # type: ignore[assignment]
     way._apply = lambda *_given, **_more: Done(objects=list(objects))  # type: ignore[method-assign]
     way.apply([], lambda: None)

@@ -60,7 +60,7 @@ def test_which_pods_measure_the_way(monkeypatch, site):
 
 
 def test_which_pods_a_site_has(site):
-    way = direct.Way(SimpleNamespace(check=False), site)
+    way = direct.Backend(SimpleNamespace(check=False), site)
     way.cluster = SharedNamespace(OWN, THEIRS)
     assert way.pods() == [OWN]
     assert "helm-0" not in way.offline()

@@ -101,5 +101,5 @@ def test_every_delivery_is_called_alike(delivery: str) -> None:
     methods = {name: one for name, one in vars(Reach).items() if inspect.isfunction(one) and not name.startswith("_")}
     assert len(methods) > 10
     for name, wanted in methods.items():
-        assert parameters(getattr(module.Way, name)) == parameters(wanted), name
+        assert parameters(getattr(module.Backend, name)) == parameters(wanted), name
     assert parameters(module.statuses) == parameters(Delivery.statuses)
