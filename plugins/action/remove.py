@@ -11,7 +11,6 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import removing
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.namespace_leftovers import Removal
 
 
 class ActionModule(ClusterAction):
@@ -31,7 +30,7 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See C(sites/removing.py)."""
         seconds = params.pop("wait_timeout")
-        wanted = Removal(applyset=SUPERLINK, seconds=seconds, **params)
+        wanted = removing.Removal(applyset=SUPERLINK, seconds=seconds, **params)
         with self.connect() as cluster:
             done = removing.remove(cluster, wanted, check=self.check)
         return {"changed": done.changed, "objects": done.objects, "warnings": done.warnings, "msg": done.msg}

@@ -35,7 +35,7 @@ from ..pki import certificates, signatures
 from ..site_keys import public
 from ..site_keys.reply import Reply
 from ..state.ledger import Ledger
-from . import bundle_files, bundle_folder, bundle_texts
+from . import bundle_files, bundle_texts
 from .bundle_draft import Draft
 from .site import Facts, Run, Site
 
@@ -179,13 +179,13 @@ class Keeper:
             raise ClusterError("flower_bundle_directory is not set: it is the folder on the control node in which bundles are written.")
         folder, signer, state = Path(directory).expanduser(), self._ca(), self.state
         ca = signer or clients.stand_in().certificate
-        bundle_folder.refuse_others(folder, self.site, draft.facts["federation"], draft.hub)
+        bundle_files.refuse_others(folder, self.site, draft.facts["federation"], draft.hub)
         built: dict[str, bytes] = {}
         if state:
             built = bundle_files.build(draft, bundle_files.Stamp(self.version, state["nonce"], state["written"], state["changes"]), ca)
         new = not state or bundle_files.digest(built) != state["sums"]
         # A site that was forgotten and joins again may have archives of its former life, which must not pass for newer ones.
-        version = (self.version if state else bundle_folder.last_version(folder, self.site)) + int(new)
+        version = (self.version if state else bundle_files.last_version(folder, self.site)) + int(new)
         content = digest({**draft.as_dict(), "objects": draft.without_certificate()}) if signer else ""
         diff: list[dict[str, str]] = []
         if new:
@@ -197,7 +197,7 @@ class Keeper:
         written = new
         if not (new and self.check):
             built[bundle_files.SIGNATURE] = base64.b64decode(self.state["signature"])
-            written |= bundle_folder.write(folder, self.site, version, built, check=self.check)
+            written |= bundle_files.write(folder, self.site, version, built, check=self.check)
         return BundleChange(written, new, version, folder / self.site, diff, content)
 
     def _new_version(self, draft: Draft, stamp: bundle_files.Stamp, ca: str) -> dict[str, bytes]:

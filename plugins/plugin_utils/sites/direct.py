@@ -35,7 +35,6 @@ from ..spec.site_spec import DAEMON_SET
 from ..state.ledger import NEW, Ledger
 from . import direct_certificates, direct_checks, direct_connection, direct_pull, removing, workloads
 from .key_sources import SOURCES, AtController, AtSite, away, key_result, note_secrets, wanted
-from .namespace_leftovers import Removal
 from .site import DATA_FAULTS, Done, Facts, KeysMade, PreflightResult, Pulled, Reach, Restart, Run, Site, unexpected
 
 APPLYSET = "supernode"
@@ -266,7 +265,7 @@ class Backend(Reach):
                 raise ClusterError(
                     f"{error.message} If the hub is lost: -e flower_claim_sites=true removes the site without it."
                 ) from error
-        wanted = Removal(
+        wanted = removing.Removal(
             site.namespace,
             SUPERNODE,
             site.federation,

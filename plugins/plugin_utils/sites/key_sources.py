@@ -1,9 +1,10 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of a site's pools: which are needed, and whether the control node or a job in the site's cluster creates them."""
+"""Keys of a site's pools, created on the control node or by a job in the site's cluster, and the credentials for its HTTP proxy."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,8 @@ from ..base.certificate_names import listener_certificate_name
 from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
 from ..base.object_names import PROXY_MARK, PROXY_SECRET, SUPERNODE
-from ..base.secret_data import CREDENTIALS, entries
+from ..base.secret_data import CREDENTIALS, entries, secret
+from ..base.values import text
 from ..kube import nodes
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
@@ -21,8 +23,8 @@ from ..manifests import site_jobs
 from ..marks import owners, proof
 from ..pki import keypairs
 from ..rotation import internal, site_proof
-from ..site_keys import job, keys, proxy_secret, site_keygen
-from ..spec.site_spec import SiteSpec
+from ..site_keys import job, keys, site_keygen
+from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
 from ..state.audit_notes import of_objects
 from . import namespace_inspection
 from .site import KeysMade, Run, Site
@@ -119,6 +121,49 @@ def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[
     return [name for name, at in sorted(replaced.items()) if oldest and at > oldest]
 
 
+def proxy_credentials(spec: SiteSpec, given: Mapping[str, Any]) -> dict[str, str]:
+    """The entries of the Secret; none without credentials in variables.
+
+    Args:
+        spec: the site.
+        given: C(username) and C(password), without faults (C(checks/site_rules.py)).
+    """
+    if not spec.has_proxy or not spec.http_proxy_credentials:
+        return {}
+    return {name: text(given.get(name)) for name in (USERNAME, PASSWORD)}
+
+
+def proxy_secret(
+    spec: SiteSpec, values: Mapping[str, str], live: Mapping[str, Any] | None
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The Secret to write, if any; and name -> uid of the Secrets of this federation that pods do not need once the site's objects are applied.
+
+    Args:
+        spec: the site.
+        values: of C(proxy_credentials).
+        live: the live Secret of that name.
+
+    Raises:
+        ClusterError: it is someone else's.
+    """
+    if not values:
+        # Unless it is someone else's, or the user names it: pods go on using it then.
+        named = spec.has_proxy and spec.http_proxy.secret == PROXY_SECRET
+        if live is None or named or not proof.may_delete(live, spec.federation):
+            return [], {}
+        return [], {PROXY_SECRET: str(live["metadata"]["uid"])}
+    if live is not None and not proof.belongs(live, spec.federation):
+        raise ClusterError(
+            f"Secret {spec.namespace}/{PROXY_SECRET} exists already and {proof.holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
+            "or delete or rename it."
+        )
+    data = entries(live)
+    if data.pop(PROXY_MARK, "") and data == dict(values):
+        return [], {}
+    data = {**values, PROXY_MARK: secrets.token_hex(8)}
+    return [secret(spec.federation, spec.namespace, PROXY_SECRET, data, application="supernode")], {}
+
+
 class AtController:
     """Keys that the control node creates and writes into the site's Secrets."""
 
@@ -137,11 +182,11 @@ class AtController:
         plan = keys.plan(
             spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
-        credentials = proxy_secret.wanted(spec, self.site.given.get("http_proxy_credentials") or {})
+        credentials = proxy_credentials(spec, self.site.given.get("http_proxy_credentials") or {})
         there = live.get(PROXY_SECRET)
         if credentials and there is None:  # it may be someone else's, without the labels of the others
             there = self.cluster.get("v1", "Secret", PROXY_SECRET, spec.namespace)
-        login, obsolete = proxy_secret.changes(spec, credentials, there)
+        login, obsolete = proxy_secret(spec, credentials, there)
         plan.secrets += login
         plan.reasons += [f"{PROXY_SECRET}: the credentials for the HTTP proxy changed" for _one in login]
         space = []

@@ -94,8 +94,9 @@ def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> s
             there = hub.get("v1", "Secret", name, ca_namespace)
         except Forbidden:
             return ""
-        if not why and there is not None and not belongs(there, federation):
+        if there is not None and not belongs(there, federation):
             why = f"Secret {name} in it {holder(there)}"
+            break
     if not why and users:
         why = f"it contains the CA keys of the hub in namespace {', '.join(users)}"
     if not why:

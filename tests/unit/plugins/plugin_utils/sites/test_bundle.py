@@ -276,11 +276,6 @@ def test_versions_of_a_site_that_joins_again_go_on(scene: Scene) -> None:
     assert not scene.deploy().changed
 
 
-def test_check_mode_writes_nothing(scene: Scene) -> None:
-    done = scene.deploy(check=True)
-    assert done.changed and done.diff and scene.contents() == {} and scene.ledger.bundles == {}
-
-
 def test_files_for_a_gitops_controller_have_nothing_of_it(scene: Scene) -> None:
     """It would get SuperNodes without the job that makes their keys."""
     rendered: list[str] = []
@@ -405,21 +400,6 @@ def tamper(home: Path, at: str) -> None:
         (home / "hub-ca.crt").write_text(other.certificate)
         sum_again(home / "hub-ca.crt")
         (home / "SHA256SUMS.sig").write_bytes(signatures.sign(sums.read_bytes(), other.key))
-
-
-def test_the_site_finds_what_was_changed(scene: Scene, tmp_path: Path) -> None:
-    scene.deploy()
-    rc, words = scene.verify()
-    assert rc == 0 and "Good: bundle version 1 of site site-a" in words, words
-    good = scene.home
-    for number, (at, expected) in enumerate(TAMPERED.items()):
-        scene.folder = tmp_path / str(number)
-        shutil.copytree(good, scene.home)
-        tamper(scene.home, at)
-        rc, words = scene.verify()
-        assert rc == 1 and "NOT GOOD" in words and expected in words, (at, words)
-    scene.folder = good.parent
-    assert scene.verify("")[0] == 1
 
 
 GUIDE = Path(__file__).parents[5] / "docs/docsite/rst/guide_bundle.rst"
@@ -744,13 +724,6 @@ def test_another_run_that_was_faster_is_not_overwritten(scene: Scene) -> None:
     made = drafts.with_trust(way.keeper.draft, TRUST + TRUST, restart=False)
     with pytest.raises(ClusterError, match="another run has changed its bundle meanwhile"):
         way.keeper.bring(made, str(scene.folder))
-
-
-def test_what_a_bundle_cannot_do_is_refused(supernode_spec: Callable[..., dict[str, Any]]) -> None:
-    given = supernode_spec(delivery="bundle", connectivity="skupper", insecure=True, pools=[{"name": "all", "mode": "DaemonSet"}])
-    text = "\n".join(supernode_faults(given))
-    for words in ("bundle_directory", "flower_connectivity: skupper", "DaemonSet", "insecure"):
-        assert words in text, text
 
 
 def test_the_passport_says_what_is_created_and_which_way_leads_out(joined: Scene) -> None:

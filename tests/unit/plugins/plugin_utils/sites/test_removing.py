@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import removing
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.namespace_leftovers import Leftovers, Removal
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.removing import Leftovers, Removal
 
 OWNERS = [{"kind": "Secret", "name": "supernode-cpu-keys", "uid": "1"}, {"kind": "Secret", "name": "supernode-client-key", "uid": "2"}]
 REPORT = {"kind": "ConfigMap", "metadata": {"name": PUBLIC_KEYS, "namespace": "ward", "ownerReferences": OWNERS}}
@@ -72,7 +72,7 @@ def remove(monkeypatch: pytest.MonkeyPatch, site: Any, *, check: bool = False) -
         return Result(objects=[{"kind": "ConfigMap", "namespace": "ward", "name": "supernode-keys-owner", "change": "deleted"}] if objects else [])
 
     monkeypatch.setattr(removing, "apply_objects", delete)
-    monkeypatch.setattr(removing.namespace_leftovers, "leftovers", lambda *_asked: Leftovers([{}] if site.project else []))
+    monkeypatch.setattr(removing, "leftovers", lambda *_asked: Leftovers([{}] if site.project else []))
     monkeypatch.setattr(removing.job, "make_room", lambda where, namespace, _seconds: where.get("batch/v1", "Job", "supernode-keys", namespace))
     return removing.remove(site, WANTED, check=check)
 
@@ -123,6 +123,6 @@ def test_a_namespace_that_stays_is_a_warning(monkeypatch: pytest.MonkeyPatch) ->
     """Ansible shows the message of a task that is ok with -v only."""
     site = Site()
     monkeypatch.setattr(removing, "apply_objects", lambda *_given, **_more: Result(objects=[]))
-    monkeypatch.setattr(removing.namespace_leftovers, "leftovers", lambda *_asked: Leftovers([], ["namespace ward stays (it contains Lease theirs)"]))
+    monkeypatch.setattr(removing, "leftovers", lambda *_asked: Leftovers([], ["namespace ward stays (it contains Lease theirs)"]))
     done = removing.remove(site, Removal("ward", "supernode", "flower", credentials=True), check=True)  # type: ignore[arg-type]
     assert done.warnings == ["site-a: namespace ward stays (it contains Lease theirs)"] and done.warnings[0][8:] in done.msg
