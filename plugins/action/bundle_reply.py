@@ -40,14 +40,7 @@ class ActionModule(ClusterAction):
         library.require()
         path = Path(params["file"])
         try:
-            if path.stat().st_size > _LARGEST:
-                raise ClusterError("it is larger than any reply")
-            answer = reply.opened(foreign_data.read_json(path.read_bytes()))
-        except (OSError, ValueError) as error:
-            raise ClusterError(
-                f"flower_bundle_reply: {path}: it cannot be read: {str(error).splitlines()[0]}. It has to be JSON: "
-                f"kubectl get configmap {PUBLIC_KEYS} -n NAMESPACE -o json > reply.json"
-            ) from error
+            answer = reply.opened(self._read(path))
         except ClusterError as error:
             raise ClusterError(f"flower_bundle_reply: {path}: {error.message}") from error
         site, version = str(answer.binding["site"]), answer.binding["version"]
@@ -80,3 +73,14 @@ class ActionModule(ClusterAction):
             "warnings": [advice] if changed and not params["fingerprint"] else [],
             "msg": f"{site} has answered bundle version {version}; the fingerprint of its reply is {answer.fingerprint}",
         }
+
+    @staticmethod
+    def _read(path: Path) -> Any:
+        try:
+            if path.stat().st_size > _LARGEST:
+                raise ClusterError("it is larger than any reply")
+            return foreign_data.read_json(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"it cannot be read: {str(error).splitlines()[0]}. It has to be JSON: kubectl get configmap {PUBLIC_KEYS} -n NAMESPACE -o json > reply.json"
+            ) from error

@@ -85,7 +85,9 @@ def changes(before: public.Public, after: public.Public) -> dict[str, str]:
     return reported
 
 
-def make(place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]) -> Outcome:
+def make(
+    place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any] = lambda: None, *, check: bool = False
+) -> Outcome:
     """Let the site create what is missing. If nothing is, one request and no changes.
 
     Args:
@@ -93,10 +95,13 @@ def make(place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepar
         wanted: what the site must have.
         seconds: how long the site's job may take.
         prepare: called before anything is created; the namespace must exist afterwards.
+        check: check mode, see C(foresee).
 
     Raises:
         ClusterError: the site's job could not do it.
     """
+    if check:
+        return foresee(place, spec, wanted)
     namespace = spec.namespace
     before = place.read()
     work = public.survey(wanted, before)

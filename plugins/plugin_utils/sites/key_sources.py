@@ -254,9 +254,9 @@ class AtController:
 class AtSite:
     """Keys that a job in the site's cluster creates, and that never leave it. Its methods are those of C(AtController)."""
 
-    def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
+    def __init__(self, run: Run, site: Site, cluster: Cluster, place: site_keygen.Place | None = None) -> None:
         self.run, self.site, self.cluster = run, site, cluster
-        self.place = job.AtSite(cluster, site.spec)
+        self.place = place or job.AtSite(cluster, site.spec)
 
     def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
         """Create what is missing."""
@@ -268,10 +268,7 @@ class AtSite:
             needed = [*namespace_inspection.missing_namespace(self.cluster, spec), site_jobs.owner(spec)]
             prepared.extend(apply_objects(self.cluster, needed).objects)
 
-        if self.run.check:
-            outcome = site_keygen.foresee(self.place, spec, wanted)
-        else:
-            outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare)
+        outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare, check=self.run.check)
         before = outcome.before
         written = site_keygen.changes(before, outcome.after or before) if before.pools else {}
         return outcome.found, KeysMade(

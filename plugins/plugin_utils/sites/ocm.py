@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..apply.results import Result
 from ..base import object_names
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERNODE
@@ -24,14 +23,14 @@ from ..ocm import api, clusters, health, hub_reader, nodes_work, through_hub
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..rotation.site_proof import Proof
-from ..site_keys import keys, site_keygen
+from ..site_keys import site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
 from ..state.audit_notes import of_objects
 from . import direct_connection, removing
 from .direct_certificates import require_own
 from .direct_checks import refuse_level
-from .key_sources import key_result, note_secrets, wanted
+from .key_sources import AtSite, key_result, wanted
 from .site import Done, Facts, KeysMade, PreflightResult, Reach, Restart, Run, Site
 
 _HUB_SECONDS = 30  # a hub is read for many sites at once
@@ -109,14 +108,11 @@ class Backend(Reach):
         drafted = replace(spec, client_certificate=spec.client_certificate or NOTHING)
         delivery = Delivery(self.cluster, drafted, supernode.objects(drafted), check=run.check, show_diff=run.show_diff)
         place = self._place(drafted, delivery)
-        if run.check:
-            outcome = site_keygen.foresee(place, drafted, needed)
-        else:
-            outcome = site_keygen.make(place, drafted, needed, self.site.seconds, lambda: None)
+        outcome = site_keygen.make(place, drafted, needed, self.site.seconds, check=run.check)
         if not run.rendering:  # it looks at the add-on, whose configuration may be another one in the repository
             place.settle()
         results = [*delivery.results, *place.written]
-        objects = [one for one in _objects(results) if one["change"] != "unchanged"]
+        objects = [one for result in results for one in result.objects if one["change"] != "unchanged"]
         return key_result(
             outcome.found,
             KeysMade(
@@ -169,8 +165,7 @@ class Backend(Reach):
         spec, seconds = self.site.spec, self.site.seconds
         place = through_hub.place(self.cluster, spec, seconds, check=self.run.check)
         if wanted.mark and not self.run.check:
-            became = site_keygen.renew(place, spec, [keys.SUPEREXEC], wanted.mark, seconds)
-            result["changed"] |= note_secrets(self.run, self.site, became)
+            result["changed"] |= AtSite(self.run, self.site, self.cluster, place).renew(wanted.mark)
         present = through_hub.mark(spec, place.read(), through_hub.held(self._nodes_work()))
         old = through_hub.old(self.cluster, spec, present)
         if old:
@@ -222,7 +217,7 @@ class Backend(Reach):
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""
         place = self._place(self.site.spec, self._delivery(supernode.objects(self.site.spec)))
-        note_secrets(self.run, self.site, site_keygen.drop(place, self.site.spec, extra, self.site.seconds))
+        AtSite(self.run, self.site, self.cluster, place).drop(extra)
 
     def remove(self, *, volumes: bool) -> Done:
         """See C(site.Reach). Its keys are deleted with the other objects; claims of datasets stay."""
@@ -244,10 +239,6 @@ class Backend(Reach):
 def _version(cluster: Mapping[str, Any] | None) -> str:
     """The version of Kubernetes that a ManagedCluster reports; empty while it does not."""
     return str((((cluster or {}).get("status") or {}).get("version") or {}).get("kubernetes") or "")
-
-
-def _objects(results: Iterable[Result]) -> list[dict[str, str]]:
-    return [one for result in results for one in result.objects]
 
 
 def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:

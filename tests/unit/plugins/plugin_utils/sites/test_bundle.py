@@ -726,6 +726,13 @@ def test_another_run_that_was_faster_is_not_overwritten(scene: Scene) -> None:
         way.keeper.bring(made, str(scene.folder))
 
 
+def test_what_a_bundle_cannot_do_is_refused(supernode_spec: Callable[..., dict[str, Any]]) -> None:
+    given = supernode_spec(delivery="bundle", connectivity="skupper", insecure=True, pools=[{"name": "all", "mode": "DaemonSet"}])
+    text = "\n".join(supernode_faults(given))
+    for words in ("bundle_directory", "flower_connectivity: skupper", "DaemonSet", "insecure"):
+        assert words in text, text
+
+
 def test_the_passport_says_what_is_created_and_which_way_leads_out(joined: Scene) -> None:
     words = (joined.home / "PASSPORT.md").read_text()
     for one in joined.objects().values():
