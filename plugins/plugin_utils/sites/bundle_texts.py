@@ -314,8 +314,7 @@ def changes(before: Draft | None, draft: Draft, version: int) -> str:
     changed = [one for one in now if one in was and was[one] != now[one]]
     if changed:
         lines += ["## Changed", ""]
-        for one in changed:
-            lines += [f"- {place(now[one])}"]
+        lines += [f"- {place(now[one])}" for one in changed]
         lines += ["", "```diff", *_difference([was[one] for one in changed], [now[one] for one in changed]), "```", ""]
     if not (gone or new or changed):
         lines += ["No object differs. Texts or the program of the job do.", ""]
@@ -324,26 +323,21 @@ def changes(before: Draft | None, draft: Draft, version: int) -> str:
 
 def _words(before: Draft, draft: Draft) -> list[str]:
     """The changes that people ask about, in words."""
-    found = []
-    if draft.certificate != before.certificate:
-        found.append("the site's client certificate is new" if draft.certificate else "the site has no client certificate")
-    if draft.trust != before.trust:
-        found.append("the CA bundle by which SuperNodes verify the hub is another one")
-    if draft.request.get("dead") and draft.request.get("dead") != before.request.get("dead"):
-        found.append("the job makes new keys in the place of old ones: send its reply, or they stay unknown to the hub")
-    if draft.request.get("renew") != before.request.get("renew"):
-        found.append("the job recreates the secret between SuperNodes and apps: send its reply")
-    if draft.serving != before.serving:
-        found.append("the hub knows other keys of the site than before")
     restarted = [pool for pool, count in draft.restarts.items() if count != before.restarts.get(pool, 0)]
-    if restarted:
-        found.append(f"the SuperNodes of {', '.join(restarted)} restart, since they read their keys and secrets once")
     was, now = images(before.objects), images(draft.objects)
-    if was != now:
-        found.append(f"images: {', '.join(one for one in now if one not in was) or 'some are no longer needed'}")
-    if draft.facts["address"] != before.facts["address"]:
-        found.append(f"the hub has the address {draft.facts['address']}")
-    return [*(f"- {one}" for one in found), ""] if found else []
+    dead, address = draft.request.get("dead"), draft.facts["address"]
+    found = [
+        (draft.certificate != before.certificate, "the site's client certificate is new" if draft.certificate else "the site has no client certificate"),
+        (draft.trust != before.trust, "the CA bundle by which SuperNodes verify the hub is another one"),
+        (dead and dead != before.request.get("dead"), "the job makes new keys in the place of old ones: send its reply, or they stay unknown to the hub"),
+        (draft.request.get("renew") != before.request.get("renew"), "the job recreates the secret between SuperNodes and apps: send its reply"),
+        (draft.serving != before.serving, "the hub knows other keys of the site than before"),
+        (restarted, f"the SuperNodes of {', '.join(restarted)} restart, since they read their keys and secrets once"),
+        (was != now, f"images: {', '.join(one for one in now if one not in was) or 'some are no longer needed'}"),
+        (address != before.facts["address"], f"the hub has the address {address}"),
+    ]
+    lines = [f"- {words}" for differs, words in found if differs]
+    return [*lines, ""] if lines else []
 
 
 def _difference(was: Sequence[Object], now: Sequence[Object]) -> list[str]:
