@@ -75,11 +75,7 @@ def _delete(site: Cluster, job: Mapping[str, Any]) -> None:
 
 
 class AtSite:
-    """Access to a site's job through the site's own API server, see C(site_keygen.Place).
-
-    Args:
-        site: a connection to it.
-    """
+    """Access to a site's job through the site's own API server, see C(site_keygen.Place)."""
 
     def __init__(self, site: Cluster, spec: SiteSpec) -> None:
         self.site, self.spec, self.name = site, spec, site.name

@@ -91,8 +91,6 @@ def make(
     """Let the site create what is missing. If nothing is, one request and no changes.
 
     Args:
-        place: the way to the site.
-        wanted: what the site must have.
         seconds: how long the site's job may take.
         prepare: called before anything is created; the namespace must exist afterwards.
         check: check mode, see C(foresee).

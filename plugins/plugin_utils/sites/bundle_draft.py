@@ -161,14 +161,10 @@ def draft(
     """What a site gets.
 
     Args:
-        spec: the site.
         objects: all its objects, from C(supernode.objects).
-        request: for its job.
         hub: identity of the hub.
-        serving: see C(Draft).
         certified: whether its client certificate is issued; until then it has no SuperNodes.
         before: the draft of the version before.
-        marks: see C(Draft).
         lacks: whether the site lacks keys.
     """
     draft = Draft(
@@ -292,7 +288,6 @@ def request_of(spec: SiteSpec, pools: Iterable[Mapping[str, Any]], **more: Any) 
     """The request for the job.
 
     Args:
-        spec: the site.
         pools: wanted, each with C(name), C(names) and C(offset).
         more: C(dead), C(client), C(listener), C(drop), C(renew), C(known_pools).
     """

@@ -74,8 +74,6 @@ def build(draft: Draft, stamp: Stamp, ca: str) -> dict[str, bytes]:
     """Path -> content of all files but the signature, the list of checksums last.
 
     Args:
-        draft: the draft.
-        stamp: see there.
         ca: certificate of the CA that signs, PEM.
     """
     ca = certificates.first(ca).strip() + "\n"
@@ -229,9 +227,6 @@ def refuse_others(directory: Path, site: str, federation: str, hub: str) -> None
     """Check that no bundle of another federation is overwritten, which may have a site of the same name.
 
     Args:
-        directory: of all bundles.
-        site: its name.
-        federation: the federation's name.
         hub: identity of its hub; empty while it is not known.
 
     Raises:

@@ -169,7 +169,6 @@ class Keeper:
         """Make a new version if anything differs, and write what is missing of its files.
 
         Args:
-            draft: what the site is to get.
             directory: on the control node.
 
         Raises:
@@ -240,7 +239,6 @@ class Keeper:
         """Why a reply is not taken, a sentence; empty if it is.
 
         Args:
-            answer: the reply.
             fingerprint: of the reply, as its administrators read it out; may be empty.
         """
         return next(self._faults(answer, fingerprint), "")

@@ -60,8 +60,6 @@ def passport(draft: Draft, version: int, written: str, signer: str, trust: str) 
     """PASSPORT.md: what a site's administrators want to know before they apply anything.
 
     Args:
-        draft: the draft.
-        version: of the bundle.
         written: when, ISO 8601.
         signer: fingerprint of the hub's CA, which signs the bundle.
         trust: SHA-256 of the CA bundle that SuperNodes trust.
@@ -285,8 +283,6 @@ def changes(before: Draft | None, draft: Draft, version: int) -> str:
 
     Args:
         before: the draft of the version before; None for a first version.
-        draft: the draft of this one.
-        version: its number.
     """
     head = [f"# Changes in version {version}", ""]
     if before is None or before.leaving:

@@ -106,7 +106,6 @@ def old(
     """Pool -> pods that run with older files.
 
     Args:
-        cluster: a connection.
         site: whose pods these are. Those of others in its namespace are not asked.
         files: keys of C(FILES).
         secret_digests: gives entry -> digest of a Secret.
@@ -163,11 +162,7 @@ def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, resu
     """Deploy the CA bundle and ask every running SuperNode; see C(site.Reach.trust) for what is filled in.
 
     Args:
-        run: the run.
-        cluster: a connection to the site's cluster.
         site: whose SuperNodes are asked. Pods of others in its namespace are not.
-        wanted: what to test.
-        result: filled in as it goes.
 
     Raises:
         ClusterError: the site does not answer, or its trust cannot be changed.

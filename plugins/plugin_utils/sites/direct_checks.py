@@ -90,8 +90,6 @@ def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping
     """Refuse a site whose place is that of another host.
 
     Args:
-        run: the run.
-        site: the site.
         places: what identifies its namespace, unique in all clusters.
         hub: see C(check_cluster).
 
@@ -114,9 +112,6 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
     """Reach the cluster, check rights, look for GPUs and at the clock.
 
     Args:
-        run: the run.
-        cluster: a connection.
-        site: the site.
         hub: what M(federated.flower.superlink) returned for the hub; empty if it was not checked.
 
     Raises:

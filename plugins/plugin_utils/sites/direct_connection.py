@@ -142,8 +142,6 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, id
     """Pool -> what one of its SuperNodes measured, as C(preflight.acceptance.of_pool) takes it.
 
     Args:
-        cluster: a connection to the site's cluster.
-        spec: the site.
         address: where its SuperNodes reach the hub.
         server_name: the gateway's name.
         idle: seconds for which a connection is silent; 0 does not try.

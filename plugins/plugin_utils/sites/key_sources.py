@@ -67,12 +67,7 @@ def wanted(
 
 
 def away(spec: SiteSpec, found: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """DaemonSet pool -> names of its nodes that are not ready; pools without such nodes are not in it.
-
-    Args:
-        spec: of the site.
-        found: the site's nodes.
-    """
+    """DaemonSet pool -> names of its nodes that are not ready; pools without such nodes are not in it."""
     result = {}
     for pool in spec.pools:
         chosen = nodes.eligible(found, pool.node_selector, pool.tolerations, pool.affinity) if pool.is_daemon else []
@@ -110,8 +105,6 @@ def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[
     """Names of the shared Secrets that a pod of the site is older than.
 
     Args:
-        cluster: a connection to the site.
-        site: the site.
         replaced: shared Secret that took the place of another -> when, by the site's API server. Without any, nothing is read.
     """
     if not replaced:
@@ -125,7 +118,6 @@ def proxy_credentials(spec: SiteSpec, given: Mapping[str, Any]) -> dict[str, str
     """The entries of the Secret; none without credentials in variables.
 
     Args:
-        spec: the site.
         given: C(username) and C(password), without faults (C(checks/site_rules.py)).
     """
     if not spec.has_proxy or not spec.http_proxy_credentials:
@@ -139,9 +131,7 @@ def proxy_secret(
     """The Secret to write, if any; and name -> uid of the Secrets of this federation that pods do not need once the site's objects are applied.
 
     Args:
-        spec: the site.
         values: of C(proxy_credentials).
-        live: the live Secret of that name.
 
     Raises:
         ClusterError: it is someone else's.

@@ -51,9 +51,6 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str, *, p
     """The objects in a namespace that are not of this part of the federation, as text; empty if there are none.
 
     Args:
-        cluster: a connection.
-        namespace: its name.
-        federation: the federation's name.
         part: C(owners.PART_HUB) or C(owners.PART_SITE).
         project: whether OpenShift created it as a project, and with it the rights of its administrator.
     """
@@ -110,7 +107,6 @@ def strange(
     """The objects that are neither ours, nor of the cluster itself, nor owned by one that is listed or gone. Pure.
 
     Args:
-        listed: all objects of a namespace.
         is_ours: whether an object is to go.
     """
     # Some APIs show objects that have no uid.

@@ -90,9 +90,7 @@ def inspect_namespace(
     """Check the namespaces of a part and, if nothing of it is deployed yet, all names that it will use.
 
     Args:
-        cluster: a connection.
         part: what is going to be deployed, C(superlink) or C(supernode).
-        spec: its specification.
         drafted: renders all its objects, with stand-ins for what is found later.
         ca_namespace: namespace of the CA keys, for the superlink.
         owner: whose deployment it is, see C(owners.deployment_notes).

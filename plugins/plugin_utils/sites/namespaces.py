@@ -52,7 +52,6 @@ def resolve_ca_namespace(hub: Cluster, namespace: str, given: str) -> str:
     """The namespace to use: the given one; if that is only the default, the one with the hub's keys.
 
     Args:
-        hub: a connection.
         namespace: that of the SuperLink.
         given: the value of the variable.
     """

@@ -104,10 +104,6 @@ def sites_with(
 
     Args:
         hostvars: the variables of all hosts; empty where playbooks are only listed, or checked for their syntax.
-        hosts: inventory names.
-        delivery: as C(flower_delivery).
-        connectivity: as C(flower_connectivity).
-        clientapp: as C(flower_clientapp).
     """
     found = []
     for host in map(str, hosts):

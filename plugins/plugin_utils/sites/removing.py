@@ -187,7 +187,6 @@ def facts(namespace: str, before: Mapping[str, str], after: Collection[str], *, 
     """The facts of each claim. Pure.
 
     Args:
-        namespace: of the claims.
         before: those that were there, as C(claims) returns them.
         after: names of those that are there now.
         wanted: whether volumes were to be deleted (C(flower_delete_volumes)).
@@ -239,7 +238,6 @@ def with_volumes(found: Leftovers, volumes: Iterable[Object], claims: Iterable[O
         found: what goes besides; it is changed.
         volumes: those that this collection created for claims in the namespace.
         claims: all claims in the namespace.
-        namespace: its name.
     """
     all_go = any(item["kind"] in ("Namespace", "Project") and item["metadata"]["name"] == namespace for item in found.going)
     going = {item["metadata"]["name"] for item in found.going if item["kind"] == _CLAIM}

@@ -238,10 +238,6 @@ class Reach(ABC):
     """One site, as its delivery reaches it. See C(registry.Delivery) for what a module has besides a subclass C(Backend).
 
     What is not abstract has the answer for a site whose pods cannot be reached.
-
-    Args:
-        run: the run.
-        site: the site.
     """
 
     #: Why the site's pods cannot be reached.

@@ -63,8 +63,6 @@ def trouble(
     """Why workloads are not ready; empty when they all are.
 
     Args:
-        found: results of C(workload).
-        namespace: theirs.
         pods: lists their pods; called only where one is not ready.
         refusals: why the cluster created no pods of some; called only where pods are missing.
     """
@@ -87,11 +85,7 @@ def trouble(
 
 
 def missing(items: Sequence[Mapping[str, Any]]) -> str:
-    """What of a deployed hub does not exist, or was scaled to nothing; empty where that is not so.
-
-    Args:
-        items: the live workloads.
-    """
+    """What of a deployed hub does not exist, or was scaled to nothing; empty where that is not so."""
     there = {item["metadata"]["name"]: item for item in items}
     found = [f"{name} is scaled to 0" for name, item in there.items() if item["spec"].get("replicas") == 0]
     if SUPERLINK not in there:
@@ -110,8 +104,6 @@ def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
     """Read the pools and their pods; completes the result of C(unknown).
 
     Args:
-        site: a connection.
-        namespace: the site's.
         result: of C(unknown).
 
     Raises:
