@@ -15,8 +15,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import BUNDLE
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import reply
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.bundle_keeper import Keeper
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger, name_fault
 
@@ -43,7 +43,7 @@ class ActionModule(ClusterAction):
             answer = reply.opened(self._read(path))
         except ClusterError as error:
             raise ClusterError(f"flower_bundle_reply: {path}: {error.message}") from error
-        site = str(answer.binding["site"])
+        site, version = str(answer.binding["site"]), answer.binding["version"]
         if name_fault(site) or site not in params["sites"]:
             listed = ", ".join(params["sites"]) or "none"
             raise ClusterError(
@@ -56,24 +56,22 @@ class ActionModule(ClusterAction):
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
             keeper = Keeper(site, ledger, store, check=self.check)
-            if fault := keeper.fault(answer) or self._refusal(keeper, answer, params["fingerprint"]):
+            if fault := keeper.fault(answer, params["fingerprint"]):
                 raise ClusterError(f"{site}: {path} is refused: {fault}.")
             changed = keeper.take(answer)
             if changed and not self.check:
-                words = f"reply to bundle version {answer.binding['version']} taken, fingerprint {answer.fingerprint}"
-                self.note(site, words=[words])
-        compared = bool(params["fingerprint"])
-        advice = [] if compared or not changed else [
+                self.note(site, words=[f"reply to bundle version {version} taken, fingerprint {answer.fingerprint}"])
+        advice = (
             f"{site}: the fingerprint of its reply was not compared. Have its administrators read theirs to you; this one is {answer.fingerprint}. "
             "-e flower_bundle_fingerprint='...' compares it."
-        ]  # fmt: skip
+        )
         return {
             "changed": changed,
             "site": site,
-            "version": answer.binding["version"],
+            "version": version,
             "fingerprint": answer.fingerprint,
-            "warnings": advice,
-            "msg": f"{site} has answered bundle version {answer.binding['version']}; the fingerprint of its reply is {answer.fingerprint}",
+            "warnings": [advice] if changed and not params["fingerprint"] else [],
+            "msg": f"{site} has answered bundle version {version}; the fingerprint of its reply is {answer.fingerprint}",
         }
 
     @staticmethod
@@ -86,26 +84,3 @@ class ActionModule(ClusterAction):
             raise ClusterError(
                 f"it cannot be read: {str(error).splitlines()[0]}. It has to be JSON: kubectl get configmap {PUBLIC_KEYS} -n NAMESPACE -o json > reply.json"
             ) from error
-
-    @staticmethod
-    def _refusal(keeper: Keeper, answer: reply.Reply, told: str) -> str:
-        """Why a reply that answers this bundle is not taken, a sentence; empty if it is."""
-        if told and _digits(told) != _digits(answer.fingerprint):
-            return f"its fingerprint is {answer.fingerprint}, and not the one that was given (flower_bundle_fingerprint)"
-        said = public.read(answer.there)
-        if said.client and said.client != keeper.site:
-            return f"its certificate request is of {said.client[:63]!r}"
-        client = (keeper.ledger.read_record(keeper.site) or {}).get("client")
-        shown = certificates.request_fingerprint(said.client_request) if said.client_request else ""
-        # A reply with a new client key, as after a break-in, or without one is signed by nothing that the hub knows.
-        if client and not told and client["key"] != shown:
-            return (
-                "it is not signed with the client key that the hub knows of this site. If the site was to make a new one, or has "
-                "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
-                f"flower_bundle_fingerprint='{answer.fingerprint}'"
-            )
-        return ""
-
-
-def _digits(text: str) -> str:
-    return "".join(text.replace(":", " ").split()).upper()

@@ -28,7 +28,7 @@ class ActionModule(FleetAction):
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """One list of nodes for each site. A site that only a hub reaches has no nodes here; its inventory plugin reads what the hub knows."""
 
-        def look(name: str) -> None:
+        def read(name: str) -> None:
             found = devices.facts([], params["labels"])
             msg = "its nodes cannot be read: it is reached through another cluster"
             if DELIVERIES[sites[name].access.delivery].own_access:
@@ -39,5 +39,5 @@ class ActionModule(FleetAction):
             outcomes[name].facts = found
             outcomes[name].msg = msg
 
-        outcomes.each(look)
+        outcomes.each(read)
         return {}

@@ -30,7 +30,7 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See C(sites/removing.py)."""
         seconds = params.pop("wait_timeout")
-        wanted = removing.Wanted(applyset=SUPERLINK, seconds=seconds, **params)
+        wanted = removing.Removal(applyset=SUPERLINK, seconds=seconds, **params)
         with self.connect() as cluster:
             done = removing.remove(cluster, wanted, check=self.check)
         return {"changed": done.changed, "objects": done.objects, "warnings": done.warnings, "msg": done.msg}

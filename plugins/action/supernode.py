@@ -87,16 +87,16 @@ class ActionModule(SiteCheck, SiteDeployment, ImagePull, SiteHealing):
                 site.spec = flower_versions.former_site(site.spec, params["before"][name])
         self.deploy_sites(sites, outcomes, apps_alone=params["part"] == CLIENTAPP)
 
-    def _remove(self, ways: dict[str, Reach], outcomes: Outcomes) -> None:
+    def _remove(self, backends: dict[str, Reach], outcomes: Outcomes) -> None:
         volumes = {}
-        for name in ways:
+        for name in backends:
             try:
                 volumes[name] = boolean(self.value_of(name, VOLUMES, False))
             except (ClusterError, ValueError) as error:
                 outcomes.fail(name, str(error))
 
         def one(name: str) -> None:
-            done = ways[name].remove(volumes=volumes[name])
+            done = backends[name].remove(volumes=volumes[name])
             outcomes.add(name, done)
             outcomes[name].msg = done.msg
             if done.failed:

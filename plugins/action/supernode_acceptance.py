@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.outcome imp
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_connection
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Facts, Reach, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Facts, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.state import access_records, site_indexes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.state.records import Record
@@ -98,7 +98,7 @@ class ActionModule(FleetAction):
         return chosen
 
     def _measure(self, sites: dict[str, Site], limits: Limits, checks: dict[str, list[Check]], outcomes: Outcomes) -> None:
-        ways = self.reach(sites)
+        backends = self.reach(sites)
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub:
             published = partitions.publication(hub, first.hub, first.hub_namespace, check=False)
@@ -110,24 +110,18 @@ class ActionModule(FleetAction):
             if name in unreadable:
                 raise ClusterError(unreadable[name])
             signed = not sites[name].spec.insecure
-            found = [acceptance.online(_keys(records, name), nodes) if signed else acceptance.NAMELESS]
-            for pool, measured in self._of_site(ways[name], published, limits.idle, found).items():
-                found += acceptance.of_pool(pool, measured, limits, clock, signed=signed)
-            checks[name] = found
+            found = checks[name] = [acceptance.online(_keys(records, name), nodes) if signed else acceptance.NAMELESS]
+            try:
+                measured = backends[name].measure(published, limits.idle)
+            except ClusterError as error:
+                found.append(Check("cluster", BAD, error.message))
+                return
+            if measured is None:
+                found.append(Check("way", OPEN, "its pods cannot be asked"))
+            for pool, one in (measured or {}).items():
+                found += acceptance.of_pool(pool, one, limits, clock, signed=signed)
 
         outcomes.each(judge)
-
-    @staticmethod
-    def _of_site(way: Reach, published: dict[str, str], idle: float, found: list[Check]) -> dict[str, Facts]:
-        try:
-            measured = way.measure(published, idle)
-        except ClusterError as error:
-            found.append(Check("cluster", BAD, error.message))
-            return {}
-        if measured is None:
-            found.append(Check("way", OPEN, "its pods cannot be asked"))
-            return {}
-        return measured
 
     @staticmethod
     def _clock(hub: Cluster, namespace: str) -> float:

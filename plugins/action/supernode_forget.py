@@ -13,7 +13,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import leaving
 from ansible_collections.federated.flower.plugins.plugin_utils.state import (
     access_records,
@@ -64,18 +63,18 @@ class ActionModule(ClusterAction):
             if unknown and params["inventory"] is not None:  # a teardown names its hosts, deployed or not
                 words = f"{forgetting.VARIABLE}: the ledger has nothing of {', '.join(map(repr, unknown))}, so there is nothing to forget"
                 warnings.append(f"{words}. It has: {', '.join(sorted({*found, *unreadable})) or 'no site'}")
-            served = self._served(hub, params, [site for site in chosen if site not in unknown], found, unreadable)
-            if params["validate"] and served:
-                raise ClusterError("; ".join(f"{site} cannot be forgotten: {words}" for site, words in served.items()) + ".")
+            listed, served = [site for site in chosen if site not in unknown], dict[str, str]()
+            # Open Cluster Management must end its delivery first. A run with the hub has tried that; in check mode it only would.
+            is_tried = params["hub_left_out"] or not (self.check or params["validate"])
+            if listed and params["inventory"] is not None and is_tried:
+                served = leaving.forgetting_errors(hub, params["federation"], listed, found, unreadable)
             if params["validate"]:
-                listed = [site for site in chosen if site not in unknown]
+                if served:
+                    raise ClusterError("; ".join(f"{site} cannot be forgotten: {words}" for site, words in served.items()) + ".")
                 return {"changed": False, "nodes": [], "sites": listed, "warnings": warnings, "msg": f"{len(listed)} sites to forget"}
             faults = served | {site: unreadable[site] for site in chosen if site in unreadable}
             known = {site: found[site] for site in chosen if site in found and site not in served}
-            nodes = {
-                site: [key["node_id"] for key in record["keys"].values() if key["node_id"]]
-                for site, record in known.items()
-            }
+            nodes = {site: [key["node_id"] for key in record["keys"].values() if key["node_id"]] for site, record in known.items()}
             registered = any(nodes.values())
             runs = not registered or hub.get("apps/v1", "StatefulSet", SUPERLINK, params["hub_namespace"]) is not None
             if registered and runs and not self.check:
@@ -104,14 +103,13 @@ class ActionModule(ClusterAction):
                 )
             keys = {site: found for site, found in keys.items() if site not in faults}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
-            differed = (
-                store.bring()
-            )  # also when this run deleted nothing: the previous one may have been interrupted here
+            differed = store.bring()  # also when this run deleted nothing: the previous one may have been interrupted here
             dropped = ledger.change_datasets(lambda index: site_indexes.without_datasets(index, keys))
             dropped |= ledger.change_nodes(lambda index: site_indexes.without_nodes(index, keys))
             dropped |= ledger.change_acceptance(lambda index: site_indexes.without_site(index, keys))
             dropped |= ledger.change_deployed(lambda index: site_indexes.without_site(index, keys))
         wanted = [node for site in known for node in nodes[site]]
+        did = f"{len(wanted)} SuperNodes unregistered" if runs else f"the SuperLink is removed already: {len(wanted)} SuperNodes are not unregistered"
         return {
             "changed": freed or bool(deleted) or differed or dropped,
             "failed": bool(faults),
@@ -119,23 +117,8 @@ class ActionModule(ClusterAction):
             "nodes": wanted if runs else [],
             "sites": [site for site in keys if site not in unknown],
             "warnings": warnings,
-            "msg": "; ".join(
-                [
-                    f"{len(wanted)} SuperNodes unregistered, {len(deleted)} sites forgotten"
-                    if runs
-                    else f"the SuperLink is removed already: {len(wanted)} SuperNodes are not unregistered, {len(deleted)} sites forgotten",
-                    *(f"{site} is not forgotten: {words}" for site, words in faults.items()),
-                ]
-            ),
+            "msg": "; ".join([f"{did}, {len(deleted)} sites forgotten", *(f"{site} is not forgotten: {words}" for site, words in faults.items())]),
         }
-
-    def _served(
-        self, hub: Cluster, params: dict[str, Any], sites: list[str], found: dict[str, records.Record], unreadable: dict[str, str]
-    ) -> dict[str, str]:
-        """Site -> why Open Cluster Management must end its delivery first. A run with the hub has tried that; in check mode it only would."""
-        if not sites or params["inventory"] is None or ((self.check or params["validate"]) and not params["hub_left_out"]):
-            return {}
-        return leaving.forgetting_errors(hub, params["federation"], sites, found, unreadable)
 
     def _others(self, gone: set[str], params: dict[str, Any]) -> dict[str, Any]:
         """The result with the sites that would lose their hub. With C(validate), one that cannot be asked is a warning: it is asked again."""

@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs impor
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import SKUPPER, sites_with
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import SKUPPER, sites_with
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 from ansible_collections.federated.flower.plugins.plugin_utils.state.ledger import Ledger
 

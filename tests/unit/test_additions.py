@@ -131,10 +131,10 @@ TOY_DELIVERY = """
 '''A toy: the objects of a site are listed in a message.'''
 
 from . import workloads
-from .site import Done, Looked
+from .site import Done, PreflightResult
 
 
-class Way:
+class Backend:
     def __init__(self, run, site):
         self.run, self.site = run, site
 
@@ -142,7 +142,7 @@ class Way:
         pass
 
     def preflight(self, hub):
-        return Looked(f"{self.site.name} plays", version="v0-toy")
+        return PreflightResult(f"{self.site.name} plays", version="v0-toy")
 
     def apply_apps(self, objects, gate, seconds):
         rows = [

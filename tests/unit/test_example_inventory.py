@@ -23,7 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import described
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_options import role_defaults, role_options
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec, pool_of
 from ansible_collections.federated.flower.plugins.plugin_utils.state import partition_numbers
 from ansible_collections.federated.flower.tests.unit.read import trusted, yaml_file

@@ -34,8 +34,7 @@ from ..checks import inventory
 from ..kube import exec_plugin
 from ..kube.auth import AUTH_ARGS, Access, resolve, stands_alone
 from ..kube.client import Cluster
-from ..sites.registry import DELIVERIES
-from ..sites.site_access import access_of
+from ..sites.registry import DELIVERIES, access_of
 from ..state import audit_notes
 from ..state.hub_lease import Lease
 from . import check_notes, fleet_lease

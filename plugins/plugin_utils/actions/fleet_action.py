@@ -26,9 +26,8 @@ from ..base.values import boolean
 from ..checks.site_rules import site_problems
 from ..checks.variables import with_origins
 from ..fleet.outcome import Outcomes
-from ..sites.registry import DELIVERIES
+from ..sites.registry import DELIVERIES, access_of
 from ..sites.site import DATA_FAULTS, Facts, Reach, Site, unexpected
-from ..sites.site_access import access_of
 from ..spec.site_spec import SiteSpec
 from .cluster_action import ClusterAction, first_line
 from .role_options import BESIDE, role_defaults, role_options, trusted, variable_faults

@@ -14,7 +14,7 @@ from ..base.object_names import SUPERLINK
 from ..base.problems import messages
 from ..checks import inventory, variables
 from ..checks.hub_rules import hub_problems
-from ..sites.site_access import SKUPPER, sites_with
+from ..sites.registry import SKUPPER, sites_with
 from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
 from .inventory_checks import inventory_faults

@@ -18,7 +18,7 @@ from ..kube.client import Cluster
 from ..ocm import api, app_versions, checks, hub_features, leaving
 from ..ocm.addon_objects import addon_labels
 from ..ocm.apps import Apps
-from ..sites.site_access import access_of
+from ..sites.registry import access_of
 from ..spec.hub_spec import PLACEMENTS
 from ..spec.site_spec import SiteSpec
 from ..state import forgetting

@@ -107,7 +107,7 @@ DATASET_VOLUME_PREFIX = "dataset-"  # of names of volumes
 
 
 class SiteAccess(NamedTuple):
-    """How a site is reached; C(sites/site_access.py) reads it from its variables.
+    """How a site is reached; C(sites/registry.py) reads it from its variables.
 
     Attributes:
         delivery: how objects reach it, one of those above.

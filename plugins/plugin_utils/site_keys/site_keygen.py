@@ -63,16 +63,17 @@ class Outcome:
         """Entries for Ansible's C(--diff): fingerprints of the keys."""
         if not self.found.reasons:
             return []
-        before = {
-            (pool, name): keypairs.fingerprint(key)
-            for pool, held in self.before.lines.items()
-            for name, key in held.items()
-        }
+        before = {(pool, name): keypairs.fingerprint(key) for pool, lines in self.before.lines.items() for name, key in lines.items()}
         after = {(key["pool"], key["name"]): key["fingerprint"] for key in self.found.keys}
         if self.after is None:
             after = {key: print_ if print_ in before.values() else "(to be made)" for key, print_ in after.items()}
+
+        def text(prints: Mapping[tuple[str, str], str]) -> str:
+            ordered = sorted(prints, key=lambda key: (key[0], natural(key[1])))
+            return "".join(f"{pool}/{name} {prints[pool, name]}\n" for pool, name in ordered)
+
         header = f"SuperNode keys of namespace {namespace}, created at the site"
-        return [{"before_header": header, "after_header": header, "before": _text(before), "after": _text(after)}]
+        return [{"before_header": header, "after_header": header, "before": text(before), "after": text(after)}]
 
 
 def changes(before: public.Public, after: public.Public) -> dict[str, str]:
@@ -80,29 +81,25 @@ def changes(before: public.Public, after: public.Public) -> dict[str, str]:
     reported = {}
     for name in sorted({*before.versions, *after.versions}):
         was, now = before.versions.get(name), after.versions.get(name)
-        reported[name] = (
-            "created" if was is None else "deleted" if now is None else "unchanged" if was == now else "changed"
-        )
+        reported[name] = "created" if was is None else "deleted" if now is None else "unchanged" if was == now else "changed"
     return reported
 
 
-def _text(prints: Mapping[tuple[str, str], str]) -> str:
-    ordered = sorted(prints, key=lambda key: (key[0], natural(key[1])))
-    return "".join(f"{pool}/{name} {prints[pool, name]}\n" for pool, name in ordered)
-
-
-def make(place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]) -> Outcome:
+def make(
+    place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any] = lambda: None, *, check: bool = False
+) -> Outcome:
     """Let the site create what is missing. If nothing is, one request and no changes.
 
     Args:
-        place: the way to the site.
-        wanted: what the site must have.
         seconds: how long the site's job may take.
         prepare: called before anything is created; the namespace must exist afterwards.
+        check: check mode, see C(foresee).
 
     Raises:
         ClusterError: the site's job could not do it.
     """
+    if check:
+        return foresee(place, spec, wanted)
     namespace = spec.namespace
     before = place.read()
     work = public.survey(wanted, before)
@@ -130,9 +127,7 @@ def foresee(place: Place, spec: SiteSpec, wanted: keys.Wanted) -> Outcome:
     before = place.read()
     found = public.survey(wanted, before)
     good = {(key["pool"], key["name"]): key for key in found.keys}
-    found.keys = [
-        good.get((pool.name, name)) or stand_in(pool.name, name) for pool in wanted.pools for name in pool.names
-    ]
+    found.keys = [good.get((pool.name, name)) or stand_in(pool.name, name) for pool in wanted.pools for name in pool.names]
     if wanted.client and not found.client_request:
         found.client_request = certificates.client_request(keypairs.make_client_key(), wanted.client)
     return Outcome(found, before)

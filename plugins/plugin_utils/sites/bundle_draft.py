@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -86,17 +86,64 @@ class Draft:
     @property
     def trust(self) -> str:
         """The CA bundle, PEM."""
-        return str(_data(self, TRUST_CONFIG).get("ca.crt", ""))
+        return str(self._data(TRUST_CONFIG).get("ca.crt", ""))
 
     @property
     def certificate(self) -> str:
         """The site's client certificate, PEM; empty while there is none."""
-        return str(_data(self, CLIENT_CONFIG).get("tls.crt", ""))
+        return str(self._data(CLIENT_CONFIG).get("tls.crt", ""))
 
     @property
     def asks(self) -> str:
         """Digest of what its job is asked: a reply to it answers every version with the same."""
         return hashlib.sha256(json.dumps([self.hub, self.request], sort_keys=True).encode()).hexdigest()
+
+    def without_certificate(self) -> list[Object]:
+        """Its objects but for the one with the client certificate."""
+        return [one for one in self.objects if not is_object(one, "ConfigMap", CLIENT_CONFIG)]
+
+    def _data(self, name: str) -> dict[str, Any]:
+        """The data of one of its ConfigMaps; empty without it, or without any."""
+        found: Object = next((one for one in self.objects if is_object(one, "ConfigMap", name)), {})
+        return found.get("data") or {}
+
+    def key_name(self, pool: str, first: int, number: int) -> str:
+        """Name of the key of a pool's pod: the pods of ClientApps are numbered from 0 in every site."""
+        offset = next((one["offset"] for one in self.request["pools"] if one["name"] == pool), first)
+        return str(int(offset or 0) + number)
+
+    def adapt(self, one: Object, *, certified: bool) -> None:
+        """Give a StatefulSet as many pods as have a registered key, since Flower refuses an unknown key for a minute and longer; and the count of restarts."""
+        pool = (one["metadata"].get("labels") or {}).get(POOL_LABEL)
+        if one["kind"] != "StatefulSet" or not pool:
+            return
+        wanted, known = one["spec"], self.serving.get(pool, {})
+        first = _first(one)
+        # The pods of a StatefulSet have no gaps: one whose key can never serve again is refused by Flower, and the others go on.
+        ready = [number for number in range(wanted["replicas"]) if self.key_name(pool, first, number) in known]
+        wanted["replicas"] = ready[-1] + 1 if ready and certified else 0
+        self.count_restarts(one)
+
+    def count_restarts(self, one: Object) -> None:
+        """Set the annotation on the pod template of a StatefulSet that makes its pods restart."""
+        pool = (one["metadata"].get("labels") or {}).get(POOL_LABEL)
+        if one["kind"] == "StatefulSet" and pool and self.restarts.get(pool):
+            meta = one["spec"]["template"].setdefault("metadata", {})
+            meta["annotations"] = {**(meta.get("annotations") or {}), RESTARTS: str(self.restarts[pool])}
+
+
+def is_object(one: Mapping[str, Any], kind: str, name: str) -> bool:
+    """Whether an object has this kind and name."""
+    return (one.get("kind"), one["metadata"]["name"]) == (kind, name)
+
+
+def is_program(one: Mapping[str, Any]) -> bool:
+    """Whether an object is the ConfigMap with the program of the job."""
+    return is_object(one, "ConfigMap", PROGRAM)
+
+
+def _first(workload: Object) -> int:
+    return int((workload["spec"].get("ordinals") or {}).get("start", 0))
 
 
 def draft(
@@ -114,19 +161,13 @@ def draft(
     """What a site gets.
 
     Args:
-        spec: the site.
         objects: all its objects, from C(supernode.objects).
-        request: for its job.
         hub: identity of the hub.
-        serving: see C(Draft).
         certified: whether its client certificate is issued; until then it has no SuperNodes.
         before: the draft of the version before.
-        marks: see C(Draft).
         lacks: whether the site lacks keys.
     """
-    chosen = [copy.deepcopy(dict(one)) for one in objects if certified or not _is(one, "ConfigMap", CLIENT_CONFIG)]
-    chosen += _key_objects(spec, request)
-    made = Draft(
+    draft = Draft(
         {
             "site": spec.cluster,
             "federation": spec.federation,
@@ -136,83 +177,42 @@ def draft(
             "version": spec.version,
             "makes_namespace": spec.create_namespace,
         },
-        chosen,
+        copy.deepcopy([dict(one) for one in objects]),
         dict(request),
         hub,
         {pool: dict(found) for pool, found in serving.items()},
+        marks=dict(marks or {}),
     )
-    made.marks = dict(marks or {})
-    made.open = lacks or made.marks != {**made.marks, **request.get("renew", {})}
-    renewed = before is not None and made.marks != before.marks  # all pods read it when they start
-    made.restarts = _restarts(made, before, all_pools=renewed or (not spec.has_sidecar and _trust_differs(made, before)))
-    for one in made.objects:
-        _limit(one, made, certified=certified)
+    if not certified:
+        draft.objects = draft.without_certificate()
+    draft.objects += _key_objects(spec, request)
+    draft.open = lacks or draft.marks != {**draft.marks, **request.get("renew", {})}
+    if before is None:
+        draft.restarts = dict.fromkeys(serving, 0)
+    else:
+        # Once more where a registered key was replaced, and where all pods read what is new when they start.
+        trust_differs = not spec.has_sidecar and bool(before.trust) and draft.trust != before.trust
+        for pool, names in draft.serving.items():
+            was = before.serving.get(pool, {})
+            ran = {*was, *_running_names(before, pool)}  # a pod whose key had no successor yet runs with it still
+            replaced = any(name in ran and was.get(name) != key for name, key in names.items())
+            all_pods = bool(was) and (trust_differs or draft.marks != before.marks)
+            draft.restarts[pool] = before.restarts.get(pool, 0) + int(replaced or all_pods)
+    for one in draft.objects:
+        draft.adapt(one, certified=certified)
         if one["kind"] in STAYING:
             one["metadata"]["annotations"] = {**_KEPT, **(one["metadata"].get("annotations") or {})}
-    return made
+    return draft
 
 
-def _data(made: Draft, name: str) -> dict[str, Any]:
-    """The data of one of its ConfigMaps; empty without it, or without any."""
-    found: dict[str, Any] = next((one for one in made.objects if _is(one, "ConfigMap", name)), {})
-    return found.get("data") or {}
-
-
-def is_program(one: Mapping[str, Any]) -> bool:
-    """Whether an object is the ConfigMap with the program of the job."""
-    return _is(one, "ConfigMap", PROGRAM)
-
-
-def _is(one: Mapping[str, Any], kind: str, name: str) -> bool:
-    return (one.get("kind"), one["metadata"]["name"]) == (kind, name)
-
-
-def _trust_differs(made: Draft, before: Draft | None) -> bool:
-    return before is not None and bool(before.trust) and made.trust != before.trust
-
-
-def _restarts(made: Draft, before: Draft | None, *, all_pools: bool) -> dict[str, int]:
-    """How often the pods of each pool had to read their files again: once more where a registered key was replaced."""
-    found = {}
-    for pool, names in made.serving.items():
-        was = before.serving.get(pool, {}) if before else {}
-        # A pod whose key had no successor yet runs with it still.
-        ran = {*was, *(_names_of_pods(before, pool) if before else ())}
-        replaced = any(name in ran and was.get(name) != key for name, key in names.items())
-        found[pool] = (before.restarts.get(pool, 0) if before else 0) + int(replaced or (all_pools and bool(was)))
-    return found
-
-
-def _names_of_pods(made: Draft, pool: str) -> set[str]:
+def _running_names(draft: Draft, pool: str) -> set[str]:
     """Names of the keys with which the pods of a pool run."""
     return {
-        _key_name(made, pool, int((one["spec"].get("ordinals") or {}).get("start", 0)), number)
-        for one in made.objects
+        draft.key_name(pool, _first(one), number)
+        for one in draft.objects
         if one["kind"] == "StatefulSet" and (one["metadata"].get("labels") or {}).get(POOL_LABEL) == pool
         for number in range(one["spec"]["replicas"])
     }
-
-
-def _limit(one: Object, made: Draft, *, certified: bool) -> None:
-    """No pod without a registered key: Flower refuses a key that it does not know for a minute and longer."""
-    pool = (one["metadata"].get("labels") or {}).get(POOL_LABEL)
-    if one["kind"] != "StatefulSet" or not pool:
-        return
-    wanted = one["spec"]
-    first = int((wanted.get("ordinals") or {}).get("start", 0))
-    known = made.serving.get(pool, {})
-    # The pods of a StatefulSet have no gaps: one whose key can never serve again is refused by Flower, and the others go on.
-    ready = [number for number in range(wanted["replicas"]) if _key_name(made, pool, first, number) in known]
-    wanted["replicas"] = ready[-1] + 1 if ready and certified else 0
-    if made.restarts.get(pool):
-        meta = wanted["template"].setdefault("metadata", {})
-        meta["annotations"] = {**(meta.get("annotations") or {}), RESTARTS: str(made.restarts[pool])}
-
-
-def _key_name(made: Draft, pool: str, first: int, number: int) -> str:
-    """Name of the key of a pool's pod: the pods of ClientApps are numbered from 0 in every site."""
-    offset = next((one["offset"] for one in made.request["pools"] if one["name"] == pool), first)
-    return str(int(offset or 0) + number)
 
 
 def _key_objects(spec: SiteSpec, request: Mapping[str, Any]) -> list[Object]:
@@ -236,81 +236,51 @@ def _key_objects(spec: SiteSpec, request: Mapping[str, Any]) -> list[Object]:
 
 
 def with_trust(before: Draft, bundle: str, *, restart: bool) -> Draft:
-    """The same with another CA bundle.
-
-    Args:
-        before: the draft of the version before.
-        bundle: PEM.
-        restart: whether pods read it once, when they start.
-    """
-    made = Draft.of(before.as_dict())
-    if data := _data(made, TRUST_CONFIG):
-        data["ca.crt"] = bundle
-    if restart and made.trust != before.trust:
-        made.restarts = {pool: before.restarts.get(pool, 0) + 1 for pool in made.serving}
-        _annotate(made)
-    return made
-
-
-def with_certificate(before: Draft, certificate: str) -> Draft:
-    """The same with another client certificate, PEM."""
-    made = Draft.of(before.as_dict())
-    if data := _data(made, CLIENT_CONFIG):
-        data["tls.crt"] = certificate
-    return made
+    """The same with another CA bundle (PEM). C(restart): whether pods read it once, when they start."""
+    draft = Draft.of(before.as_dict())
+    for one in draft.objects:
+        if is_object(one, "ConfigMap", TRUST_CONFIG):
+            one["data"]["ca.crt"] = bundle
+    if restart and draft.trust != before.trust:
+        draft.restarts = {pool: before.restarts.get(pool, 0) + 1 for pool in draft.serving}
+        for one in draft.objects:
+            draft.count_restarts(one)
+    return draft
 
 
 def with_mark(before: Draft, marks: Mapping[str, str]) -> Draft:
     """The same, whose job recreates shared secrets: name -> mark of the request."""
-    made = Draft.of(before.as_dict())
-    made.request["renew"] = {**made.request.get("renew", {}), **marks}
-    made.open = True
-    return made
+    draft = Draft.of(before.as_dict())
+    draft.request["renew"] = {**draft.request.get("renew", {}), **marks}
+    draft.open = True
+    return draft
 
 
-def with_objects(before: Draft, objects: Collection[Object], made_for: Mapping[str, Mapping[str, str]]) -> Draft:
+def with_objects(before: Draft, objects: Iterable[Object]) -> Draft:
     """The same with some objects replaced, such as ClientApps in their own pods."""
-    made = Draft.of(before.as_dict())
-    made.serving = {pool: dict(found) for pool, found in made_for.items()}
-    places = {(one["kind"], one["metadata"]["name"]): number for number, one in enumerate(made.objects)}
+    draft = Draft.of(before.as_dict())
+    places = {(one["kind"], one["metadata"]["name"]): number for number, one in enumerate(draft.objects)}
     for one in objects:
         mine = copy.deepcopy(dict(one))
-        _limit(mine, made, certified=bool(made.certificate) or not _shows(made))
+        draft.adapt(mine, certified=bool(draft.certificate) or not draft.request.get("client"))
         place = places.get((mine["kind"], mine["metadata"]["name"]))
         if place is None:
-            made.objects.append(mine)
+            draft.objects.append(mine)
         else:
-            made.objects[place] = mine
-    return made
+            draft.objects[place] = mine
+    return draft
 
 
-def _shows(made: Draft) -> bool:
-    return bool(made.request.get("client"))
-
-
-def _annotate(made: Draft) -> None:
-    for one in made.objects:
-        pool = (one["metadata"].get("labels") or {}).get(POOL_LABEL)
-        if one["kind"] == "StatefulSet" and pool and made.restarts.get(pool):
-            meta = one["spec"]["template"].setdefault("metadata", {})
-            meta["annotations"] = {**(meta.get("annotations") or {}), RESTARTS: str(made.restarts[pool])}
-
-
-def numbered(made: Draft, version: int, nonce: str) -> list[Object]:
+def numbered(draft: Draft, version: int, nonce: str) -> list[Object]:
     """Its objects in a version of the bundle: a job of its own, whose request is bound to that version."""
-    binding = {
-        "federation": made.facts["federation"],
-        "site": made.facts["site"],
-        "hub": made.hub,
-        "version": version,
-        "nonce": nonce,
-    }
-    found = copy.deepcopy(made.objects)
+    facts = draft.facts
+    binding = {"federation": facts["federation"], "site": facts["site"], "hub": draft.hub, "version": version, "nonce": nonce}
+    found = copy.deepcopy(draft.objects)
     for one in found:
-        if _is(one, "Job", site_jobs.NAME):
+        if is_object(one, "Job", site_jobs.NAME):
             one["metadata"]["name"] = f"{site_jobs.NAME}-v{version}"
         elif is_program(one):
-            one["data"] = site_jobs.program_data(shipped.files(), {**made.request, "binding": binding})
+            one["data"] = site_jobs.program_data(shipped.files(), {**draft.request, "binding": binding})
     return found
 
 
@@ -318,7 +288,6 @@ def request_of(spec: SiteSpec, pools: Iterable[Mapping[str, Any]], **more: Any) 
     """The request for the job.
 
     Args:
-        spec: the site.
         pools: wanted, each with C(name), C(names) and C(offset).
         more: C(dead), C(client), C(listener), C(drop), C(renew), C(known_pools).
     """
@@ -334,6 +303,6 @@ def request_of(spec: SiteSpec, pools: Iterable[Mapping[str, Any]], **more: Any) 
     }
 
 
-def secrets_of(made: Draft) -> list[str]:
+def secrets_of(draft: Draft) -> list[str]:
     """The Secrets that the site's job makes."""
-    return sorted({*made.request.get("secrets", []), *(keys_secret(one["name"]) for one in made.request.get("pools", []))})
+    return sorted({*draft.request.get("secrets", []), *(keys_secret(one["name"]) for one in draft.request.get("pools", []))})

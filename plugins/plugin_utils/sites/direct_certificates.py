@@ -8,6 +8,7 @@ asked whether a hub that has moved is reached at its new address.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,12 +27,9 @@ from ..rights import ask
 from ..rights.need import ROTATE
 from ..rotation import restart, site_proof
 from ..rotation.hub_steps import apply_trust
-from ..rotation.restart import delete, replace
 from ..site_keys import keys
 from ..spec.site_spec import SiteSpec
 from .site import Run, Site
-
-__all__ = ["FILES", "delete", "old", "replace"]
 
 # The kubelet brings the file within two minutes. Then the watcher sees it within two seconds, and HAProxy reloads.
 _LOADED = f"""
@@ -74,33 +72,27 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], s
         return "", ""
     pod = min(running, key=lambda one: str(one["metadata"]["name"]))
     name = pod["metadata"]["name"]
+    unknown = f"whether {name} reaches the hub at {spec.superlink_address} is not known: "
     if not in_pod.may_run(cluster, spec.namespace, name):
-        return "", f"whether {name} reaches the hub at {spec.superlink_address} is not known: the right to exec in it is missing"
+        return "", f"{unknown}the right to exec in it is missing"
     try:
         command = ["sh", "-c", _LOADED, site_proof.digest(sidecar.configuration(spec))]
         if cluster.exec(pod["metadata"]["namespace"], name, site_proof.SIDECAR, command, timeout=_SECONDS).rc != 0:
-            return "", f"whether {name} reaches the hub at {spec.superlink_address} is not known: its sidecar does not have the new configuration yet"
-        said = _asked(cluster, spec, pod, seconds)
+            return "", f"{unknown}its sidecar does not have the new configuration yet"
+        request = site_proof.request(pod, spec.verified_name, {site_proof.NOW: ""}, 0)
+        clock = Clock(seconds)
+        while True:
+            seen = restart.held(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
+            if seen.get("serial"):
+                return "", ""
+            if not clock.tick():
+                break
     except ClusterError as error:
-        return "", f"whether {name} reaches the hub at {spec.superlink_address} is not known: its sidecar could not be asked: {error.message}"
-    if not said:
-        return "", ""
+        return "", f"{unknown}its sidecar could not be asked: {error.message}"
     return (
-        f"its SuperNodes do not reach the hub at {spec.superlink_address} any more: {name}: {said}. For a minute, they still count as online. Correct "
-        "superlink_exposure, superlink_host or superlink_address of the hub, or what lies between, and run again."
+        f"its SuperNodes do not reach the hub at {spec.superlink_address} any more: {name}: {site_proof.said(seen)}. For a minute, they still count as "
+        "online. Correct superlink_exposure, superlink_host or superlink_address of the hub, or what lies between, and run again."
     ), ""
-
-
-def _asked(cluster: Cluster, spec: SiteSpec, pod: Mapping[str, Any], seconds: float) -> str:
-    """Why the sidecar does not reach the hub; empty where it does."""
-    request = site_proof.request(pod, spec.verified_name, {site_proof.NOW: ""}, 0)
-    clock = Clock(seconds)
-    while True:
-        seen = restart.held(cluster, pod, site_proof.CONTAINER, request)["seen"][site_proof.NOW]
-        if seen.get("serial"):
-            return ""
-        if not clock.tick():
-            return site_proof.said(seen)
 
 
 def old(
@@ -114,47 +106,36 @@ def old(
     """Pool -> pods that run with older files.
 
     Args:
-        cluster: a connection.
         site: whose pods these are. Those of others in its namespace are not asked.
         files: keys of C(FILES).
         secret_digests: gives entry -> digest of a Secret.
         check: check mode, in which files of a pod may not exist yet.
     """
     found: dict[str, list[dict[str, Any]]] = {}
-    held: dict[tuple[str, str], Mapping[str, str]] = {}
-    pods = proof.pods_query(site.federation, SUPERNODE, CLIENTAPP)
+
+    @functools.cache
+    def digests(kind: str, name: str) -> Mapping[str, str]:
+        if kind == "Secret":
+            return secret_digests(name)
+        data = (cluster.get("v1", kind, name, site.namespace) or {}).get("data") or {}
+        return {entry: site_proof.digest(value) for entry, value in data.items()}
 
     def is_old(pod: dict[str, Any], container: str) -> bool:
         wanted = {}
-        for path, place, entry in _places(pod, container, files):
-            if place not in held:
-                held[place] = (
-                    secret_digests(place[1])
-                    if place[0] == "Secret"
-                    else _map_digests(cluster, site.namespace, place[1])
-                )
-            if entry not in held[place] and check:
-                return True  # what it will read does not exist yet
-            if entry not in held[place]:
-                raise ClusterError(f"{place[0]} {site.namespace}/{place[1]} on {cluster.name} has no entry {entry}")
-            wanted[path] = held[place][entry]
+        for path, (kind, name), entry in _places(pod, container, files):
+            if entry not in digests(kind, name):
+                if check:
+                    return True  # what it will read does not exist yet
+                raise ClusterError(f"{kind} {site.namespace}/{name} on {cluster.name} has no entry {entry}")
+            wanted[path] = digests(kind, name)[entry]
         return restart.is_old(cluster, pod, container, wanted)
 
-    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
-        if any(is_old(pod, container) for container in _containers(pod)):
+    for pod in cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, SUPERNODE, CLIENTAPP)):
+        # The SuperNode, and the SuperExec beside it or in the pod of a ClientApp. Each may restart alone.
+        present = {container["name"] for container in pod["spec"]["containers"]}
+        if any(is_old(pod, name) for name in _READS if name in present):
             found.setdefault(site_proof.place(pod)[0], []).append(pod)
     return dict(sorted(found.items()))
-
-
-def _map_digests(cluster: Cluster, namespace: str, name: str) -> Mapping[str, str]:
-    found = (cluster.get("v1", "ConfigMap", name, namespace) or {}).get("data") or {}
-    return {entry: site_proof.digest(value) for entry, value in found.items()}
-
-
-def _containers(pod: Mapping[str, Any]) -> list[str]:
-    """The containers that read such files: the SuperNode, and the SuperExec beside it or in the pod of a ClientApp. Each may restart alone."""
-    present = {container["name"] for container in pod["spec"]["containers"]}
-    return [name for name in _READS if name in present]
 
 
 def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[tuple[str, tuple[str, str], str]]:
@@ -178,55 +159,45 @@ def _places(pod: dict[str, Any], container: str, files: Sequence[str]) -> list[t
 
 
 def prove(run: Run, cluster: Cluster, site: Site, wanted: site_proof.Proof, result: dict[str, Any]) -> None:
-    """Deploy the CA bundle and ask every running SuperNode; see C(reach.site.Reach.trust) for what is filled in.
+    """Deploy the CA bundle and ask every running SuperNode; see C(site.Reach.trust) for what is filled in.
 
     Args:
-        run: the run.
-        cluster: a connection to the site's cluster.
         site: whose SuperNodes are asked. Pods of others in its namespace are not.
-        wanted: what to test.
-        result: filled in as it goes.
 
     Raises:
         ClusterError: the site does not answer, or its trust cannot be changed.
     """
     if wanted.first:
         ask.require(cluster, ask.rights_of_work(SUPERNODE, ROTATE, site.namespace))
-    pods = proof.pods_query(site.federation, SUPERNODE)
-    result["changed"] = _bring(run, cluster, site, pods, wanted, result)
-    deadline = time.monotonic() + (0 if run.check else wanted.seconds)
-    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
-        if site_proof.is_running(pod):
-            result["pods"].append(_ask_pod(cluster, pod, wanted, deadline, result["trust"]))
-    accepts, trouble = site_proof.judge(wanted.expected, result["pods"], wanted.wanted)
-    result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
-
-
-def _bring(run: Run, cluster: Cluster, site: Site, pods: str, wanted: site_proof.Proof, result: dict[str, Any]) -> bool:
-    """Put the trust into the site's ConfigMap, which C(pods) mount; returns whether it differed."""
     live = cluster.get("v1", "ConfigMap", TRUST_CONFIG, site.namespace)
     if live is None:
         raise ClusterError(
             f"{cluster.name} has no ConfigMap {site.namespace}/{TRUST_CONFIG}: run site.yml for this site, or correct supernode_namespace"
         )
-    result["trust"] = live["data"].get("ca.crt", "")
-    if not wanted.bundle or trust_bundle(result["trust"]) == wanted.bundle:
-        return False
-    if wanted.own_bundle:
-        require_own(result["trust"], wanted.bundle)
-        result["trust"] = wanted.bundle
-        return False
-    if not run.check:
-        run.note(site.name, objects=apply_trust(cluster, live, wanted.bundle))
-        stuck_pods.touch_pods(cluster, site.namespace, pods)
-        result["trust"] = wanted.bundle
-    return True
+    trust, pods = live["data"].get("ca.crt", ""), proof.pods_query(site.federation, SUPERNODE)
+    result.update(changed=False, trust=trust)
+    if wanted.bundle and trust_bundle(trust) != wanted.bundle:
+        if wanted.own_bundle:
+            require_own(trust, wanted.bundle)
+        elif not run.check:
+            run.note(site.name, objects=apply_trust(cluster, live, wanted.bundle))
+            stuck_pods.touch_pods(cluster, site.namespace, pods)
+        result["changed"] = not wanted.own_bundle
+        if wanted.own_bundle or not run.check:
+            trust = wanted.bundle
+    result["trust"] = trust
+    deadline = time.monotonic() + (0 if run.check else wanted.seconds)
+    for pod in cluster.list("v1", "Pod", site.namespace, labels=pods):
+        if site_proof.is_running(pod):
+            result["pods"].append(_ask_pod(cluster, pod, wanted, deadline, trust))
+    accepts, trouble = site_proof.judge(wanted.expected, result["pods"], wanted.wanted)
+    result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
 
 
 def require_own(trusted: str, bundle: str) -> None:
     """Refuse a CA bundle that is set by the variables of a site, as deployed, and lacks a CA of C(bundle): the next deployment would bring it back."""
-    held = trust_bundle(trusted)
-    if trust_bundle(held, bundle) != held:
+    present = trust_bundle(trusted)
+    if trust_bundle(present, bundle) != present:
         raise ClusterError(
             "its CA bundle is set by supernode_ca_bundle, which lacks a CA of the hub: add what ConfigMap flower-federation "
             "of the hub has as ca.crt, run site.yml for this site, then run this again"
@@ -235,16 +206,16 @@ def require_own(trusted: str, bundle: str) -> None:
 
 def _ask_pod(cluster: Cluster, pod: Mapping[str, Any], wanted: site_proof.Proof, deadline: float, trust: str) -> dict[str, Any]:
     pool, name = site_proof.place(pod)
-    said = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
+    report = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
     while True:
         seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
         asked = site_proof.request(pod, wanted.server_name, wanted.wanted, seconds)
         try:
             answer = restart.held(cluster, pod, site_proof.CONTAINER, asked, seconds + 60)
         except ClusterError as error:
-            return said | {"error": error.message}
+            return report | {"error": error.message}
         stale = site_proof.is_stale(answer, trust)
         seen = answer["seen"]
         wrong = [label for label, serial in wanted.wanted.items() if serial and seen[label].get("serial") != serial]
         if stale or not wrong or time.monotonic() >= deadline:
-            return said | {"seen": seen, "stale": stale}
+            return report | {"seen": seen, "stale": stale}

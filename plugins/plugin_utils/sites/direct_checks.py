@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -24,9 +25,8 @@ from ..marks import owners
 from ..rights import ask, grants
 from ..rights.need import DEPLOY, missing, singles
 from ..spec.site_spec import SiteSpec
-from . import beside_hub, direct_connection
-from . import namespace_inspection as look_at
-from .site import Run, Site
+from . import direct_connection, namespace_inspection, namespaces
+from .site import PreflightResult, Run, Site
 
 _CLAIM = "PersistentVolumeClaim"
 
@@ -46,26 +46,38 @@ def check_datasets(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = (
 
 def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> dataset_checks.Seen:
     seen = dataset_checks.Seen()
+
+    def get(into: dict[str, Object | None], api_version: str, kind: str, name: str, namespace: str | None = None) -> None:
+        """Read an object once. What may not be read stays unknown, and the checks say so."""
+        if name and name not in into:
+            with contextlib.suppress(Forbidden):
+                into[name] = cluster.get(api_version, kind, name, namespace)
+
+    storage = (cluster_platform.STORAGE_API, cluster_platform.STORAGE_CLASS)
     for one in (use.dataset for use in uses):
         for kind, name in (("Secret", one.secret), ("ConfigMap", one.config_map)):
-            if name:
-                found: dict[str, Object | None] = {}
-                _get(cluster, found, "v1", kind, name, spec.namespace)
-                seen.files |= {(kind, key): item is not None for key, item in found.items()}
-        if one.claim_name:
-            _get(cluster, seen.claims, "v1", _CLAIM, one.claim_name, spec.namespace)
+            found: dict[str, Object | None] = {}
+            get(found, "v1", kind, name, spec.namespace)
+            seen.files |= {(kind, key): item is not None for key, item in found.items()}
+        get(seen.claims, "v1", _CLAIM, one.claim_name, spec.namespace)
         if one.volume is not None:
-            _get(cluster, seen.volumes, "v1", "PersistentVolume", datasets.volume_name(spec, one))
-        if one.new_claim is not None and one.new_claim.storage_class:
-            _get(cluster, seen.classes, cluster_platform.STORAGE_API, cluster_platform.STORAGE_CLASS, one.new_claim.storage_class)
+            get(seen.volumes, "v1", "PersistentVolume", datasets.volume_name(spec, one))
+        if one.new_claim is not None:
+            get(seen.classes, *storage, one.new_claim.storage_class)
     new = [one.dataset for one in uses if one.dataset.new_claim is not None and not one.dataset.new_claim.storage_class]
     if any(seen.claims.get(one.claim_name, one) is None for one in new):
         known = cluster_platform.storage_classes(cluster)
         seen.has_default = None if known is None else any(known.values())
     several = dataset_checks.several_pods(spec)
+    # What decides about a claim that exists: its class; its volume, if it matters where that is; why it is not bound.
     for name, claim in seen.claims.items():
-        if claim is not None:
-            _read_around(cluster, name, claim, seen, placed=several)
+        if claim is None:
+            continue
+        get(seen.classes, *storage, claim["spec"].get("storageClassName") or "")
+        if several:
+            get(seen.volumes, "v1", "PersistentVolume", claim["spec"].get("volumeName") or "")
+        if (claim.get("status") or {}).get("phase") != "Bound":
+            seen.events[name] = Waiter(cluster, 0).events([claim])
     if several:
         try:
             seen.nodes = cluster.list("v1", "Node")
@@ -74,40 +86,10 @@ def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> d
     return seen
 
 
-def _read_around(cluster: Cluster, name: str, claim: Object, seen: dataset_checks.Seen, *, placed: bool) -> None:
-    """What decides about a claim that exists: its class; its volume, if it matters where that is; why it is not bound."""
-    body = claim["spec"]
-    if body.get("storageClassName"):
-        _get(cluster, seen.classes, cluster_platform.STORAGE_API, cluster_platform.STORAGE_CLASS, body["storageClassName"])
-    if placed and body.get("volumeName"):
-        _get(cluster, seen.volumes, "v1", "PersistentVolume", body["volumeName"])
-    if (claim.get("status") or {}).get("phase") != "Bound":
-        seen.events[name] = Waiter(cluster, 0).events([claim])
-
-
-def _get(
-    cluster: Cluster,
-    into: dict[str, Object | None],
-    api_version: str,
-    kind: str,
-    name: str,
-    namespace: str | None = None,
-) -> None:
-    """Read an object once. What may not be read stays unknown, and the checks say so."""
-    if name in into:
-        return
-    try:
-        into[name] = cluster.get(api_version, kind, name, namespace)
-    except Forbidden:
-        return
-
-
 def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping[str, Any]) -> None:
     """Refuse a site whose place is that of another host.
 
     Args:
-        run: the run.
-        site: the site.
         places: what identifies its namespace, unique in all clusters.
         hub: see C(check_cluster).
 
@@ -126,17 +108,11 @@ def refuse_duplicate(run: Run, site: Site, places: Collection[str], hub: Mapping
         )
 
 
-def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict[str, Any]:
+def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> PreflightResult:
     """Reach the cluster, check rights, look for GPUs and at the clock.
 
     Args:
-        run: the run.
-        cluster: a connection.
-        site: the site.
         hub: what M(federated.flower.superlink) returned for the hub; empty if it was not checked.
-
-    Returns:
-        C(msg), C(warnings), C(version), C(skew) and C(rehearsed).
 
     Raises:
         ClusterError: the cluster cannot be reached, a right is missing, or a clock is wrong.
@@ -148,12 +124,17 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
     warnings += require(site_agreement.config_types(spec.pools))
     version = cluster.request("GET", "/version")["gitVersion"]
     owner = owners.deployment_notes(site.federation, site.name, hub.get("identity") or "")
-    found = look_at.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
+    found = namespace_inspection.inspect_namespace(cluster, SUPERNODE, spec, lambda: supernode.objects(spec.complete()), owner=owner, claim=site.claim)
     away = found.absent
     if spec.namespace not in (*away, *found.projects):
-        _check_shared_namespace(cluster, spec, hub.get("pod_security"))
+        # The site's Pod Security level is that of a hub whose namespace it shares. Not known where that cannot be read.
+        record = ("v1", "ConfigMap", owners.HUB_RECORD, spec.namespace)
+        if site_agreement.wants_level(spec) and namespaces.readable(cluster, *record) is not None:
+            refuse_level(cluster, spec, hub.get("pod_security"))
     refuse_duplicate(run, site, found.places, hub)
-    wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
+    # Whether the site's administrators created the account of the job that creates keys.
+    account = namespaces.readable(cluster, "v1", "ServiceAccount", site_jobs.ACCESS, spec.namespace) if spec.makes_keys else None
+    wanted = replace(spec, keys_account=account is not None)
     needed = grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away, projects=found.projects)
     ask.require(cluster, needed)
     if spec.namespace not in away:
@@ -169,25 +150,22 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
         warnings += require(pod_needs.check(cluster, wanted, objects, away, SUPERNODE))
     warnings += require(_devices(cluster, wanted, changes=rehearsed))
     warnings += require(_clock(cluster, wanted, hub))
-    return {
-        "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
-        "warnings": warnings,
-        "version": version,
-        "skew": cluster.skew,
-        "rehearsed": rehearsed,
-    }
+    return PreflightResult(f"{cluster.name} runs Kubernetes {version}, the rights are enough", warnings, version, cluster.skew, rehearsed)
 
 
-def _check_shared_namespace(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:
-    """Whether the site's Pod Security level is that of the hub whose namespace it shares. Not known where that cannot be read."""
-    if not site_agreement.wants_level(spec):
-        return
-    try:
-        is_shared = cluster.get("v1", "ConfigMap", owners.HUB_RECORD, spec.namespace) is not None
-    except Forbidden:
-        return
-    if is_shared:
-        beside_hub.refuse_level(cluster, spec, planned)
+def refuse_level(cluster: Cluster, spec: SiteSpec, planned: str | None) -> None:
+    """Refuse a Pod Security level that a site in the hub's namespace sets and the hub does not. Not known where the Namespace cannot be read.
+
+    Args:
+        cluster: a connection to the hub's cluster.
+        spec: the site, as its variables have it.
+        planned: see C(site_agreement.shared_namespace).
+
+    Raises:
+        ClusterError: the site's level would have no effect.
+    """
+    if site_agreement.wants_level(spec) and (live := namespaces.readable(cluster, "v1", "Namespace", spec.namespace)):
+        require(site_agreement.shared_namespace(spec, live, planned))
 
 
 def _refuse_delivered(cluster: Cluster, spec: SiteSpec) -> None:
@@ -204,14 +182,6 @@ def _refuse_delivered(cluster: Cluster, spec: SiteSpec) -> None:
                     f"federated.flower.teardown --limit {spec.cluster} -e flower_delivery=ocm -e flower_teardown=true. Or deploy it into another "
                     "namespace (supernode_namespace)."
                 )
-
-
-def _account_is_given(cluster: Cluster, namespace: str) -> bool:
-    """Whether the site's administrators created the account of the Job that creates keys. One that cannot be read counts as absent."""
-    try:
-        return cluster.get("v1", "ServiceAccount", site_jobs.ACCESS, namespace) is not None
-    except Forbidden:
-        return False
 
 
 def _check_account(cluster: Cluster, spec: SiteSpec) -> None:

@@ -31,7 +31,7 @@ _TUNNEL_SECONDS = 180
 _APPS_SECONDS = 90
 
 
-class Said(NamedTuple):
+class TunnelAnswer(NamedTuple):
     """What the tunnel of a pod says.
 
     Attributes:
@@ -86,7 +86,7 @@ def unseen(spec: SiteSpec) -> list[str]:
     ]
 
 
-def ask_tunnel(cluster: Cluster, pod: Mapping[str, Any], target: str = "", mark: str = "") -> Said:
+def ask_tunnel(cluster: Cluster, pod: Mapping[str, Any], target: str = "", mark: str = "") -> TunnelAnswer:
     """Have the tunnel of a running pod try the way.
 
     Args:
@@ -99,8 +99,8 @@ def ask_tunnel(cluster: Cluster, pod: Mapping[str, Any], target: str = "", mark:
     meta = pod["metadata"]
     command = ["sh", sidecar.PROGRAM, "check", target, mark]
     answer = cluster.exec(meta["namespace"], meta["name"], sidecar.NAME, command, timeout=_TUNNEL_SECONDS)
-    said = " ".join((answer.stdout or answer.stderr).decode("utf-8", "replace").split())
-    return Said(answer.rc == 0, answer.rc == 1, said or f"it ended with code {answer.rc}")
+    text = " ".join((answer.stdout or answer.stderr).decode("utf-8", "replace").split())
+    return TunnelAnswer(answer.rc == 0, answer.rc == 1, text or f"it ended with code {answer.rc}")
 
 
 def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], mark: str) -> tuple[str, str]:
@@ -109,29 +109,31 @@ def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], m
     Args:
         mark: of the credentials, if they changed.
     """
-    running = sorted((pod for pod in pods if _has_tunnel(pod)), key=lambda one: str(one["metadata"]["name"]))
-    if not running:
+    pod = next(iter(_with_tunnel(pods)), None)
+    if pod is None:
         return "", ""
-    name = running[0]["metadata"]["name"]
+    name = pod["metadata"]["name"]
     try:
-        said = ask_tunnel(cluster, running[0], sidecar.target(spec), mark)
+        answer = ask_tunnel(cluster, pod, sidecar.target(spec), mark)
     except ClusterError as error:
         return "", f"whether {name} reaches the hub through the HTTP proxy is not known: its tunnel could not be asked: {error.message}"
-    return (f"{name}: {said.text}", "") if said.ours else ("", "" if said.good else f"{name}: {said.text}")
+    return (f"{name}: {answer.text}", "") if answer.ours else ("", "" if answer.good else f"{name}: {answer.text}")
 
 
-def _has_tunnel(pod: Mapping[str, Any]) -> bool:
-    return site_proof.is_running(pod) and any(one["name"] == sidecar.NAME for one in pod["spec"].get("initContainers") or [])
+def _with_tunnel(pods: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Running pods with a tunnel, by name."""
+    found = [pod for pod in pods if site_proof.is_running(pod) and any(one["name"] == sidecar.NAME for one in pod["spec"].get("initContainers") or [])]
+    return sorted(found, key=lambda one: str(one["metadata"]["name"]))
 
 
 def words(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]]) -> str:
     """A sentence for a site whose SuperNodes are not online; empty without a proxy, or where no pod runs."""
-    running = [pod for pod in pods if _has_tunnel(pod)] if spec.has_proxy else []
-    if not running:
+    pod = next(iter(_with_tunnel(pods)), None) if spec.has_proxy else None
+    if pod is None:
         return ""
-    name = running[0]["metadata"]["name"]
+    name = pod["metadata"]["name"]
     try:
-        return f" The tunnel of {name}: {ask_tunnel(cluster, running[0]).text}."
+        return f" The tunnel of {name}: {ask_tunnel(cluster, pod).text}."
     except ClusterError as error:
         return f" The log of container {sidecar.NAME} of {name} tells about the HTTP proxy; it could not be asked: {error.message}"
 
@@ -140,8 +142,6 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, id
     """Pool -> what one of its SuperNodes measured, as C(preflight.acceptance.of_pool) takes it.
 
     Args:
-        cluster: a connection to the site's cluster.
-        spec: the site.
         address: where its SuperNodes reach the hub.
         server_name: the gateway's name.
         idle: seconds for which a connection is silent; 0 does not try.
@@ -149,42 +149,36 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, id
     pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, SUPERNODE, CLIENTAPP))
     found = {}
     for pool in spec.pools:
-        if not pool.replicas and not pool.is_daemon:
-            continue
-        try:
-            found[pool.name] = _pool(cluster, spec, pool, pods, (address, server_name, idle))
-        except ClusterError as error:
-            found[pool.name] = {"error": error.message}
+        if pool.replicas or pool.is_daemon:
+            try:
+                found[pool.name] = _pool(cluster, spec, pool, pods, address, server_name, idle)
+            except ClusterError as error:
+                found[pool.name] = {"error": error.message}
     return found
 
 
-def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], hub: tuple[str, str, float]) -> Facts:
-    address, server_name, idle = hub
+def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], address: str, server_name: str, idle: float) -> Facts:
     own = [pod for pod in pods if (pod["metadata"].get("labels") or {}).get(POOL_LABEL) == pool.name]
-    running = sorted((pod for pod in own if site_proof.is_running(pod)), key=lambda one: str(one["metadata"]["name"]))
+    running = [pod for pod in own if site_proof.is_running(pod)]
     if not running:
         return {"error": f"none of its SuperNodes runs: {pod_health.summary(own)}"}
-    pod = running[0]
-    hop = site_proof.argument(pod, "--superlink")
-    host, port = split_address(hop)
-    hub_host, hub_port = split_address(spec.http_proxy.address if spec.has_proxy else address)
+    pod = min(running, key=lambda one: str(one["metadata"]["name"]))
+    host, port = split_address(site_proof.argument(pod, "--superlink"))
     trusted = site_proof.argument(pod, "--root-certificates")
     request = {
-        "hub": [hub_host, hub_port],
+        "hub": list(split_address(spec.http_proxy.address if spec.has_proxy else address)),
         "hop": {"host": host, "port": port, "trust": trusted},
         "bytes": acceptance.BODY,
         "idle": idle,
         "secure": bool(trusted),
     }
-    way, clock = ask_apps(cluster, pod, site_proof.CONTAINER, request)
+    measured, clock = ask_apps(cluster, pod, site_proof.CONTAINER, request)
     trust: Facts = {"serial": "none, since there is no TLS"}
     if trusted:
         asked = site_proof.request(pod, server_name, {site_proof.NOW: ""}, 1)
         trust = restart.held(cluster, pod, site_proof.CONTAINER, asked)["seen"][site_proof.NOW]
-    proxy: Facts = {}
-    if spec.has_proxy:
-        proxy = {"proxy": ask_tunnel(cluster, pod)._asdict()}
-    return {**proxy, "way": way, "clock": clock, "trust": trust, "apps": _apps(cluster, pool, own), "resource": pool.gpu.resource}
+    proxy: Facts = {"proxy": ask_tunnel(cluster, pod)._asdict()} if spec.has_proxy else {}
+    return {**proxy, "way": measured, "clock": clock, "trust": trust, "apps": _apps(cluster, pool, own), "resource": pool.gpu.resource}
 
 
 def _apps(cluster: Cluster, pool: PoolSpec, pods: list[Any]) -> Facts:

@@ -50,7 +50,7 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
         ClusterError: rights are missing, or a node does not get an image; no pod of the site was touched.
     """
     jobs = [job for job in _jobs(cluster, site, objects, seconds) if _node(job) not in away]
-    images = list(dict.fromkeys(one["image"] for job in jobs for one in _containers(job)))
+    images = list(dict.fromkeys(one["image"] for job in jobs for one in job["spec"]["template"]["spec"]["containers"]))
     nodes = sorted({_node(job) for job in jobs})
     done = Pulled(images=images, nodes=nodes)
     if not jobs:
@@ -64,12 +64,21 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
     if run.check:
         done.msg = f"to be pulled: {where}"
         return done
-    _remove(cluster, site)
+    left = _left(cluster, site)  # new ones have the same names
+    for item in left:
+        _delete(cluster, item)
+    Waiter(cluster, _NO_POD).until_gone(left)
     begun = time.monotonic()
     started: list[Object] = []
     try:
         for item in [*site_jobs.pull_network_policies(site.spec), *jobs]:
-            started.append(_create(cluster, item))
+            try:
+                started.append({"apiVersion": item["apiVersion"], "kind": item["kind"], **cluster.create(item)})
+            except Conflict as error:
+                raise ClusterError(
+                    f"{item['kind']} {site.namespace}/{item['metadata']['name']}, which is needed to pull images, is there already ({error.text}). "
+                    "Another run may have created it, or it is being deleted: run again."
+                ) from error
         trouble = _wait(cluster, site, started[-len(jobs) :], seconds)
     finally:
         for item in reversed(started):
@@ -108,24 +117,8 @@ def _jobs(cluster: Cluster, site: Site, objects: Sequence[Object], seconds: int)
     return found
 
 
-def _containers(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = job["spec"]["template"]["spec"]["containers"]
-    return found
-
-
 def _node(job: Mapping[str, Any]) -> str:
     return str(job["spec"]["template"]["spec"]["nodeName"])
-
-
-def _create(cluster: Cluster, item: Object) -> Object:
-    meta = item["metadata"]
-    try:
-        return {"apiVersion": item["apiVersion"], "kind": item["kind"], **cluster.create(item)}
-    except Conflict as error:
-        raise ClusterError(
-            f"{item['kind']} {meta['namespace']}/{meta['name']}, which is needed to pull images, is there already ({error.text}). Another run may have "
-            "created it, or it is being deleted: run again."
-        ) from error
 
 
 def _delete(cluster: Cluster, item: Mapping[str, Any]) -> None:
@@ -133,18 +126,8 @@ def _delete(cluster: Cluster, item: Mapping[str, Any]) -> None:
     cluster.delete(item["apiVersion"], item["kind"], meta["name"], meta["namespace"], uid=meta["uid"], propagation="Background")
 
 
-def _remove(cluster: Cluster, site: Site) -> None:
-    """Delete what an interrupted run left, and wait until it is gone: names are the same."""
-    left = _left(cluster, site)
-    for item in left:
-        _delete(cluster, item)
-    clock = Clock(_NO_POD)
-    while left and clock.tick():
-        still = {item["metadata"]["uid"] for item in _left(cluster, site)}
-        left = [item for item in left if item["metadata"]["uid"] in still]
-
-
 def _left(cluster: Cluster, site: Site) -> list[Object]:
+    """What an interrupted run left."""
     labels = query(selector(site.federation, site_jobs.PULL_APPLICATION))
     kinds = [("batch/v1", "Job")] + [(one["apiVersion"], one["kind"]) for one in site_jobs.pull_network_policies(site.spec)]
     found = [{"apiVersion": api, "kind": kind, **one} for api, kind in kinds for one in cluster.list(api, kind, site.namespace, labels=labels)]
@@ -160,23 +143,20 @@ def _wait(cluster: Cluster, site: Site, jobs: Sequence[Object], seconds: int) ->
     lost: dict[str, str] = {}
     while waiting:
         over = not clock.tick()
-        pods = {_owner(pod): pod for pod in cluster.list("v1", "Pod", site.namespace, labels=labels)}
+        listed = cluster.list("v1", "Pod", site.namespace, labels=labels)
+        pods = {str(owner["uid"]): pod for pod in listed for owner in pod["metadata"].get("ownerReferences") or []}
         for uid, job in list(waiting.items()):
             why, final = trouble_of(pods.get(uid), since)
             if pods.get(uid) and pod_health.has_images(pods[uid]):
                 del waiting[uid]
             elif uid not in pods and unmade.is_over():
-                said = Waiter(cluster, 0).events([job])
-                final, why = "FailedCreate" in " ".join(said), "; ".join(said)
+                events = Waiter(cluster, 0).events([job])
+                final, why = "FailedCreate" in " ".join(events), "; ".join(events)
             if uid in waiting and (final or over):
                 words = why or f"not done after {seconds} s (flower_upgrade_pull_timeout)"
                 lost[uid] = f"node {_node(job)}: {words}"
                 del waiting[uid]
     return [lost[job["metadata"]["uid"]] for job in jobs if job["metadata"]["uid"] in lost]
-
-
-def _owner(pod: Mapping[str, Any]) -> str:
-    return next((str(one["uid"]) for one in pod["metadata"].get("ownerReferences") or []), "")
 
 
 def trouble_of(pod: Object | None, since: dict[str, float]) -> tuple[str, bool]:

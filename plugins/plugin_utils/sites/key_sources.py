@@ -1,11 +1,12 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of a site's pools: which are needed, and whether the control node or a job in the site's cluster creates them."""
+"""Keys of a site's pools, created on the control node or by a job in the site's cluster, and the credentials for its HTTP proxy."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ..apply import applyset
 from ..apply.engine import apply_objects
@@ -13,7 +14,8 @@ from ..base.certificate_names import listener_certificate_name
 from ..base.errors import ClusterError
 from ..base.names import CLIENTAPP, CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
 from ..base.object_names import PROXY_MARK, PROXY_SECRET, SUPERNODE
-from ..base.secret_data import CREDENTIALS, entries
+from ..base.secret_data import CREDENTIALS, entries, secret
+from ..base.values import text
 from ..kube import nodes
 from ..kube.api_errors import Conflict
 from ..kube.client import Cluster
@@ -21,8 +23,8 @@ from ..manifests import site_jobs
 from ..marks import owners, proof
 from ..pki import keypairs
 from ..rotation import internal, site_proof
-from ..site_keys import job, keys, proxy_secret, site_keygen
-from ..spec.site_spec import SiteSpec
+from ..site_keys import job, keys, site_keygen
+from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
 from ..state.audit_notes import of_objects
 from . import namespace_inspection
 from .site import KeysMade, Run, Site
@@ -44,70 +46,34 @@ def wanted(
         site: inventory name, which is the name in its client certificate.
         allocation: pool -> C(offset), from the ledger.
         dead: fingerprints of keys that Flower takes no more.
-        list_nodes: gives the site's nodes; called for DaemonSet pools only.
+        list_nodes: gives the site's nodes; called for each DaemonSet pool.
         running_on: gives names of the nodes on which a pool has a pod.
     """
-    # Without TLS Flower has no node authentication, so a lab without it has no keys.
-    pools, ready = ([], {}) if spec.insecure else _pools(spec, allocation, list_nodes, running_on)
-    door = listener_certificate_name(spec.namespace) if spec.has_apps_apart else ""
-    return keys.Wanted(pools, dead, site if spec.shows_certificate else "", door), ready
+    pools: list[keys.Pool] = []
+    ready: Ready = {}
+    for pool in spec.pools if not spec.insecure else ():  # without TLS Flower has no node authentication, so a lab without it has no keys
+        if pool.is_daemon:
+            found, rules = list_nodes(), (pool.node_selector, pool.tolerations, pool.affinity)
+            chosen = nodes.eligible(found, *rules, running_on(pool.name) if nodes.closed(found, *rules) else ())
+            pools.append(keys.Pool(pool.name, [node["metadata"]["name"] for node in chosen]))
+            ready[pool.name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
+        else:
+            offset = int(allocation.get(pool.name, {}).get("offset", 0))
+            names = [str(offset + number) for number in range(pool.replicas)]
+            pools.append(keys.Pool(pool.name, names, offset))
+            ready[pool.name] = set(names)
+    listener = listener_certificate_name(spec.namespace) if spec.has_apps_apart else ""
+    return keys.Wanted(pools, dead, site if spec.shows_certificate else "", listener), ready
 
 
 def away(spec: SiteSpec, found: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """DaemonSet pool -> names of its nodes that are not ready; pools without such nodes are not in it.
-
-    Args:
-        spec: of the site.
-        found: the site's nodes.
-    """
+    """DaemonSet pool -> names of its nodes that are not ready; pools without such nodes are not in it."""
     result = {}
     for pool in spec.pools:
         chosen = nodes.eligible(found, pool.node_selector, pool.tolerations, pool.affinity) if pool.is_daemon else []
         if names := [node["metadata"]["name"] for node in chosen if not nodes.is_ready(node)]:
             result[pool.name] = names
     return result
-
-
-def _pools(
-    spec: SiteSpec,
-    allocation: Mapping[str, Any],
-    list_nodes: Callable[[], list[dict[str, Any]]],
-    running_on: Callable[[str], Collection[str]],
-) -> tuple[list[keys.Pool], Ready]:
-    pools: list[keys.Pool] = []
-    ready: Ready = {}
-    found: list[dict[str, Any]] | None = None
-    for pool in spec.pools:
-        name = pool.name
-        if pool.is_daemon:
-            found = list_nodes() if found is None else found
-            rules = (pool.node_selector, pool.tolerations, pool.affinity)
-            running = running_on(name) if nodes.closed(found, *rules) else ()
-            chosen = nodes.eligible(found, *rules, running)
-            pools.append(keys.Pool(name, [node["metadata"]["name"] for node in chosen]))
-            ready[name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
-        else:
-            offset = int(allocation.get(name, {}).get("offset", 0))
-            names = [str(offset + number) for number in range(pool.replicas)]
-            pools.append(keys.Pool(name, names, offset))
-            ready[name] = set(names)
-    return pools, ready
-
-
-class KeySource(Protocol):
-    """One place where keys are created."""
-
-    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
-        """Create what is missing."""
-
-    def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """Delete keys: pool -> names."""
-
-    def renew(self, mark: str) -> bool:
-        """Recreate the shared secrets without the mark; returns whether one was."""
-
-    def digests(self, name: str) -> Mapping[str, str]:
-        """Entry -> digest of a Secret."""
 
 
 def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
@@ -139,8 +105,6 @@ def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[
     """Names of the shared Secrets that a pod of the site is older than.
 
     Args:
-        cluster: a connection to the site.
-        site: the site.
         replaced: shared Secret that took the place of another -> when, by the site's API server. Without any, nothing is read.
     """
     if not replaced:
@@ -150,6 +114,46 @@ def outdated(cluster: Cluster, site: Site, replaced: Mapping[str, str]) -> list[
     return [name for name, at in sorted(replaced.items()) if oldest and at > oldest]
 
 
+def proxy_credentials(spec: SiteSpec, given: Mapping[str, Any]) -> dict[str, str]:
+    """The entries of the Secret; none without credentials in variables.
+
+    Args:
+        given: C(username) and C(password), without faults (C(checks/site_rules.py)).
+    """
+    if not spec.has_proxy or not spec.http_proxy_credentials:
+        return {}
+    return {name: text(given.get(name)) for name in (USERNAME, PASSWORD)}
+
+
+def proxy_secret(
+    spec: SiteSpec, values: Mapping[str, str], live: Mapping[str, Any] | None
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The Secret to write, if any; and name -> uid of the Secrets of this federation that pods do not need once the site's objects are applied.
+
+    Args:
+        values: of C(proxy_credentials).
+
+    Raises:
+        ClusterError: it is someone else's.
+    """
+    if not values:
+        # Unless it is someone else's, or the user names it: pods go on using it then.
+        named = spec.has_proxy and spec.http_proxy.secret == PROXY_SECRET
+        if live is None or named or not proof.may_delete(live, spec.federation):
+            return [], {}
+        return [], {PROXY_SECRET: str(live["metadata"]["uid"])}
+    if live is not None and not proof.belongs(live, spec.federation):
+        raise ClusterError(
+            f"Secret {spec.namespace}/{PROXY_SECRET} exists already and {proof.holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
+            "or delete or rename it."
+        )
+    data = entries(live)
+    if data.pop(PROXY_MARK, "") and data == dict(values):
+        return [], {}
+    data = {**values, PROXY_MARK: secrets.token_hex(8)}
+    return [secret(spec.federation, spec.namespace, PROXY_SECRET, data, application="supernode")], {}
+
+
 class AtController:
     """Keys that the control node creates and writes into the site's Secrets."""
 
@@ -157,31 +161,28 @@ class AtController:
         self.run, self.site, self.cluster = run, site, cluster
 
     def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
-        """See C(KeySource)."""
+        """Create what is missing."""
         spec, check = self.site.spec, self.run.check
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
         listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
         # Keys of another federation would count as keys of a pool that is gone; where a name is needed, they are refused when it is written.
         own = [item for item in listed if not proof.is_managed(item) or proof.belongs(item, self.site.federation)]
         live = {item["metadata"]["name"]: item for item in own}
-        replaced = {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))}
-        due = outdated(self.cluster, self.site, replaced)
+        due = outdated(self.cluster, self.site, {name: at for name in keys.SHARED if (at := keys.replaced_at(live.get(name)))})
         plan = keys.plan(
             spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
-        given = self.site.given.get("http_proxy_credentials") or {}
-        credentials, there = proxy_secret.wanted(spec, given), live.get(PROXY_SECRET)
+        credentials = proxy_credentials(spec, self.site.given.get("http_proxy_credentials") or {})
+        there = live.get(PROXY_SECRET)
         if credentials and there is None:  # it may be someone else's, without the labels of the others
             there = self.cluster.get("v1", "Secret", PROXY_SECRET, spec.namespace)
-        login, obsolete = proxy_secret.changes(spec, credentials, there)
+        login, obsolete = proxy_secret(spec, credentials, there)
         plan.secrets += login
         plan.reasons += [f"{PROXY_SECRET}: the credentials for the HTTP proxy changed" for _one in login]
-        written = (
-            [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
-        )
+        space = []
         if plan.secrets:
             refuse_others(self.cluster, self.site)
-        space = namespace_inspection.missing_namespace(self.cluster, spec) if plan.secrets else []
+            space = namespace_inspection.missing_namespace(self.cluster, spec)
         outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
         objects = outcome.objects
         if any(keys.source_of(there) == SITE for there in live.values()):
@@ -191,70 +192,64 @@ class AtController:
                 for name in (PUBLIC_KEYS, site_jobs.OWNER)
             ]
             objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects
-        renewed = [name for name in keys.SHARED if name in written]
+        written = {secret["metadata"]["name"] for secret in plan.secrets} if any(map(keys.pool_of, live.values())) else ()
         return plan, KeysMade(
             changed=outcome.changed,
             diff=outcome.diff,
             objects=objects,
-            renewed=renewed,
+            renewed=[name for name in keys.SHARED if name in written],
             due=due,
             login=entries(login[0])[PROXY_MARK] if login else "",
             obsolete=obsolete,
         )
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """See C(KeySource)."""
+        """Delete keys: pool -> names. A Secret without keys is deleted."""
         for pool, names in extra.items():
             name = keys_secret(pool)
             secret = self.cluster.get("v1", "Secret", name, self.site.namespace)
             if secret is None:
                 continue
             what = f"Secret {self.site.namespace}/{name} on {self.cluster.name}"
-            data = keys.without_extra(secret, names)
+            data, meta = keys.without_extra(secret, names), secret["metadata"]
             if not (proof.belongs if data else proof.may_delete)(secret, self.site.federation):
                 raise ClusterError(
                     f"{what} was not created by this collection for the federation {self.site.federation}: its keys that are not needed any "
                     f"more ({', '.join(names)}) are not deleted. Delete or rename it by hand."
                 )
             try:
-                self._write(secret, data)
+                if data:
+                    self.cluster.replace({**secret, "data": data})
+                else:
+                    self.cluster.delete("v1", "Secret", name, self.site.namespace, uid=meta["uid"], version=meta["resourceVersion"])
             except Conflict as error:
                 raise ClusterError(
                     f"{what} was changed by another run meanwhile. Run again when that is complete."
                 ) from error
             note_secrets(self.run, self.site, {name: "changed" if data else "deleted"})
 
-    def _write(self, secret: Mapping[str, Any], data: Mapping[str, str] | None) -> None:
-        """Write the data of a Secret, or delete it if there are none. Raises C(Conflict) when it is not as it was read."""
-        meta = secret["metadata"]
-        if data:
-            self.cluster.replace({**secret, "data": data})
-        else:
-            found = {"uid": meta["uid"], "version": meta["resourceVersion"]}
-            self.cluster.delete("v1", "Secret", meta["name"], self.site.namespace, **found)
-
     def renew(self, mark: str) -> bool:
-        """See C(KeySource)."""
-        made = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
-        written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, made)
+        """Recreate the shared secrets without the mark; returns whether one was."""
+        renewed = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
+        written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, renewed)
         self.run.note(self.site.name, objects=written)
         return bool(written)
 
     def digests(self, name: str) -> Mapping[str, str]:
-        """See C(KeySource)."""
-        held = entries(self.cluster.get("v1", "Secret", name, self.site.namespace))
-        return {entry: site_proof.digest(value) for entry, value in held.items()}
+        """Entry -> digest of a Secret."""
+        data = entries(self.cluster.get("v1", "Secret", name, self.site.namespace))
+        return {entry: site_proof.digest(value) for entry, value in data.items()}
 
 
 class AtSite:
-    """Keys that a job in the site's cluster creates, and that never leave it."""
+    """Keys that a job in the site's cluster creates, and that never leave it. Its methods are those of C(AtController)."""
 
-    def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
+    def __init__(self, run: Run, site: Site, cluster: Cluster, place: site_keygen.Place | None = None) -> None:
         self.run, self.site, self.cluster = run, site, cluster
-        self.place = job.AtSite(cluster, site.spec)
+        self.place = place or job.AtSite(cluster, site.spec)
 
     def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
-        """See C(KeySource)."""
+        """Create what is missing."""
         spec = self.site.spec
         prepared: list[dict[str, str]] = []
 
@@ -263,10 +258,7 @@ class AtSite:
             needed = [*namespace_inspection.missing_namespace(self.cluster, spec), site_jobs.owner(spec)]
             prepared.extend(apply_objects(self.cluster, needed).objects)
 
-        if self.run.check:
-            outcome = site_keygen.foresee(self.place, spec, wanted)
-        else:
-            outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare)
+        outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare, check=self.run.check)
         before = outcome.before
         written = site_keygen.changes(before, outcome.after or before) if before.pools else {}
         return outcome.found, KeysMade(
@@ -278,24 +270,23 @@ class AtSite:
         )
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """See C(KeySource)."""
-        for name, change in site_keygen.drop(self.place, self.site.spec, extra, self.site.seconds).items():
-            note_secrets(self.run, self.site, {name: change})
+        """Delete keys: pool -> names."""
+        note_secrets(self.run, self.site, site_keygen.drop(self.place, self.site.spec, extra, self.site.seconds))
 
     def renew(self, mark: str) -> bool:
-        """See C(KeySource)."""
+        """Recreate the shared secrets without the mark; returns whether one was."""
         became = site_keygen.renew(self.place, self.site.spec, [keys.SUPEREXEC], mark, self.site.seconds)
         return note_secrets(self.run, self.site, became)
 
     def digests(self, name: str) -> Mapping[str, str]:
-        """See C(KeySource). Of the Secrets that a site creates itself only digests are visible."""
+        """Entry -> digest of a Secret. Only the digests are visible of the Secrets that a site creates itself."""
         return job.read(self.cluster, self.site.namespace).digests.get(name, {})
 
 
 SOURCES: dict[str, type[AtController] | type[AtSite]] = {CONTROLLER: AtController, SITE: AtSite}
 
 
-def made(found: keys.SiteKeys, outcome: KeysMade, ready: Mapping[str, set[str]]) -> KeysMade:
+def key_result(found: keys.SiteKeys, outcome: KeysMade, ready: Mapping[str, set[str]]) -> KeysMade:
     """The outcome with what was found: keys, extra ones and the certificate request."""
     outcome.keys = [{**key, "expected": key["name"] in ready[key["pool"]]} for key in found.keys]
     outcome.extra = found.extra

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.kinds import group_of
@@ -51,17 +51,12 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str, *, p
     """The objects in a namespace that are not of this part of the federation, as text; empty if there are none.
 
     Args:
-        cluster: a connection.
-        namespace: its name.
-        federation: the federation's name.
         part: C(owners.PART_HUB) or C(owners.PART_SITE).
         project: whether OpenShift created it as a project, and with it the rights of its administrator.
     """
     listed, unseen = everything(cluster, namespace)
-    if unseen:
-        return unseen
-    found = others(listed, federation, part)
-    return words([one for one in found if not (project and (one["kind"], one["metadata"]["name"]) == _ADMIN)], part)
+    found = [] if unseen else others(listed, federation, part)
+    return unseen or words([one for one in found if not (project and (one["kind"], one["metadata"]["name"]) == _ADMIN)], part)
 
 
 def everything(cluster: Cluster, namespace: str) -> tuple[list[Object], str]:
@@ -74,12 +69,8 @@ def everything(cluster: Cluster, namespace: str) -> tuple[list[Object], str]:
         except NotServed:
             continue
         except ApiError as error:
-            if error.status == 405:
-                continue
-            unseen.append(resource.plural)
-    if not unseen:
-        return listed, ""
-    return listed, f"it is not known what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed"
+            unseen += [resource.plural] if error.status != 405 else []
+    return listed, f"it is not known what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed" if unseen else ""
 
 
 def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:
@@ -87,14 +78,12 @@ def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:
 
     Versions that do not answer (those of an aggregated API whose server is down) are added to C(unseen).
     """
-    versions = {"v1": None}
-    for group in cluster.request("GET", "/apis").get("groups") or []:
-        for entry in (group.get("preferredVersion") or {}, *(group.get("versions") or ())):
-            version = entry.get("groupVersion")
-            if version and not version.startswith(_AUTOMATIC_GROUPS):
-                versions[version] = None
+    groups = cluster.request("GET", "/apis").get("groups") or []
+    entries = [entry for group in groups for entry in (group.get("preferredVersion") or {}, *(group.get("versions") or ()))]
     seen: set[tuple[str, str]] = set()
-    for version in versions:
+    for version in dict.fromkeys(["v1", *(entry["groupVersion"] for entry in entries if entry.get("groupVersion"))]):
+        if version.startswith(_AUTOMATIC_GROUPS):
+            continue
         try:
             served = cluster.resources(version)
         except ApiError:
@@ -118,19 +107,17 @@ def strange(
     """The objects that are neither ours, nor of the cluster itself, nor owned by one that is listed or gone. Pure.
 
     Args:
-        listed: all objects of a namespace.
         is_ours: whether an object is to go.
     """
     # Some APIs show objects that have no uid.
     objects = list({one["metadata"].get("uid") or number: one for number, one in enumerate(listed)}.values())
     known = {one["metadata"].get("uid") for one in objects}
-    return [one for one in objects if not is_ours(one) and not _is_automatic(one) and not _goes_with_others(one, known)]
 
+    def goes_with_others(one: Mapping[str, Any]) -> bool:
+        owned_by = one["metadata"].get("ownerReferences") or []
+        return any(owner["uid"] in known for owner in owned_by) or bool(owned_by and all(owner.get("kind") in _OWNERS for owner in owned_by))
 
-def _goes_with_others(obj: Mapping[str, Any], known: Collection[Any]) -> bool:
-    """Whether an object has an owner among those with these uids, or had only owners that are gone."""
-    owners = obj["metadata"].get("ownerReferences") or []
-    return any(owner["uid"] in known for owner in owners) or bool(owners and all(owner.get("kind") in _OWNERS for owner in owners))
+    return [one for one in objects if not is_ours(one) and not _is_automatic(one) and not goes_with_others(one)]
 
 
 def _is_ours(obj: Mapping[str, Any], federation: str, part: str) -> bool:
@@ -169,20 +156,17 @@ def _is_automatic(obj: Mapping[str, Any]) -> bool:
 
 def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
     """These objects, as a reason for a namespace to stay. Pure."""
-    strange, own = [], 0
+    unknown, has_other_part = [], False
     for one in found:
         made = proof.is_managed(one) or is_claim_of_set(one)
         if made and owners.part_of(one) not in ("", part) and not proof.is_adopted(one):
-            own += 1
-            continue
-        strange.append(f"{one['kind']} {one['metadata']['name']}")
+            has_other_part = True
+        else:
+            unknown.append(f"{one['kind']} {one['metadata']['name']}")
     reasons = []
-    if own:
-        other = owners.PART_SITE if part == owners.PART_HUB else owners.PART_HUB
-        reasons.append(
-            f"it also contains a {other} of a federation" if other == owners.PART_SITE else "it also contains the hub"
-        )
-    if strange:
-        more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
-        reasons.append(f"it contains {', '.join(sorted(strange)[:_SHOWN])}{more}, not known to be of this collection")
+    if has_other_part:
+        reasons.append(f"it also contains {'a site of a federation' if part == owners.PART_HUB else 'the hub'}")
+    if unknown:
+        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+        reasons.append(f"it contains {', '.join(sorted(unknown)[:_SHOWN])}{more}, not known to be of this collection")
     return " and ".join(reasons)

@@ -4,82 +4,59 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..apply import applyset
 from ..apply.order import id_of
+from ..base import object_names as names
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, METRICS, PUBLIC_KEYS, keys_secret
-from ..base.object_names import (
-    AUDIT_CONFIG,
-    CLIENTS_CONFIG,
-    GATEWAY_NEXT_SECRET,
-    GATEWAY_SECRET,
-    INTERNAL_SECRET,
-    KEY_JOB_OWNER,
-    LEDGER_ACCEPTANCE_CONFIG,
-    LEDGER_BACKUP_CONFIG,
-    LEDGER_CONFIG,
-    LEDGER_DATASETS_CONFIG,
-    LEDGER_DEPLOYED_CONFIG,
-    LEDGER_NODES_CONFIG,
-    PROXY_SECRET,
-    RESTORE_CONFIG,
-    RUNTIME_SECRET,
-    STANDBY_CONFIG,
-    SUPERLINK,
-    SUPERLINK_SUPEREXEC_SECRET,
-    TRACKING_SECRET,
-    UPGRADE_CONFIG,
-)
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
-from ..manifests import common_objects as namespaces
+from ..manifests.common_objects import namespace_objects
 from ..marks import owners, proof
 from ..site_keys import keys
 from ..spec.deployed_spec import Spec
 from ..spec.site_spec import SiteSpec
 from ..state import lease_object as lease
-from . import namespaces as ca_namespaces
+from . import namespaces
 
 #: Secrets and records of the hub, in its own namespace.
 HUB = {
     "Secret": (
-        INTERNAL_SECRET, RUNTIME_SECRET, SUPERLINK_SUPEREXEC_SECRET, GATEWAY_SECRET, GATEWAY_NEXT_SECRET, TRACKING_SECRET,
-        METRICS,
+        names.INTERNAL_SECRET, names.RUNTIME_SECRET, names.SUPERLINK_SUPEREXEC_SECRET, names.GATEWAY_SECRET, names.GATEWAY_NEXT_SECRET,
+        names.TRACKING_SECRET, METRICS,
     ),
     "ConfigMap": (
-        CLIENTS_CONFIG, LEDGER_CONFIG, LEDGER_DATASETS_CONFIG, LEDGER_NODES_CONFIG, LEDGER_ACCEPTANCE_CONFIG, LEDGER_DEPLOYED_CONFIG,
-        LEDGER_BACKUP_CONFIG, AUDIT_CONFIG, UPGRADE_CONFIG, STANDBY_CONFIG, RESTORE_CONFIG,
+        names.CLIENTS_CONFIG, names.LEDGER_CONFIG, names.LEDGER_DATASETS_CONFIG, names.LEDGER_NODES_CONFIG, names.LEDGER_ACCEPTANCE_CONFIG,
+        names.LEDGER_DEPLOYED_CONFIG, names.LEDGER_BACKUP_CONFIG, names.AUDIT_CONFIG, names.UPGRADE_CONFIG, names.STANDBY_CONFIG, names.RESTORE_CONFIG,
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip
 #: Secrets and ConfigMaps of a site, in addition to those of each pool and that of its HTTP proxy.
-SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, KEY_JOB_OWNER)}
+SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, names.KEY_JOB_OWNER)}
 
 Object = dict[str, Any]
 
 
 def reserved_objects(part: str, spec: Spec) -> list[dict[str, Any]]:
     """Placeholders for these objects: kind, name, namespace and labels, nothing more."""
-    names = HUB if part == SUPERLINK else SITE
-    listed: list[tuple[str, str]] = [(kind, name) for kind, found in names.items() for name in found]
+    reserved = HUB if part == names.SUPERLINK else SITE
+    listed: list[tuple[str, str]] = [(kind, name) for kind, found in reserved.items() for name in found]
     if isinstance(spec, SiteSpec):
         listed += [("Secret", keys_secret(pool.name)) for pool in spec.pools]
         if spec.has_proxy and spec.http_proxy_credentials:
-            listed.append(("Secret", PROXY_SECRET))
+            listed.append(("Secret", names.PROXY_SECRET))
+    labels = record_labels(spec.federation, part, "record")
     return [
         {
             "apiVersion": lease.API if kind == lease.KIND else "v1",
             "kind": kind,
-            "metadata": {
-                "name": name,
-                "namespace": spec.namespace,
-                "labels": record_labels(spec.federation, part, "record"),
-            },
+            "metadata": {"name": name, "namespace": spec.namespace, "labels": labels},
         }
         for kind, name in listed
     ]
@@ -113,9 +90,7 @@ def inspect_namespace(
     """Check the namespaces of a part and, if nothing of it is deployed yet, all names that it will use.
 
     Args:
-        cluster: a connection.
         part: what is going to be deployed, C(superlink) or C(supernode).
-        spec: its specification.
         drafted: renders all its objects, with stand-ins for what is found later.
         ca_namespace: namespace of the CA keys, for the superlink.
         owner: whose deployment it is, see C(owners.deployment_notes).
@@ -125,71 +100,39 @@ def inspect_namespace(
         ClusterError: all that belongs to someone else, and the remedy.
     """
     home = spec.namespace
-    made = namespaces.namespace_objects(spec)
+    created = namespace_objects(spec)
     # Where others create namespaces, the right to read them may be missing.
-    asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if made else []
-    live = {name: _get(cluster, "Namespace", name) for name in asked}
-    faults = [_named(item, live[home]) for item in made]
-    if not made:
-        faults += [_missing(cluster, name) for name in filter(None, (home, "" if spec.insecure else ca_namespace))]
+    asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if created else []
+    live = {name: namespaces.readable(cluster, "v1", "Namespace", name) for name in asked}
+    faults = [_named(item, live[home]) for item in created]
+    if not created:
+        for name in filter(None, (home, "" if spec.insecure else ca_namespace)):
+            with contextlib.suppress(Forbidden):
+                if cluster.get("v1", "Namespace", name) is None:
+                    faults.append(f"there is no namespace {name}, and flower_create_namespace is false: create it first.")
     parent = None
-    if not made or live[home] is not None:
-        parent = _get(cluster, "ConfigMap", applyset.parent_name(part), home)
+    if not created or live[home] is not None:
+        parent = namespaces.readable(cluster, "v1", "ConfigMap", applyset.parent_name(part), home)
         faults.append("" if claim else owners.other_deployment_error(parent, owner or {}))
         if parent is None and not any(faults):
             faults += _taken_names(cluster, part, spec, drafted())
     if ca_namespace and not any(faults):
-        faults.append(ca_namespaces.fault(cluster, home, ca_namespace, spec.federation))
+        faults.append(namespaces.fault(cluster, home, ca_namespace, spec.federation))
     if any(faults):
         raise ClusterError(f"{cluster.name}: " + " ".join(filter(None, faults)))
-    return NamespaceFindings(
-        [name for name, there in live.items() if there is None],
-        [name for name, there in live.items() if proof.project_of(there)],
-        _places(cluster, home, [parent, live.get(home)]),
-    )
-
-
-def _places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] | None]) -> list[str]:
-    """What identifies a namespace, unique in all clusters.
-
-    Args:
-        cluster: a connection.
-        namespace: its name.
-        known: live objects that identify it; without any, the cluster's own Namespace and the name do.
-    """
-    uids = [one["metadata"]["uid"] for one in known if one is not None]
-    if uids:
-        return uids
-    try:
-        system = cluster.get("v1", "Namespace", "kube-system")
-    except Forbidden:
-        system = None
-    return [f"{system['metadata']['uid'] if system else cluster.server}/{namespace}"]
+    # What identifies a namespace, unique in all clusters: objects in it, or else the cluster's own Namespace and its name.
+    places = [one["metadata"]["uid"] for one in (parent, live.get(home)) if one is not None]
+    if not places:
+        system = namespaces.readable(cluster, "v1", "Namespace", "kube-system")
+        places = [f"{system['metadata']['uid'] if system else cluster.server}/{home}"]
+    absent = [name for name, there in live.items() if there is None]
+    return NamespaceFindings(absent, [name for name, there in live.items() if proof.project_of(there)], places)
 
 
 def missing_namespace(cluster: Cluster, spec: Spec) -> list[Object]:
     """The Namespace, where the role creates it and it does not exist."""
-    wanted = namespaces.namespace_objects(spec)
-    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
-        return []
-    return wanted
-
-
-def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -> Object | None:
-    """An object; one that cannot be read counts as absent."""
-    try:
-        return cluster.get("v1", kind, name, namespace)
-    except Forbidden:
-        return None
-
-
-def _missing(cluster: Cluster, name: str) -> str:
-    """Why a namespace that someone else creates cannot be used; empty when it is there, or cannot be read."""
-    try:
-        there = cluster.get("v1", "Namespace", name) is not None
-    except Forbidden:
-        there = True
-    return "" if there else f"there is no namespace {name}, and flower_create_namespace is false: create it first."
+    wanted = namespace_objects(spec)
+    return wanted if wanted and cluster.get("v1", "Namespace", spec.namespace) is None else []
 
 
 def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
@@ -202,27 +145,18 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
 def _taken_names(cluster: Cluster, part: str, spec: Spec, drafted: Iterable[Object]) -> list[str]:
     """Faults of objects of someone else in the namespace with names that the deployment will use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    at_site = (
-        isinstance(spec, SiteSpec) and spec.makes_keys
-    )  # then only the site reads its Secrets, and its Job checks them
+    at_site = isinstance(spec, SiteSpec) and spec.makes_keys  # then only the site reads its Secrets, and its Job checks them
     for item in [*drafted, *reserved_objects(part, spec)]:
         if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item
     faults = []
     for (api_version, kind), items in wanted.items():
         try:
-            there = _read(cluster, api_version, kind, spec.namespace, items)
+            if len(items) == 1:
+                there = [one for name in items if (one := cluster.get(api_version, kind, name, spec.namespace))]
+            else:
+                there = cluster.list(api_version, kind, spec.namespace)
         except (Forbidden, NotServed):
             continue  # missing rights are reported later; what cannot be read is checked when it is written
         faults += [_named(items[one["metadata"]["name"]], one) for one in there if one["metadata"]["name"] in items]
     return faults
-
-
-def _read(
-    cluster: Cluster, api_version: str, kind: str, namespace: str, items: Mapping[str, Mapping[str, Any]]
-) -> Iterable[Object]:
-    if len(items) == 1:
-        (name,) = items
-        found = cluster.get(api_version, kind, name, namespace)
-        return [found] if found else []
-    return cluster.list(api_version, kind, namespace)

@@ -34,12 +34,17 @@ def default_ca_namespace(namespace: str) -> str:
     return f"{namespace}-ca"
 
 
-def noted_ca_namespace(hub: Cluster, namespace: str) -> str:
-    """The namespace that a hub has its CA keys in; empty where it has none yet."""
+def readable(cluster: Cluster, api_version: str, kind: str, name: str, namespace: str | None = None) -> Object | None:
+    """An object; one that may not be read counts as absent. To those who may only request projects, a Namespace that does not exist is forbidden."""
     try:
-        config = hub.get("v1", "ConfigMap", CLIENTS_CONFIG, namespace)
+        return cluster.get(api_version, kind, name, namespace)
     except Forbidden:
-        return ""  # the check of the rights reports this one
+        return None
+
+
+def noted_ca_namespace(hub: Cluster, namespace: str) -> str:
+    """The namespace that a hub has its CA keys in; empty where it has none yet, or that may not be read, which the check of the rights reports."""
+    config = readable(hub, "v1", "ConfigMap", CLIENTS_CONFIG, namespace)
     return annotations_of(config).get(CA_NAMESPACE_ANNOTATION, "") if config else ""
 
 
@@ -47,7 +52,6 @@ def resolve_ca_namespace(hub: Cluster, namespace: str, given: str) -> str:
     """The namespace to use: the given one; if that is only the default, the one with the hub's keys.
 
     Args:
-        hub: a connection.
         namespace: that of the SuperLink.
         given: the value of the variable.
     """
@@ -83,7 +87,7 @@ def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> s
     """Why a hub cannot store its CA keys in this namespace: a sentence; empty if it may, or has them there already."""
     if noted_ca_namespace(hub, namespace) == ca_namespace:
         return ""
-    why = ""
+    users, why = others(hub, namespace, ca_namespace), ""
     for name in CA_SECRETS:
         try:
             there = hub.get("v1", "Secret", name, ca_namespace)
@@ -92,7 +96,6 @@ def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> s
         if there is not None and not belongs(there, federation):
             why = f"Secret {name} in it {holder(there)}"
             break
-    users = others(hub, namespace, ca_namespace)
     if not why and users:
         why = f"it contains the CA keys of the hub in namespace {', '.join(users)}"
     if not why:
@@ -101,16 +104,6 @@ def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> s
         f"flower_ca_namespace: {ca_namespace} cannot contain the CA keys of the federation {federation}: {why}. Two federations need "
         f"two such namespaces: set flower_ca_namespace to another name, for example {default_ca_namespace(namespace)}."
     )
-
-
-def request_of(name: str, federation: str) -> Object:
-    """What is sent to request a project. Pure."""
-    return {
-        "apiVersion": PROJECT_API,
-        "kind": "ProjectRequest",
-        "metadata": {"name": name},
-        "description": proof.project_note(federation),
-    }
 
 
 def needed(cluster: Cluster) -> bool:
@@ -130,7 +123,7 @@ def missing(cluster: Cluster, names: Sequence[str], federation: str) -> list[str
     Raises:
         ClusterError: one of them exists, and is not of this federation.
     """
-    live = {name: _seen(cluster, name) for name in names}
+    live = {name: readable(cluster, "v1", "Namespace", name) for name in names}
     faults = [
         f"namespace {name} exists already and {proof.holder(one)}. Set flower_namespace (or flower_ca_namespace) to another name, or "
         "flower_create_namespace to false to deploy into it as it is."
@@ -150,10 +143,11 @@ def request_project(cluster: Cluster, name: str, federation: str, seconds: float
     """
     created = True
     try:
-        cluster.request("POST", f"/apis/{PROJECT_API}/projectrequests", body=request_of(name, federation))
+        request = {"apiVersion": PROJECT_API, "kind": "ProjectRequest", "metadata": {"name": name}, "description": proof.project_note(federation)}
+        cluster.request("POST", f"/apis/{PROJECT_API}/projectrequests", body=request)
     except Conflict as error:
         # Another host of the same cluster, or another run, may have requested it a moment ago.
-        if not Waiter(cluster, min(seconds, _TAKEN_SECONDS)).until(lambda: _seen(cluster, name) is not None):
+        if not Waiter(cluster, min(seconds, _TAKEN_SECONDS)).until(lambda: readable(cluster, "v1", "Namespace", name) is not None):
             raise ClusterError(
                 f"{cluster.name}: there is a project {name}, and this identity may not see it: {error.text}. Set flower_namespace (or "
                 "flower_ca_namespace) to another name."
@@ -164,7 +158,7 @@ def request_project(cluster: Cluster, name: str, federation: str, seconds: float
 
     def usable() -> bool:
         nonlocal last
-        live = _seen(cluster, name)
+        live = readable(cluster, "v1", "Namespace", name)
         if live is None:
             last = "it cannot be read yet"
             return False
@@ -190,11 +184,3 @@ def live(cluster: Cluster, name: str) -> Object | None:
         if has_projects(cluster):
             return None
         raise
-
-
-def _seen(cluster: Cluster, name: str) -> Object | None:
-    """The Namespace. To those who may only request projects, one that does not exist is forbidden."""
-    try:
-        return cluster.get("v1", "Namespace", name)
-    except Forbidden:
-        return None

@@ -10,12 +10,15 @@ C(pull), C(trust), C(apply_apps) and C(remove). Each raises ClusterError for wha
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..apply.results import Result
 from ..base import foreign_data
+from ..base.errors import ClusterError
 from ..base.object_names import SiteAccess
 from ..base.values import Object
 from ..kube.client import Cluster
@@ -175,7 +178,7 @@ class KeysMade(Done):
 
 
 @dataclass
-class Looked:
+class PreflightResult:
     """Outcome of C(preflight).
 
     Attributes:
@@ -231,72 +234,97 @@ class Restart:
     online: Callable[[str], None]
 
 
-class Reach(Protocol):
-    """The way to one site. A module that has such a class C(Way) has a function C(statuses), too (C(Statuses))."""
+class Reach(ABC):
+    """One site, as its delivery reaches it. See C(registry.Delivery) for what a module has besides a subclass C(Backend).
+
+    What is not abstract has the answer for a site whose pods cannot be reached.
+    """
+
+    #: Why the site's pods cannot be reached.
+    NO_PODS = ""
+
+    def __init__(self, run: Run, site: Site) -> None:
+        self.run, self.site = run, site
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The connection to the API server by which the site is reached, which is opened on first use: that of the hub unless it is overridden."""
+        return self.run.connect(self.site.hub)
+
+    def rest(self) -> None:
+        """Close the connection. It is opened again when it is needed."""
+        if "cluster" in vars(self):
+            self.cluster.close()
 
     def settle(self) -> None:
         """Find out what the site's variables leave to its platform. Before C(preflight), and before anything is rendered."""
+        return
 
-    def preflight(self, hub: Facts) -> Looked:
+    @abstractmethod
+    def preflight(self, hub: Facts) -> PreflightResult:
         """Check the site before anything is changed. C(hub): the results of the hub's checks, empty if it was not checked."""
 
+    @abstractmethod
     def numbers(self) -> dict[str, tuple[int, int]]:
         """Pool -> first number and number of the pods that this federation has there, for a site whose ranges are not known."""
 
+    @abstractmethod
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
         """Create the keys and secrets that are missing.
 
         C(allocation): pool -> C(offset), from the ledger; C(dead): fingerprints of keys to replace.
         """
 
+    @abstractmethod
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """Apply the site's objects and wait for its pods. C(gate): called before ClientApps in their own pods are replaced."""
 
-    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
-        """Have the nodes of its pods pull what C(objects) has of new images, within C(seconds). No pod of the site is touched."""
-
+    @abstractmethod
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """C(apply) for its ClientApps alone."""
 
+    @abstractmethod
     def restart(self, wanted: Restart, result: Facts) -> None:
         """Restart SuperNodes that run with outdated files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
 
+    @abstractmethod
     def trust(self, wanted: Proof, result: Facts) -> None:
         """Deploy the CA bundle and test it; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
+
+    @abstractmethod
+    def offline(self) -> str:
+        """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
+
+    @abstractmethod
+    def remove(self, *, volumes: bool) -> Done:
+        """Take the site's objects away; its volumes, too, if that is wanted."""
+
+    def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """Delete keys that are no longer needed: pool -> names."""
+        return
+
+    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
+        """Have the nodes of its pods pull what C(objects) has of new images, within C(seconds). No pod of the site is touched."""
+        return Pulled(skipped=f"{self.NO_PODS}: its images are pulled when its SuperNodes are replaced")
 
     def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
         """Pool -> what one of its SuperNodes measures, see C(direct_connection); None where pods cannot be asked.
 
         C(published): C(address) and C(server_name) of the hub.
         """
-
-    def offline(self) -> str:
-        """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
+        return None
 
     def cut_off(self) -> tuple[str, str]:
         """Whether running SuperNodes lost the hub by what C(apply) changed: a fault and a warning, either may be empty.
 
         At the hub they count as online for a minute. Empty, too, where pods cannot be asked. Not for a site that is denied access.
         """
+        return "", ""
 
     def pods(self) -> list[Object] | None:
         """Live pods of the site's SuperNodes; None where they cannot be reached."""
+        return None
 
     def restart_pods(self, pods: Sequence[Object]) -> None:
         """Delete exactly these pods of C(pods); their controllers replace them."""
-
-    def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """Delete keys that are no longer needed."""
-
-    def remove(self, *, volumes: bool) -> Done:
-        """Take the site's objects away; its volumes, too, if that is wanted."""
-
-    def rest(self) -> None:
-        """Close connections. They are opened again when they are needed."""
-
-
-class Statuses(Protocol):
-    """What runs at sites that are reached in the same way."""
-
-    def __call__(self, run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-        """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is a valid result."""
+        raise ClusterError(f"{self.site.name}: {self.NO_PODS}")

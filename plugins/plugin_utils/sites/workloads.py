@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..base import object_names
@@ -49,8 +50,7 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
         "images": images_of(obj),
         "version": obj["metadata"].get("labels", {}).get("app.kubernetes.io/version", ""),
         "datasets": object_names.mounted_datasets(obj),
-        "apart": SUPEREXEC not in images_of(obj)
-        and any(one["name"] == SUPERNODE and PROCESS in (one.get("args") or []) for one in containers),
+        "apart": SUPEREXEC not in images_of(obj) and any(one["name"] == SUPERNODE and PROCESS in (one.get("args") or []) for one in containers),
     }
 
 
@@ -63,8 +63,6 @@ def trouble(
     """Why workloads are not ready; empty when they all are.
 
     Args:
-        found: results of C(workload).
-        namespace: theirs.
         pods: lists their pods; called only where one is not ready.
         refusals: why the cluster created no pods of some; called only where pods are missing.
     """
@@ -87,11 +85,7 @@ def trouble(
 
 
 def missing(items: Sequence[Mapping[str, Any]]) -> str:
-    """What of a deployed hub does not exist, or was scaled to nothing; empty where that is not so.
-
-    Args:
-        items: the live workloads.
-    """
+    """What of a deployed hub does not exist, or was scaled to nothing; empty where that is not so."""
     there = {item["metadata"]["name"]: item for item in items}
     found = [f"{name} is scaled to 0" for name, item in there.items() if item["spec"].get("replicas") == 0]
     if SUPERLINK not in there:
@@ -103,23 +97,13 @@ def missing(items: Sequence[Mapping[str, Any]]) -> str:
 
 def unknown(*, skupper: bool = False) -> dict[str, Any]:
     """The answer of a site of which nothing is known yet."""
-    return {
-        "reachable": True,
-        "error": "",
-        "workloads": [],
-        "clientapps": [],
-        "trouble": "",
-        "skupper": skupper,
-        "network": {},
-    }
+    return {"reachable": True, "error": "", "workloads": [], "clientapps": [], "trouble": "", "skupper": skupper, "network": {}}
 
 
 def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
     """Read the pools and their pods; completes the result of C(unknown).
 
     Args:
-        site: a connection.
-        namespace: the site's.
         result: of C(unknown).
 
     Raises:
@@ -129,14 +113,9 @@ def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
     items = [{"kind": kind, **item} for kind in ("StatefulSet", "DaemonSet") for item in site.list("apps/v1", kind, namespace, labels=selector)]
     for one in items:
         result["clientapps" if clientapp.is_one(one) else "workloads"].append(workload(one))
-    result["trouble"] = cleaned(
-        trouble(
-            result["workloads"] + result["clientapps"],
-            namespace,
-            lambda: site.list("v1", "Pod", namespace, labels=selector),
-            lambda: [refusal(site, one) for one in items],
-        )
-    )
+    pods = partial(site.list, "v1", "Pod", namespace, labels=selector)
+    found = trouble(result["workloads"] + result["clientapps"], namespace, pods, lambda: [refusal(site, one) for one in items])
+    result["trouble"] = cleaned(found)
     if result["skupper"]:
         result["network"] = _network(site, namespace)
     if len(canonical(result)) > _MOST:
@@ -149,21 +128,20 @@ def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
 
 def _network(site: Cluster, namespace: str) -> dict[str, Any]:
     library.require()
-    links, listeners = (_listed(site, kind, namespace) for kind in ("Link", "Listener"))
+
+    def listed(kind: str) -> list[dict[str, Any]]:
+        try:
+            return site.list(API, kind, namespace)
+        except NotServed:
+            return []
+
+    links, listeners = listed("Link"), listed("Listener")
     hosts = {str(one["spec"].get("host")) for one in listeners}
-    named = {str((one.get("spec") or {}).get("tlsCredentials") or "") for one in links} - {""}
+    credentials = {str((one.get("spec") or {}).get("tlsCredentials") or "") for one in links} - {""}
     return network.of_site(
-        _listed(site, "Site", namespace),
+        listed("Site"),
         links,
         listeners,
         {host: site.get("v1", "Service", host, namespace) for host in hosts},
-        {name: entries(site.get("v1", "Secret", name, namespace)) for name in named},
+        {name: entries(site.get("v1", "Secret", name, namespace)) for name in credentials},
     )
-
-
-def _listed(site: Cluster, kind: str, namespace: str) -> list[dict[str, Any]]:
-    """All objects of one of Skupper's kinds; none where the kind is not served."""
-    try:
-        return site.list(API, kind, namespace)
-    except NotServed:
-        return []

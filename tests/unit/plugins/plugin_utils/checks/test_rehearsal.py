@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import rehearsal
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.ocm import Way
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.ocm import Backend
 from ansible_collections.federated.flower.tests.unit.specs import drafted, said
 
 
@@ -124,7 +124,7 @@ def test_a_managed_cluster_that_is_too_old(parsed_site: Callable[..., Any]) -> N
     managed = {"status": {"version": {"kubernetes": "v1.28.15"}}}
     run = SimpleNamespace(connect=lambda _host: SimpleNamespace(server="", get=lambda *_place: managed))
     site = SimpleNamespace(spec=parsed_site(platform="auto"), hub="hub", name="a", namespace="flower", hub_namespace="other")
-    way = Way(run, site)  # type: ignore[arg-type]
+    way = Backend(run, site)  # type: ignore[arg-type]
     way.settle()
     with pytest.raises(ClusterError, match=r"v1\.28\.15 has no native sidecars"):
         way._rehearse()

@@ -18,8 +18,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.fleet.register im
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.state import records
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.kube.test_outdated import (
     CRASHED,

@@ -116,7 +116,7 @@ def fleet(parsed_ocm_site, status, monkeypatch):
         monkeypatch.setattr(through_hub, "apply_objects", apply)
         monkeypatch.setattr(through_hub, "SETTLES", 0)
         run = types.SimpleNamespace(check=False, connect=lambda _host: hub, note=lambda *_given, **_facts: None)
-        return ocm.Way(run, Site("site-a", spec, SiteAccess("ocm", "site", "direct"), "hub", seconds=1)), hub
+        return ocm.Backend(run, Site("site-a", spec, SiteAccess("ocm", "site", "direct"), "hub", seconds=1)), hub
 
     return make
 

@@ -30,7 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.need impor
     singles,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import CONTROLLER, TABLE
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit.read import ROOT

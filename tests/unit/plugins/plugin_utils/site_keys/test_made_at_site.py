@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import hashlib
 import json
 import subprocess
 import sys
@@ -177,14 +176,6 @@ def test_a_shared_secret_is_made_anew_once_for_each_demand():
     other = {**request(CPU), "renew": {"supernode-superexec": "second"}, "owner": {**OWNER, "uid": "4-5-6"}}
     assert told(after(other, now, "3")[0]).marks == {"supernode-superexec": "second"}
     assert told(after({**request(CPU), "owner": {**OWNER, "uid": "4-5-6"}}, now, "3")[0]).marks == told(now).marks
-
-
-def test_digests_tell_what_a_pod_should_run_with():
-    live, _decision = after(request(CPU))
-    held = entries(live["supernode-cpu-keys"])
-    assert told(live).digests["supernode-cpu-keys"] == {
-        name: hashlib.sha256(key.encode()).hexdigest() for name, key in held.items()
-    }
 
 
 def test_a_wanted_pool_of_no_replicas_keeps_its_secret():

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -13,14 +12,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import common_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub_reader
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public
-from ansible_collections.federated.flower.plugins.plugin_utils.sites import bundle, ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 SERVER = "https://hub.example.com:6443"
@@ -52,9 +48,9 @@ def site_of(make: Callable[..., SiteSpec], delivery: str, **given: Any) -> Site:
     return Site("site-a", spec, access_of({"flower_delivery": delivery, "flower_key_source": "site"}), "hub", hub_namespace="flower")
 
 
-def behind(site: Site, hub: Hub) -> ocm.Way:
-    way: Any = ocm.Way(SimpleNamespace(claim=lambda *_place: ""), site)  # type: ignore[arg-type]
-    way._hub = hub
+def behind(site: Site, hub: Hub) -> ocm.Backend:
+    way: Any = ocm.Backend(SimpleNamespace(claim=lambda *_place: ""), site)  # type: ignore[arg-type]
+    way.cluster = hub
     way.settle()
     way.settle()  # once more, as when it is deployed after its checks
     return way
@@ -82,56 +78,9 @@ def test_the_managed_cluster_that_the_hub_runs_in(
 
 def test_a_level_of_its_own_is_refused_there(parsed_site: Callable[..., SiteSpec], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_reader, "at_site", lambda *_given, **_more: [])
-    monkeypatch.setattr(ocm.Way, "_rehearse", lambda _way: [])
+    monkeypatch.setattr(ocm.Backend, "_rehearse", lambda _way: [])
     way = behind(site_of(parsed_site, "ocm", pod_security="privileged"), Hub(ManagedCluster=LOCAL))
     with pytest.raises(ClusterError, match='supernode_pod_security: "privileged" has no effect: namespace flower is the hub\'s, too'):
         way.preflight({"pod_security": "baseline"})
     behind(site_of(parsed_site, "ocm", pod_security="baseline"), Hub(ManagedCluster=LOCAL)).preflight({"pod_security": "baseline"})
     behind(site_of(parsed_site, "ocm", pod_security="privileged"), Hub(ManagedCluster={})).preflight({})
-
-
-LINES = {"cpu": {"0": keypairs.supernode_public_key(keypairs.make_supernode_key())}}
-OTHERS = {"cpu": {"0": keypairs.supernode_public_key(keypairs.make_supernode_key())}}
-
-
-def reported(lines: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """The ConfigMap with public keys."""
-    pools = {pool: {"offset": 0, "keys": {name: {"public_key": line} for name, line in found.items()}} for pool, found in lines.items()}
-    meta = {"namespace": "flower", "ownerReferences": [{"kind": "Secret", "name": f"supernode-{pool}-keys"} for pool in lines]}
-    return {"metadata": meta, "data": {public.ENTRY: json.dumps({"pools": pools, "versions": {}, "digests": {}, "marks": {}})}}
-
-
-FORBIDDEN = Forbidden("hub", "GET", 403, {"message": "no"})
-
-
-@pytest.mark.parametrize(
-    ("answered", "objects", "sets"),
-    [
-        ({}, {}, False),  # where it is, is not known yet
-        ({}, {"Namespace": {"metadata": {"labels": dict.fromkeys(ROUTERS, "restricted")}}}, True),  # it would be the same
-        ({}, {"Namespace": None}, True),
-        ({}, {"Namespace": FORBIDDEN}, True),
-        (LINES, {"ConfigMap": reported(LINES)}, False),
-        (LINES, {"ConfigMap": reported(OTHERS)}, True),
-        (LINES, {"ConfigMap": {"metadata": {"namespace": "flower"}, "data": {}}}, True),
-        (LINES, {"ConfigMap": FORBIDDEN}, True),
-        (LINES, {}, True),
-    ],
-)
-def test_a_bundle_that_is_applied_there(
-    parsed_site: Callable[..., SiteSpec], answered: Mapping[str, Mapping[str, str]], objects: dict[str, Any], sets: bool
-) -> None:
-    site = site_of(parsed_site, "bundle")
-    before = levels(site.spec)
-    way: Any = bundle.Way(SimpleNamespace(), site)  # type: ignore[arg-type]
-    way._hub, way._keeper = Hub(**objects), SimpleNamespace(published=public.Public(lines=answered))
-    way.settle()
-    way.settle()
-    assert levels(site.spec) == (before if sets else {})
-
-
-def test_a_bundle_for_another_namespace_asks_nothing(parsed_site: Callable[..., SiteSpec]) -> None:
-    site = site_of(parsed_site, "bundle", namespace="lab")
-    way: Any = bundle.Way(SimpleNamespace(), site)  # type: ignore[arg-type]
-    way.settle()
-    assert levels(site.spec)

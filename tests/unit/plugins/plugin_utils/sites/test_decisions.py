@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.marks import owne
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import (
     namespace_contents,
     namespace_inspection,
-    namespace_leftovers,
+    removing,
 )
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
@@ -166,7 +166,7 @@ WRITTEN = [{"manager": "federated.flower"}]
     ],
 )
 def test_a_claim_that_was_adopted_or_copied_stays(claim: dict[str, Any], goes: bool) -> None:
-    assert namespace_leftovers.goes(claim, "flower") is goes
+    assert removing.goes(claim, "flower") is goes
 
 
 def volume(claim: str | None = "dataset-ct", namespace: str = "flower") -> dict[str, Any]:
@@ -197,7 +197,7 @@ NAMESPACE = identity("Namespace", "flower")
     ],
 )
 def test_a_volume_stays_with_its_claim(going: Any, one: Any, claims: Any, added: list[str]) -> None:
-    found = namespace_leftovers.Leftovers(list(going))
-    namespace_leftovers.with_volumes(found, [one], claims, "flower")
+    found = removing.Leftovers(list(going))
+    removing.with_volumes(found, [one], claims, "flower")
     assert [item["kind"] for item in found.going[len(going) :]] == added
     assert bool(found.kept) is not bool(added)

@@ -17,8 +17,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, nodes_work
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct, direct_checks, key_sources
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.apply.test_live_objects import live
 
 
@@ -39,12 +39,12 @@ def test_only_the_secret_that_was_seen_is_deleted(monkeypatch, parsed_site, uid,
     site = Site("site-a", parsed_site(), access_of({}))
     noted: list[dict[str, str]] = []
     run = SimpleNamespace(check=False, rendering=False, note=lambda _site, objects: noted.extend(objects))
-    way = direct.Way(run, site)
-    way._cluster = Secrets(uid)
+    way = direct.Backend(run, site)
+    way.cluster = Secrets(uid)
     way._obsolete = KeysMade(obsolete={"supernode-http-proxy": "1"}).obsolete
     monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done())
     done = way.apply([], lambda: None)
-    assert way._cluster.deleted == gone and len(noted) == len(gone) and done.changed is bool(gone)
+    assert way.cluster.deleted == gone and len(noted) == len(gone) and done.changed is bool(gone)
 
 
 class Live(Cluster):
@@ -81,10 +81,10 @@ def node(name: str, *, ready: bool) -> dict[str, Any]:
     return {"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": str(ready)}]}}
 
 
-def way_to(cluster: Cluster, spec: Any) -> direct.Way:
+def way_to(cluster: Cluster, spec: Any) -> direct.Backend:
     run = SimpleNamespace(check=False, rendering=False, show_diff=False, note=lambda _site, **_facts: None)
-    way = direct.Way(run, Site("site-a", spec, access_of({})))
-    way._cluster = cluster
+    way = direct.Backend(run, Site("site-a", spec, access_of({})))
+    way.cluster = cluster
     return way
 
 
@@ -135,9 +135,9 @@ def test_a_node_that_is_down_does_not_fail_its_site(parsed_site, down, failed):
 )
 def test_clientapps_wait_for_the_switch_of_their_supernodes(monkeypatch, parsed_site, replicas, switched, rendering, refused):
     site = Site("site-a", parsed_site(clientapp="workload", pools=[{"name": "cpu", "replicas": replicas}]), access_of({}))
-    way = direct.Way(SimpleNamespace(check=False, rendering=rendering), site)
-    way._cluster = Live()
-    way._cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}} if switched else {}
+    way = direct.Backend(SimpleNamespace(check=False, rendering=rendering), site)
+    way.cluster = Live()
+    way.cluster.objects = {("Service", "supernode-cpu-runtime-0"): {}} if switched else {}
     monkeypatch.setattr(way, "_apply", lambda *_args, **_more: direct.Done(msg="applied"))
     if refused:
         with pytest.raises(direct.ClusterError, match="of site-a are not deployed for ClientApps in their own pods yet"):
@@ -170,8 +170,8 @@ def test_what_clientapps_cannot_start_with_is_told_before_one_is_replaced(monkey
 
 def test_nodes_that_are_away_pull_no_images(monkeypatch, parsed_site):
     site = Site("site-a", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}]), access_of({}))
-    way = direct.Way(SimpleNamespace(check=True), site)
-    way._cluster = Live(node("n1", ready=True), node("n2", ready=False))
+    way = direct.Backend(SimpleNamespace(check=True, rendering=False), site)
+    way.cluster = Live(node("n1", ready=True), node("n2", ready=False))
     body = {"containers": [{"image": "r/supernode:2"}]}
     jobs = [{"spec": {"template": {"spec": {**body, "nodeName": name}}}} for name in ("n1", "n2")]
     monkeypatch.setattr(direct.direct_pull, "_jobs", lambda *_given: jobs)

@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct, direct_certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Done, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 
 CHANGED = {"kind": "ConfigMap", "name": "supernode-sidecar", "change": "changed"}
 REFUSED = {"error": "the sidecar got no answer from the hub (503)"}
@@ -45,10 +45,10 @@ class Moved:
         return SimpleNamespace(rc=self.rc)
 
 
-def way_of_site(parsed_site: Any, cluster: Moved, *objects: dict[str, str], check: bool = False) -> direct.Way:
+def way_of_site(parsed_site: Any, cluster: Moved, *objects: dict[str, str], check: bool = False) -> direct.Backend:
     run: Any = SimpleNamespace(check=check, rendering=False)
-    way = direct.Way(run, Site("site-a", parsed_site(superlink_address="hub.example.com:443"), access_of({}), seconds=0))
-    way._cluster = cluster  # type: ignore[assignment]
+    way = direct.Backend(run, Site("site-a", parsed_site(superlink_address="hub.example.com:443"), access_of({}), seconds=0))
+    way.cluster = cluster  # type: ignore[assignment]
     way._apply = lambda *_given, **_more: Done(objects=list(objects))  # type: ignore[method-assign]
     way.apply([], lambda: None)
     return way

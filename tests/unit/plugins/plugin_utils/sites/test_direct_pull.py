@@ -38,14 +38,3 @@ def test_a_missing_image_gets_a_second_chance(monkeypatch: pytest.MonkeyPatch) -
 def test_a_kubelet_that_refuses_the_pod_ends_waiting() -> None:
     refused = pod(phase="Failed", reason="OutOfpods", message="Node didn't have enough capacity: pods")
     assert direct_pull.trouble_of(refused, {}) == ("its kubelet refuses the pod: OutOfpods: Node didn't have enough capacity: pods", True)
-
-
-def test_the_way_out_of_images_that_cannot_be_pulled_is_told() -> None:
-    words = direct_pull.unpulled([f"node {name}: not found" for name in "abcde"])
-    assert "node c: not found; and 2 more. Correct the image" in words
-    assert "flower_upgrade_pull: false" in words and "{" not in words
-
-
-def test_what_is_on_its_way() -> None:
-    assert direct_pull.trouble_of(None, {}) == ("", False)
-    assert direct_pull.trouble_of(pod(), {}) == ("", False)

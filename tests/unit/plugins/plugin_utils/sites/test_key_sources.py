@@ -22,8 +22,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypai
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import key_sources
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.key_sources import AtController
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 

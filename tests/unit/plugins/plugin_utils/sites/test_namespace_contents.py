@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply import appl
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ApiError, Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import owners, proof
-from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_contents, namespace_leftovers
+from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_contents, removing
 
 Object = dict[str, Any]
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
@@ -130,12 +130,6 @@ def test_what_belonged_to_pods_that_are_gone_does_not_count() -> None:
     assert namespace_contents.others([made, theirs], "flower", owners.PART_SITE) == [theirs]
 
 
-def test_a_quota_that_is_shown_in_every_project_does_not_count() -> None:
-    plural = "appliedclusterresourcequotas"
-    cluster = Apis({"quota.openshift.io/v1": {plural: "AppliedClusterResourceQuota"}}, {plural: [there("team")]})
-    assert namespace_contents.of_others(cluster, "flower", "flower", owners.PART_HUB) == ""
-
-
 LEASE = {"kind": "Lease", **there("skupper-site-leader")}
 
 
@@ -154,12 +148,6 @@ def test_the_lease_of_routers_goes_with_a_site_of_ours(objects: list[Object], st
     assert [one["metadata"]["name"] for one in namespace_contents.others([LEASE, *objects], "flower", owners.PART_SITE)] == stay
 
 
-def test_objects_without_a_uid_are_different_objects() -> None:
-    theirs = {"kind": "View", "metadata": {"name": "theirs"}}
-    ours = {"kind": "View", "metadata": {"name": "ours", "labels": OURS}}
-    assert namespace_contents.others([theirs, ours], "flower", owners.PART_HUB) == [theirs]
-
-
 # ---- claims
 
 
@@ -175,7 +163,7 @@ OPERATOR = {proof.MANAGED_BY: "flower-operator"}
 @pytest.mark.parametrize("one", [claim("data-superlink-0"), claim("scratch-supernode-cpu-1", "supernode", **POOL)])
 def test_a_claim_of_a_statefulset_of_ours(one: Object) -> None:
     part = owners.part_of(one)
-    assert namespace_leftovers.goes(one, "flower") and namespace_contents.others([one], "flower", part) == []
+    assert removing.goes(one, "flower") and namespace_contents.others([one], "flower", part) == []
     (other,) = {owners.PART_HUB, owners.PART_SITE} - {part}
     assert namespace_contents.others([one], "flower", other) == [one] and "it also contains" in namespace_contents.words([one], other)
 
@@ -196,7 +184,7 @@ def test_a_claim_of_a_statefulset_of_ours(one: Object) -> None:
     ],
 )
 def test_a_claim_of_a_statefulset_of_others_stays(one: Object) -> None:
-    assert namespace_leftovers.goes(one, "flower") is False
+    assert removing.goes(one, "flower") is False
     for part in (owners.PART_HUB, owners.PART_SITE):
         assert namespace_contents.others([one], "flower", part) == [one]
         assert namespace_contents.words([one], part) == f"it contains PersistentVolumeClaim {one['metadata']['name']}, not known to be of this collection"
@@ -216,23 +204,17 @@ def namespace(name: str) -> Object:
     return {"metadata": {"name": name, "labels": OURS, "annotations": {proof.CREATED_FOR: "flower"}}}
 
 
-ASKED = namespace_leftovers.Request("flower", owners.PART_HUB, "flower", "flower-ca", volumes=True)
+ASKED = removing.Removal("flower", "superlink", "flower", ca_namespace="flower-ca", volumes=True)
 
 
 @pytest.mark.parametrize("name", ["flower", "flower-ca"])
 def test_a_namespace_stays_while_rights_in_the_whole_cluster_are_recorded(name: str) -> None:
     def reason(cluster: Apis) -> str:
-        return namespace_leftovers._reason_to_stay(cluster, ASKED, namespace(name), [])
+        return removing._reason_to_stay(cluster, ASKED, namespace(name), [])
 
     words = reason(hub(f"Role.{RBAC}", f"ClusterRoleBinding.{RBAC}", "ServiceAccount"))
     assert "ConfigMap flower/applyset-rights records rights in the whole cluster" in words and "flower_rbac_state=absent" in words
     assert reason(hub(f"Role.{RBAC}", f"RoleBinding.{RBAC}", "ServiceAccount")) == reason(hub()) == ""
-
-
-def test_a_project_that_is_gone_records_nothing() -> None:
-    cluster = hub()
-    cluster.objects["record"] = Forbidden("hub", "GET", 403, {"message": "no"})  # type: ignore[assignment]
-    assert namespace_leftovers._reason_to_stay(cluster, ASKED, namespace("flower-ca"), []) == ""
 
 
 def binding(name: str, *subjects: tuple[str, str]) -> Object:
@@ -258,7 +240,7 @@ def binding(name: str, *subjects: tuple[str, str]) -> Object:
 def test_a_namespace_stays_while_a_binding_of_a_file_names_its_account(name: str, subjects: list[tuple[str, str]], stays: bool) -> None:
     cluster = hub()
     cluster.objects["clusterrolebindings"] = [binding("flower-hub-controller-flower", *subjects)]
-    words = namespace_leftovers._reason_to_stay(cluster, ASKED, namespace(name), [])
+    words = removing._reason_to_stay(cluster, ASKED, namespace(name), [])
     assert words.startswith("ClusterRoleBinding flower-hub-controller-flower gives its accounts rights in the whole cluster") is stays
     assert ("-l app.kubernetes.io/component=rights,app.kubernetes.io/instance=flower" in words) is stays and bool(words) is stays
 
@@ -268,12 +250,12 @@ def test_a_binding_counts_where_the_record_of_its_set_was_lost_or_may_not_be_see
     cluster.objects["clusterrolebindings"] = [binding("lost", ("flower", "flower-controller"))]
     cluster.objects["clusterrolebindings"][0]["metadata"]["labels"][applyset.PART_OF] = applyset.set_id("rights", "flower")
     cluster.objects["record"] = Forbidden("hub", "GET", 403, {"message": "no"})  # type: ignore[assignment]
-    assert "ClusterRoleBinding lost" in namespace_leftovers._reason_to_stay(cluster, ASKED, namespace("flower"), [])
+    assert "ClusterRoleBinding lost" in removing._reason_to_stay(cluster, ASKED, namespace("flower"), [])
 
 
 def test_who_may_not_list_bindings_does_not_list_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """An administrator of a project of OpenShift."""
     cluster = hub()
     monkeypatch.setattr(Apis, "access_review", lambda _self, checks: [one["resource"] != "clusterrolebindings" for one in checks])
-    assert namespace_leftovers._reason_to_stay(cluster, ASKED, namespace("flower"), []) == ""
+    assert removing._reason_to_stay(cluster, ASKED, namespace("flower"), []) == ""
     assert not any("clusterrolebindings" in path for path in cluster.asked)

@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespaces
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 
 DESIRED = {
     "apiVersion": "v1",

@@ -16,8 +16,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.results imp
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import SITE
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, public
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import direct_certificates, key_sources
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import KeysMade, Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 WANTED = keys.Wanted([keys.Pool("cpu", ["0"], 0)])

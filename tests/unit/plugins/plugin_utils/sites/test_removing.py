@@ -14,21 +14,28 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.sites import removing
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.namespace_leftovers import Leftovers
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.removing import Leftovers, Removal
 
 OWNERS = [{"kind": "Secret", "name": "supernode-cpu-keys", "uid": "1"}, {"kind": "Secret", "name": "supernode-client-key", "uid": "2"}]
 REPORT = {"kind": "ConfigMap", "metadata": {"name": PUBLIC_KEYS, "namespace": "ward", "ownerReferences": OWNERS}}
-WANTED = removing.Wanted("ward", removing.SUPERNODE, "flower", site="site-a", credentials=True, key_source="site", seconds=1)
+WANTED = Removal("ward", "supernode", "flower", site="site-a", credentials=True, key_source="site", seconds=1)
 
 
-def claim(name: str, volume: str | None) -> dict[str, object]:
-    return {"metadata": {"name": name}, "spec": {"volumeName": volume} if volume else {}}
+class Claims:
+    """A cluster with claims and volumes."""
+
+    def access_review(self, checks: list[Any]) -> list[bool]:
+        return [True for _check in checks]
+
+    def list(self, _api: str, kind: str, *_where: str) -> list[Any]:
+        if kind == "PersistentVolume":
+            return [{"metadata": {"name": "pv-1"}, "spec": {"persistentVolumeReclaimPolicy": "Retain"}}, {"metadata": {"name": "pv-2"}, "spec": {}}]
+        bound = {"a": "pv-1", "b": "pv-2", "c": None, "d": "gone"}
+        return [{"metadata": {"name": name}, "spec": {"volumeName": volume} if volume else {}} for name, volume in bound.items()]
 
 
 def test_the_policy_is_that_of_the_bound_volume() -> None:
-    volumes = [{"metadata": {"name": "pv-1"}, "spec": {"persistentVolumeReclaimPolicy": "Retain"}}, {"metadata": {"name": "pv-2"}, "spec": {}}]
-    found = removing.policies([claim("a", "pv-1"), claim("b", "pv-2"), claim("c", None), claim("d", "gone")], volumes)
-    assert found == {"a": "Retain", "b": "unknown", "c": "unknown", "d": "unknown"}
+    assert removing.claims(Claims(), "ward") == {"a": "Retain", "b": "unknown", "c": "unknown", "d": "unknown"}  # type: ignore[arg-type]
 
 
 def test_facts_name_the_claim_what_became_of_it_and_the_choice() -> None:
@@ -65,7 +72,7 @@ def remove(monkeypatch: pytest.MonkeyPatch, site: Any, *, check: bool = False) -
         return Result(objects=[{"kind": "ConfigMap", "namespace": "ward", "name": "supernode-keys-owner", "change": "deleted"}] if objects else [])
 
     monkeypatch.setattr(removing, "apply_objects", delete)
-    monkeypatch.setattr(removing.namespace_leftovers, "leftovers", lambda *_asked: Leftovers([{}] if site.project else []))
+    monkeypatch.setattr(removing, "leftovers", lambda *_asked: Leftovers([{}] if site.project else []))
     monkeypatch.setattr(removing.job, "make_room", lambda where, namespace, _seconds: where.get("batch/v1", "Job", "supernode-keys", namespace))
     return removing.remove(site, WANTED, check=check)
 
@@ -116,6 +123,6 @@ def test_a_namespace_that_stays_is_a_warning(monkeypatch: pytest.MonkeyPatch) ->
     """Ansible shows the message of a task that is ok with -v only."""
     site = Site()
     monkeypatch.setattr(removing, "apply_objects", lambda *_given, **_more: Result(objects=[]))
-    monkeypatch.setattr(removing.namespace_leftovers, "leftovers", lambda *_asked: Leftovers([], ["namespace ward stays (it contains Lease theirs)"]))
-    done = removing.remove(site, removing.Wanted("ward", removing.SUPERNODE, "flower", credentials=True), check=True)  # type: ignore[arg-type]
+    monkeypatch.setattr(removing, "leftovers", lambda *_asked: Leftovers([], ["namespace ward stays (it contains Lease theirs)"]))
+    done = removing.remove(site, Removal("ward", "supernode", "flower", credentials=True), check=True)  # type: ignore[arg-type]
     assert done.warnings == ["site-a: namespace ward stays (it contains Lease theirs)"] and done.warnings[0][8:] in done.msg

@@ -17,8 +17,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.sites import (
     direct_certificates,
     direct_connection,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import access_of
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of
 from ansible_collections.federated.flower.tests.unit.shared_namespace import FEDERATION, SharedNamespace, pod
 
 OWN, APP, THEIRS = pod("supernode-cpu-0"), pod("clientapp-cpu-0", "clientapp"), pod("helm-0", ours=False)
@@ -60,7 +60,7 @@ def test_which_pods_measure_the_way(monkeypatch, site):
 
 
 def test_which_pods_a_site_has(site):
-    way = direct.Way(SimpleNamespace(check=False), site)
-    way._cluster = SharedNamespace(OWN, THEIRS)
+    way = direct.Backend(SimpleNamespace(check=False), site)
+    way.cluster = SharedNamespace(OWN, THEIRS)
     assert way.pods() == [OWN]
     assert "helm-0" not in way.offline()

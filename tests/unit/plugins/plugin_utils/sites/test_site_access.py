@@ -14,9 +14,13 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import SiteAccess
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.variables import faults as unknown
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Reach, Statuses
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import access_of, sites_with
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import (
+    DELIVERIES,
+    Delivery,
+    access_of,
+    sites_with,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.site import Reach
 
 
 @pytest.mark.parametrize(
@@ -100,5 +104,5 @@ def test_every_delivery_is_called_alike(delivery: str) -> None:
     methods = {name: one for name, one in vars(Reach).items() if inspect.isfunction(one) and not name.startswith("_")}
     assert len(methods) > 10
     for name, wanted in methods.items():
-        assert parameters(getattr(module.Way, name)) == parameters(wanted), name
-    assert parameters(module.statuses) == parameters(Statuses.__call__)
+        assert parameters(getattr(module.Backend, name)) == parameters(wanted), name
+    assert parameters(module.statuses) == parameters(Delivery.statuses)
