@@ -55,10 +55,10 @@ class ActionModule(ClusterAction):
             would, foreseen = outputs_home.foresee(reader, run_id, directory)
             result["changed"] |= would
             return foreseen
-        home = outputs_home.fetch(cli, run_id, known, directory, self.say, reader)
-        if home.changed:
+        home = outputs_home.fetch(cli, reader, run_id, known, directory, self.say)
+        if home.result["changed"]:
             self.note(outputs=[home.fact])
-        result["changed"] |= home.changed
+        result["changed"] |= home.result["changed"]
         result["fetched"].append(home.result)
         result["warnings"] += home.warnings
-        return outputs_home.words(home.result)
+        return home.words

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table, run_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 
@@ -33,7 +33,7 @@ class ActionModule(ClusterAction):
             room, stored, inputs = reader.list(wanted, warnings)
             known = list(outputs_home.known_runs(cli).values())
             listed = outputs_table.entries(stored, known)
-            if gone := outputs_table.missing(wanted, listed):
+            if gone := run_table.missing(wanted, listed):
                 raise FlowerError(
                     f"run {', '.join(gone)} has no outputs on {hub.name} (run_ids). federated.flower.outputs lists them"
                 )
@@ -47,7 +47,7 @@ class ActionModule(ClusterAction):
             "warnings": warnings,
             "outputs": listed,
             "inputs": sent,
-            "room": {"size": room.size, "free": room.free, "min_free": room.floor},
+            "room": room.facts(),
             "table": outputs_table.table(listed),
             "inputs_table": outputs_table.inputs_table(sent),
             "msg": outputs_table.summary(listed, sent, room),

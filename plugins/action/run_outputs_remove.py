@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import counted, readable
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table, run_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 
@@ -57,7 +57,7 @@ class ActionModule(ClusterAction):
             outputs_table.refuse_in_use(named, listed, named_inputs, inputs)
             gone = named or outputs_table.expired(listed, keep, limit)
             gone_inputs = named_inputs or outputs_table.expired(inputs, keep, limit)
-            absent = outputs_table.missing(gone, listed)
+            absent = run_table.missing(gone, listed)
             wanted = [one for one in gone if one not in absent]
             wanted_inputs = [one["name"] for one in inputs if one["name"] in gone_inputs]
             absent_inputs = [one for one in gone_inputs if one not in wanted_inputs]
@@ -94,7 +94,7 @@ class ActionModule(ClusterAction):
             "kept": [one for one in entries if one not in deleted],
             "kept_inputs": [one["name"] for one in inputs if one["name"] not in deleted_inputs],
             "size": size + _size(of_inputs),
-            "room": {"size": room.size, "free": room.free, "min_free": room.floor},
+            "room": room.facts(),
             "msg": self.named(FlowerError(message)) if refused else message,
         }
 

@@ -263,7 +263,7 @@ def test_answers_that_are_none(text: str) -> None:
     ids=short,
 )  # fmt: skip
 def test_reports_on_a_run(line: str) -> None:
-    watch = SimpleNamespace(log=lambda *_words: None, sight=lambda _sight: None, trouble=lambda _text: None)
+    watch = SimpleNamespace(log=lambda *_words: None, report=lambda _report: None, trouble=lambda _text: None)
     following = Following(FlowerCLI(SimpleNamespace(name="hub"), "flower"), "5", watch)  # type: ignore[arg-type]
     try:
         following._receive(line)

@@ -39,8 +39,8 @@ _OTHERS = 200
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What one look found.
+class RunReport:
+    """What is known of a run at one time.
 
     Attributes:
         run: the run.
@@ -63,18 +63,18 @@ class Watch(Protocol):
     def log(self, lines: Sequence[str], left_out: int) -> None:
         """New lines of the log, and how many before them are left out."""
 
-    def sight(self, sight: Sight) -> None:
+    def report(self, report: RunReport) -> None:
         """The state of the run."""
 
     def trouble(self, text: str) -> None:
         """The run could not be read; it is tried again."""
 
 
-def sight_of(run: Run, report: Mapping[str, Any]) -> Sight:
+def parse_report(run: Run, report: Mapping[str, Any]) -> RunReport:
     """Read a report of the program in the pod."""
     nodes, runs = report.get("nodes"), report.get("runs")
     online = [str(node) for node, status in (nodes or {}).items() if status == "online"]
-    return Sight(
+    return RunReport(
         run,
         None if nodes is None else len(online),
         sum(status != "unregistered" for status in (nodes or {}).values()),
@@ -174,7 +174,7 @@ class Following:
                 report = foreign_data.read_json(line)
                 at, left_out, lines = int(report["at"]), int(report["left_out"]), list(map(str, report["lines"]))
                 self.run = known_run(self.cli, self.run.run_id, read_answer(report["run"]))
-                sight = sight_of(self.run, report)
+                news = parse_report(self.run, report)
         except UnknownRun:
             raise
         except FlowerError as error:
@@ -183,7 +183,7 @@ class Following:
         if at > self._seen:
             raise lost
         self._failures, self.trouble = 0, ""
-        self.watch.sight(sight)
+        self.watch.report(news)
         first = at + left_out  # number of the first line that is there
         new = lines[max(self._seen - first, 0) :]
         left_out = max(first - self._seen, 0)

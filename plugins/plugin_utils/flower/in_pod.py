@@ -76,6 +76,14 @@ class Output:
         return self.objects(1)[0]
 
 
+def is_running(pod: Mapping[str, Any] | None, container: str) -> bool:
+    """Whether a container runs, in a pod that is not being deleted."""
+    if pod is None or pod["metadata"].get("deletionTimestamp"):
+        return False
+    listed = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(one["name"] == container and "running" in (one.get("state") or {}) for one in listed)
+
+
 def may_run(cluster: Cluster, namespace: str, pod: str) -> bool:
     """Whether the identity may run a program in a pod; a request that is refused would stand in audit logs."""
     exec_right = {"verb": "get", "resource": "pods", "subresource": "exec", "namespace": namespace, "name": pod}

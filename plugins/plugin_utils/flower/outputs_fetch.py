@@ -39,12 +39,8 @@ _SPARE = 1024 * 1024  # bytes that are left free on the control node, for names 
 FORMAT = 1
 
 
-class Changed(FlowerError):
-    """The run's files are still being changed."""
-
-
 class Fetched(NamedTuple):
-    """What came of it.
+    """What was fetched.
 
     Attributes:
         path: the run's folder on the control node.
@@ -100,17 +96,17 @@ class Fetching:
             ClusterError: it could not be completed. What was fetched is kept, and continued the next time.
         """
         run_id, changed = self.run_id, not os.path.lexists(self.target)
+        if not changed and (why := self._difference()):
+            raise self._occupied(why)
         if changed:
-            with self._taken():
-                self._clear()
+            with self._staging():
+                self._prepare()
                 if why := self._attempts.run(self._transfer):
                     raise FlowerError(
                         f"the outputs of run {run_id} could not be fetched completely: {why} {len(self._done)} of {len(self.sizes)} files are "
                         f"there, and what was fetched is in {self.folder}: run this again to continue, or delete that folder"
                     )
                 self._finish({"format": FORMAT, **facts, "run_id": run_id, "files": self._listed(), "left_out": self.left_out})
-        elif why := self._difference():
-            raise self._occupied(why)
         return Fetched(str(self.target), changed, self._listed(), self.attempts, self.received)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
@@ -139,7 +135,7 @@ class Fetching:
         """Have the hub compute the SHA-256 of each file.
 
         Raises:
-            Changed: they are not what was listed.
+            FlowerError: they are not what was listed.
         """
         found = self.reader.contents(self.run_id, self._total, lambda: self._steady("the hub computes SHA-256, since {since}"))
         for path in sorted({*self.sizes, *found.files}):
@@ -148,15 +144,15 @@ class Fetching:
                 raise self._changed(f"{shown(path)}: {'its size has changed' if one else 'No such file or directory'}")
         self._wanted = found.files
 
-    def _changed(self, what: str) -> Changed:
-        return Changed(
+    def _changed(self, what: str) -> FlowerError:
+        return FlowerError(
             f"outputs of run {self.run_id} are not what was listed a moment ago: {what}. Something is still writing to these outputs; fetch them "
             "again when it is done"
         )
 
     @contextlib.contextmanager
-    def _taken(self) -> Iterator[None]:
-        """Make the folder for files that are not complete, for this process alone.
+    def _staging(self) -> Iterator[None]:
+        """The folder for files that are not complete, for this process alone.
 
         Raises:
             FlowerError: another process has it, it cannot be made, or someone else could have put something there.
@@ -165,38 +161,30 @@ class Fetching:
             self.directory.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileExistsError):
                 self.folder.mkdir(mode=0o700)
-            lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             with self._faults("make folders"):
                 try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     raise FlowerError(f"another process is fetching the outputs of this run into {self.folder}; wait until it ends") from None
-                self._refuse_others(lock)
+                facts = os.fstat(folder)
+                why = "belongs to another user" if facts.st_uid != os.geteuid() else "can be written to by other users" if facts.st_mode & 0o022 else ""
+                for inside, folders, names, at in os.fwalk(".", dir_fd=folder) if not why else ():
+                    for one in (*folders, *names):
+                        if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode):
+                            why = f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}"
+                if why:
+                    raise FlowerError(f"{self.folder} {why}, so what is fetched could go elsewhere: delete that folder, or choose another directory")
                 if _DESCRIPTORS.is_dir():  # Linux: then it stays this very folder, also when someone renames it
-                    self.files = _DESCRIPTORS / str(lock) / "files"
+                    self.files = _DESCRIPTORS / str(folder) / "files"
                 self.files.mkdir(exist_ok=True)
             yield
         finally:
             self.files = self.folder / "files"
-            os.close(lock)
+            os.close(folder)
 
-    def _refuse_others(self, folder: int) -> None:
-        """Refuse a folder in which someone else could put links, and links that are in it.
-
-        Raises:
-            FlowerError: it is to be deleted.
-        """
-        facts = os.fstat(folder)
-        why = "belongs to another user" if facts.st_uid != os.geteuid() else "can be written to by other users" if facts.st_mode & 0o022 else ""
-        for inside, folders, names, at in os.fwalk(".", dir_fd=folder) if not why else ():
-            for one in (*folders, *names):
-                if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode):
-                    why = f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}"
-        if why:
-            raise FlowerError(f"{self.folder} {why}, so what is fetched could go elsewhere: delete that folder, or choose another directory")
-
-    def _clear(self) -> None:
+    def _prepare(self) -> None:
         """Remove what an earlier attempt has left and is not among the outputs.
 
         Raises:
@@ -222,14 +210,13 @@ class Fetching:
         """Read what is missing; whether every file is complete then."""
         if not self._wanted:
             self._read_hashes()
-        left = self._offsets()
-        self._attempts.left = sum(self.sizes[path] - offset for path, offset in left.items())
-        if left:
+        if left := self._incomplete():
+            self._attempts.left = sum(self.sizes[path] - offset for path, offset in left.items())
             self._read(left)
-            left = self._offsets()
+            left = self._incomplete()
         return not left
 
-    def _offsets(self) -> dict[str, int]:
+    def _incomplete(self) -> dict[str, int]:
         """How many bytes of each file are there, without those that are complete. One that has its size and another content is read again."""
         left = {}
         for path in [path for path in self._wanted if path not in self._done]:
@@ -237,36 +224,32 @@ class Fetching:
             with self._faults(f"write {shown(path)}"):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.touch()
-                left[path] = place.stat().st_size
-                if left[path] >= wanted.size:
-                    if sha256(place, sync=True) == wanted.sha256:
-                        self._done.add(path)
-                        del left[path]
-                    else:
-                        os.truncate(place, 0)
-                        left[path] = 0
+                size = place.stat().st_size
+                if size < wanted.size:
+                    left[path] = size
+                elif sha256(place, sync=True) == wanted.sha256:
+                    self._done.add(path)
+                else:
+                    os.truncate(place, 0)
+                    left[path] = 0
         return left
 
     def _read(self, offsets: Mapping[str, int]) -> None:
         """Read the rest of files in one connection.
 
         Raises:
-            Changed: a file is not what was listed.
-            ClusterError: the connection ended before everything was received; or the disk is full.
+            ClusterError: a file is not what was listed, the connection ended before everything was received, or the disk is full.
         """
         self.attempts += 1
         self._parts = [(path, self.sizes[path] - offset) for path, offset in offsets.items() if self.sizes[path] > offset][::-1]
         self._there = self._total - sum(size for _path, size in self._parts)
         files = [(path, offset, self._wanted[path].size, self._wanted[path].mtime) for path, offset in offsets.items()]
         cluster, namespace, pod = self.reader.cluster, self.reader.namespace, self.reader.pod()
-        request = {"do": "read", "run": self.run_id, "files": files}
-        stdin = in_pod.stdin_of(outputs_program, request)
+        stdin = in_pod.stdin_of(outputs_program, {"do": "read", "run": self.run_id, "files": files})
         command = ["python", "-c", in_pod.LOADER]
-        result = cluster.exec(
-            namespace, pod, OUTPUTS_READER, command, stdin=stdin, timeout=_SECONDS, on_stdout=self._append, silence=SILENCE
-        )
+        result = cluster.exec(namespace, pod, OUTPUTS_READER, command, stdin=stdin, timeout=_SECONDS, on_stdout=self._append, silence=SILENCE)
         if result.rc:
-            words = foreign_data.cleaned(result.stderr.decode("utf-8", "replace")[-500:]) or "it said nothing"
+            words = foreign_data.cleaned(result.stderr.decode("utf-8", "replace")[-500:]) or "no error output"
             if result.rc == outputs_program.CHANGED:
                 raise self._changed(words)
             raise Unreachable(f"{cluster.name}: the program that reads outputs in pod {namespace}/{pod} ended with code {result.rc}: {words}.")

@@ -7,40 +7,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..base.errors import ClusterError
 from ..base.formats import counted, readable
 from ..base.plain_data import digest
 from . import outputs_table, run_sites, run_table, runs
 from .cli import FlowerCLI, FlowerError
 from .outputs_fetch import Fetching
-from .outputs_reader import MAKE_ROOM, Reader
+from .outputs_reader import Reader
 
 _NAMED = 10  # files in a warning
-_FULL = 1024 * 1024  # bytes below which a volume counts as full, whatever its floor
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(NamedTuple):
     """Outputs of a run on the control node.
 
     Attributes:
         fact: for the audit trail.
         result: for the result of a module.
         warnings: files that are not among them.
+        words: what was fetched, for people.
     """
 
     fact: dict[str, Any]
     result: dict[str, Any]
-    warnings: list[str] = field(default_factory=list)
-
-    @property
-    def changed(self) -> bool:
-        """Whether they were not there before."""
-        return bool(self.result["changed"])
+    warnings: list[str]
+    words: str
 
 
 def known_runs(cli: FlowerCLI, run_ids: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
@@ -63,28 +56,20 @@ def refuse_active(run_ids: Sequence[str], known: Mapping[str, Mapping[str, Any]]
         )
 
 
-def fetch(
-    cli: FlowerCLI,
-    run_id: str,
-    run: Mapping[str, Any],
-    directory: Path,
-    say: Callable[[str], None],
-    reader: Reader | None = None,
-) -> Home:
+def fetch(cli: FlowerCLI, reader: Reader, run_id: str, run: Mapping[str, Any], directory: Path, say: Callable[[str], None]) -> Home:
     """Fetch the outputs of a run into a folder of its own.
 
     Args:
         cli: Flower's command line on the hub.
+        reader: of the outputs.
         run_id: the run.
         run: what Flower knows of it; empty if that is nothing.
         directory: the folder in which it gets one.
         say: shows the progress.
-        reader: of the outputs, if there is one already.
 
     Raises:
         ClusterError: they could not be fetched.
     """
-    reader = reader or Reader(cli)
     contents = reader.contents(run_id)
     about = {
         "app": f"{run.get('app', '')} {run.get('version', '')}".strip(),
@@ -110,7 +95,13 @@ def fetch(
         "left_out": contents.left_out,
         "connections": fetched.attempts,
     }
-    return Home({"change": "fetched", "run": run_id, **about, **sums}, result, _warnings(run_id, contents.left_out))
+    warnings = []
+    if left_out := [f"{path} ({why})" for path, why in contents.left_out.items()]:
+        more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+        warnings.append(f"not fetched of the outputs of run {run_id}: {', '.join(left_out[:_NAMED])}{more}")
+    verb = "fetched" if fetched.changed else "were there already"
+    words = f"outputs of run {run_id}: {counted(sums['files'], 'file')}, {readable(sums['size'])}, {verb}: {fetched.path}"
+    return Home({"change": "fetched", "run": run_id, **about, **sums}, result, warnings, words)
 
 
 def foresee(reader: Reader, run_id: str, directory: Path) -> tuple[bool, str]:
@@ -128,32 +119,3 @@ def foresee(reader: Reader, run_id: str, directory: Path) -> tuple[bool, str]:
     is_there = (directory / run_id).exists()
     verb = "would compare" if is_there else "would fetch"
     return not is_there, f"{verb} {counted(len(sizes), 'file')} of run {run_id}, {readable(sum(sizes.values()))}"
-
-
-def full_words(cli: FlowerCLI) -> str:
-    """To be added to the end of a run that failed: that its volume is full; empty if it is not, or that cannot be known."""
-    reader = Reader(cli)
-    try:
-        reader.pod(seconds=5)  # the run may have failed because its pod is gone
-        room = reader.room()
-    except ClusterError:
-        return ""  # there may be no outputs, and there is a failure to be reported already
-    if not room.is_low and room.free >= _FULL:
-        return ""
-    return f"\nThe volume for outputs is nearly full, which may be the reason: {room}. {MAKE_ROOM}"
-
-
-def _warnings(run_id: str, left_out: Mapping[str, str]) -> list[str]:
-    if not left_out:
-        return []
-    named = [f"{path} ({why})" for path, why in list(left_out.items())[:_NAMED]]
-    more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
-    return [f"not fetched of the outputs of run {run_id}: {', '.join(named)}{more}"]
-
-
-def words(found: Mapping[str, Any]) -> str:
-    """What was fetched, for people."""
-    verb = "fetched" if found["changed"] else "were there already"
-    return (
-        f"outputs of run {found['run_id']}: {counted(found['files'], 'file')}, {readable(found['size'])}, {verb}: {found['path']}"
-    )

@@ -49,10 +49,6 @@ class TooFull(FlowerError):
     """There is too little room for the outputs of another run."""
 
 
-class Unusable(FlowerError):
-    """Something else is in the place of inputs."""
-
-
 @dataclass(frozen=True)
 class Room:
     """The volume for outputs, in bytes.
@@ -71,6 +67,21 @@ class Room:
     def is_low(self) -> bool:
         """Whether no run is submitted."""
         return self.free < self.floor
+
+    def facts(self) -> dict[str, int]:
+        """It in the result of a module."""
+        return {"size": self.size, "free": self.free, "min_free": self.floor}
+
+    def with_floor(self, floor: str) -> Room:
+        """The room with another floor, unless that is empty.
+
+        Raises:
+            TooFull: the floor is not a quantity.
+        """
+        wanted = quantity(floor) if floor else self.floor
+        if wanted is None or wanted < 0:
+            raise TooFull(f'outputs_min_free: {floor!r} is not a quantity like "512Mi" or "2Gi"')
+        return Room(self.size, self.free, int(wanted))
 
     def __str__(self) -> str:
         return f"{readable(self.free)} of {readable(self.size)} are free"
@@ -163,7 +174,7 @@ class Reader:
                 "superlink_outputs_enabled and run federated.flower.site"
             )
         deadline = time.monotonic() + seconds
-        while not is_running(self.cluster.get("v1", "Pod", name, self.namespace)):
+        while not in_pod.is_running(self.cluster.get("v1", "Pod", name, self.namespace), OUTPUTS_READER):
             if time.monotonic() >= deadline:
                 raise FlowerError(
                     f"the container {OUTPUTS_READER} of pod {self.namespace}/{name} on {self.cluster.name}, which reads outputs, is not "
@@ -182,20 +193,16 @@ class Reader:
         self._pod = ""
 
     def ask(
-        self,
-        request: Mapping[str, Any],
-        seconds: float = _SECONDS,
-        data: bytes = b"",
-        heard: Callable[[], None] | None = None,
+        self, request: Mapping[str, Any], seconds: float = _SECONDS, data: bytes = b"", heard: Callable[[], None] | None = None
     ) -> list[dict[str, Any]]:
         """Have the program in the container answer a request, which C(data) may follow; C(heard) is called when there was a sign of life.
 
         Raises:
             ClusterError: it could not be reached, or ended with an error.
         """
-        pod, silence = self.pod(), SILENCE if heard else None
+        silence = SILENCE if heard else None
         return in_pod.run(
-            self.cluster, self.namespace, pod, OUTPUTS_READER, outputs_program, request, seconds=seconds, data=data, silence=silence, heard=heard
+            self.cluster, self.namespace, self.pod(), OUTPUTS_READER, outputs_program, request, seconds=seconds, data=data, silence=silence, heard=heard
         ).objects()
 
     def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
@@ -216,8 +223,8 @@ class Reader:
             warnings: gets why inputs cannot be read. Outputs of runs are listed and deleted without them.
         """
         answers = self.ask({"do": "list", "runs": [*run_ids]})
+        found: dict[str, list[Stored]] = {"run": [], "inputs": []}
         with self._expected():
-            found: dict[str, list[Stored]] = {"run": [], "inputs": []}
             for one in answers[1:]:
                 if "fault" in one:
                     if warnings is not None:
@@ -258,14 +265,14 @@ class Reader:
         """As C(contents), what is there of inputs; C(keep) is part of the request.
 
         Raises:
-            Unusable: something else is in the place of inputs.
+            FlowerError: something else is in the place of inputs.
         """
         return self._contents({"inputs": [name], **keep}, 2 * size, heard)  # files that are longer than they should be do not keep others from it
 
     def _contents(self, about: Mapping[str, Any], size: int, heard: Callable[[], None]) -> Contents:
         answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + size / _SLOWEST, heard=heard)
         if answers and "fault" in answers[0]:
-            raise Unusable(self._unusable(answers[0]))
+            raise FlowerError(f"nothing was submitted, because {self._unusable(answers[0])}")
         return checked(answers, self.cluster.name)
 
     def delete(self, run_ids: Sequence[str], inputs: Sequence[str] = (), used: Mapping[str, float] | None = None) -> dict[str, str]:
@@ -285,8 +292,7 @@ class Reader:
         wanted = [*run_ids, *inputs]
         if not wanted:
             return {}
-        request = {"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}
-        answers = self.ask(request, seconds=_SECONDS + 60 * len(wanted))
+        answers = self.ask({"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}, seconds=_SECONDS + 60 * len(wanted))
         with self._expected():
             faults = {str(one["name"]): str(one["fault"]) for one in answers}
         return {one: faults.get(one, "nothing was said about it") for one in wanted if faults.get(one, "?")}
@@ -308,26 +314,11 @@ def facts(cli: FlowerCLI) -> dict[str, Any]:
     reader = Reader(cli)
     try:
         reader.pod(seconds=0)
-        room = reader.room()
+        return {**reader.room().facts(), "error": ""}
     except NoOutputs:
         return {}
     except ClusterError as error:
         return {"error": error.message}
-    return {"size": room.size, "free": room.free, "min_free": room.floor, "error": ""}
-
-
-def with_floor(room: Room, floor: str) -> Room:
-    """The room with another floor, unless that is empty.
-
-    Raises:
-        TooFull: the floor is not a quantity.
-    """
-    if not floor:
-        return room
-    wanted = quantity(floor)
-    if wanted is None or wanted < 0:
-        raise TooFull(f'outputs_min_free: {floor!r} is not a quantity like "512Mi" or "2Gi"')
-    return Room(room.size, room.free, int(wanted))
 
 
 def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
@@ -343,7 +334,7 @@ def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
     reader = Reader(cli)
     try:
         reader.pod(seconds=20)
-        room = with_floor(reader.room(), floor)
+        room = reader.room().with_floor(floor)
     except NoOutputs:
         return None, ""
     except TooFull:
@@ -357,14 +348,6 @@ def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
             f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
         )
     return room, ""
-
-
-def is_running(pod: Mapping[str, Any] | None) -> bool:
-    """Whether the container that reads outputs runs."""
-    if pod is None or pod["metadata"].get("deletionTimestamp"):
-        return False
-    listed = (pod.get("status") or {}).get("containerStatuses") or []
-    return any(one["name"] == OUTPUTS_READER and "running" in (one.get("state") or {}) for one in listed)
 
 
 def room_of(answer: Mapping[str, Any]) -> Room:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from .following import Sight
+from .following import RunReport
 from .run_log import waiting
 from .runs import Run
 
@@ -33,28 +33,28 @@ def named_run(run: Run) -> str:
     return f"run {run.run_id} of {run.app or 'an app'} ({run.status})"
 
 
-def nodes(sight: Sight) -> str:
+def nodes(report: RunReport) -> str:
     """How many SuperNodes are online."""
-    if sight.online is None:
+    if report.online is None:
         return "number of online SuperNodes not known"
-    return f"{sight.online} of {sight.nodes} SuperNodes online"
+    return f"{report.online} of {report.nodes} SuperNodes online"
 
 
-def state(sight: Sight, since: float, now: float) -> str:
+def state(report: RunReport, since: float, now: float) -> str:
     """The state of a run in one line.
 
     Args:
-        sight: what is known.
+        report: what is known.
         since: when it was known.
         now: the present time.
     """
-    run = sight.run
+    run = report.run
     words = run.status or "state not known"
     if run.status == "running":
         words += f" for {duration(run.elapsed + now - since)}"
-    words += f", {nodes(sight)}"
-    if run.status == "pending" and sight.others:
-        words += f", behind {', '.join(map(named_run, sight.others))}"
+    words += f", {nodes(report)}"
+    if run.status == "pending" and report.others:
+        words += f", behind {', '.join(map(named_run, report.others))}"
     return words
 
 
@@ -87,7 +87,7 @@ class Progress:
         self._quiet = quiet
         self._clock = clock
         self._lock = threading.Lock()
-        self._sight = Sight(Run(run_id))
+        self._last = RunReport(Run(run_id))
         self._start = self._at = self._spoken = clock()
         self._trouble = ""
         self._waits = ""
@@ -112,20 +112,20 @@ class Progress:
                 if line.strip() not in _EMPTY:
                     self._show(line)
 
-    def sight(self, sight: Sight) -> None:
+    def report(self, report: RunReport) -> None:
         """Show the state if it changed."""
         with self._lock:
-            before, first = self._sight, not self._sight.run.status
+            before, first = self._last, not self._last.run.status
             # Others are not read each time.
-            others = before.others if sight.others is None else sight.others
-            self._sight = Sight(sight.run, sight.online, sight.nodes, others)
+            others = before.others if report.others is None else report.others
+            self._last = RunReport(report.run, report.online, report.nodes, others)
             self._at = self._clock()
             again, self._trouble, self._lost = bool(self._trouble), "", 0.0
-            if sight.run.finished:
+            if report.run.finished:
                 return  # the result of the task says it
-            if again or sight.run.status != before.run.status:
+            if again or report.run.status != before.run.status:
                 self._state()
-            if first and sight.run.status != "pending" and others:
+            if first and report.run.status != "pending" and others:
                 self._show_note(f"it shares the SuperNodes with {', '.join(map(named_run, others))}")
 
     def trouble(self, text: str) -> None:
@@ -168,14 +168,14 @@ class Progress:
     def _state(self) -> None:
         now = self._clock()
         self._spoken = now
-        words = state(self._sight, self._at, now)
+        words = state(self._last, self._at, now)
         if self._trouble:
             words = (
                 f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
             )
-        elif self._waits and not self._sight.run.finished:
+        elif self._waits and not self._last.run.finished:
             words += f", {self._waits}"
-        elif self._sight.run.status == "pending" and not self._sight.others and now - self._start > _PATIENCE:
+        elif self._last.run.status == "pending" and not self._last.others and now - self._start > _PATIENCE:
             words += ", no ServerApp process has started it yet (see the pod of serverapp)"
         self._show_note(words)
 

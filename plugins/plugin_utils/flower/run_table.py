@@ -51,42 +51,25 @@ def choice(given: Mapping[str, Any], now: datetime.datetime) -> Choice:
         FlowerError: with every fault in them.
     """
     faults = [f"run_ids: a run id is a number, not '{one}'" for one in given["run_ids"] if not one.isdecimal()]
-    statuses: set[str] = set()
-    for name in given["status"]:
-        statuses.update(GROUPS.get(name, (name,)))
+    statuses = frozenset(status for name in given["status"] for status in GROUPS.get(name, (name,)))
     since = None
-    try:
-        since = moment(given["since"], now) if given["since"] else None
-    except ValueError as error:
-        faults.append(f"since: {error}")
+    if text := given["since"]:
+        try:
+            since = formats.moment(text) or formats.before(now, text)
+        except ValueError:
+            kinds = "a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w"
+            faults.append(f"since: '{text}' is neither {kinds}")
     if given["limit"] < 0:
         faults.append(f"limit: {given['limit']} is negative; 0 shows all runs")
     if faults:
         raise FlowerError("; ".join(faults))
-    return Choice(tuple(given["run_ids"]), frozenset(statuses), given["app"] or "", since, given["limit"])
-
-
-def moment(text: str, now: datetime.datetime) -> datetime.datetime:
-    """Read a time: ISO 8601 (UTC unless it has an offset), or how long ago it was, like C(12h).
-
-    Raises:
-        ValueError: it is neither.
-    """
-    fault = ValueError(
-        f"'{text}' is neither a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w"
-    )
-    if found := formats.moment(text):
-        return found
-    try:
-        return formats.before(now, text)
-    except ValueError:
-        raise fault from None
+    return Choice(tuple(given["run_ids"]), statuses, given["app"] or "", since, given["limit"])
 
 
 def entry(run: Mapping[str, Any]) -> dict[str, Any]:
     """A run of C(flwr list) as M(federated.flower.runs_info) returns it. Times that Flower does not have are empty."""
     status, _colon, outcome = str(run.get("status", "")).partition(":")
-    details = str(run.get("status-details") or "")
+    texts = {name: text if (text := str(run.get(name) or "")) != "N/A" else "" for name in (*_TIMES, "status-details")}
     return {
         "run_id": str(run["run-id"]),
         "app": str(run.get("fab-id") or ""),
@@ -94,16 +77,11 @@ def entry(run: Mapping[str, Any]) -> dict[str, Any]:
         "fab_hash": str(run.get("fab-hash") or ""),
         "status": outcome or status,
         "active": status != "finished",
-        "details": "" if details == "N/A" else details,
+        "details": texts["status-details"],
         "elapsed": seconds_of(run.get("elapsed")),
-        **{name.replace("-", "_"): _time(run.get(name)) for name in _TIMES},
+        **{name.replace("-", "_"): texts[name] for name in _TIMES},
         "behind": [],
     }
-
-
-def _time(value: Any) -> str:
-    text = str(value or "")
-    return "" if text == "N/A" else text
 
 
 def entries(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -117,41 +95,26 @@ def entries(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def chosen(listed: Sequence[dict[str, Any]], wanted: Choice) -> list[dict[str, Any]]:
     """The runs that are wanted, in the same order."""
-    found = [run for run in listed if _is_chosen(run, wanted)]
-    return found[: wanted.limit] if wanted.limit and not wanted.run_ids else found
-
-
-def _is_chosen(run: Mapping[str, Any], wanted: Choice) -> bool:
     if wanted.run_ids:
-        return run["run_id"] in wanted.run_ids
-    if wanted.statuses and run["status"] not in wanted.statuses:
-        return False
-    if wanted.app and not any(
-        fnmatch.fnmatchcase(name, wanted.app) for name in (run["app"], run["app"].rpartition("/")[2])
-    ):
-        return False
-    return wanted.since is None or _submitted(run) >= wanted.since
-
-
-def _submitted(run: Mapping[str, Any]) -> datetime.datetime:
-    """When it was submitted; the present if that is not known, so that it is shown."""
-    return formats.moment(run["pending_at"]) or datetime.datetime.now(datetime.timezone.utc)
+        return [run for run in listed if run["run_id"] in wanted.run_ids]
+    found = []
+    for run in listed:
+        is_named = any(fnmatch.fnmatchcase(name, wanted.app or "*") for name in (run["app"], run["app"].rpartition("/")[2]))
+        # One whose time is not known is shown.
+        is_late = wanted.since is None or (formats.moment(run["pending_at"]) or wanted.since) >= wanted.since
+        if is_named and is_late and (not wanted.statuses or run["status"] in wanted.statuses):
+            found.append(run)
+    return found[: wanted.limit] if wanted.limit else found
 
 
 def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
     """Runs as lines of text."""
-    rows = [_COLUMNS, *map(_row, listed)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-
-
-def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
-    notes = " ".join(run["details"].split())
-    if run["behind"]:
-        notes = f"behind {', '.join(run['behind'])}"
-    app = f"{run['app']} {run['version']}".strip()
-    elapsed = duration(run["elapsed"]) if run["running_at"] else ""
-    return (run["run_id"], app, run["status"], elapsed, run["pending_at"][:16], notes)
+    rows = []
+    for run in listed:
+        notes = f"behind {', '.join(run['behind'])}" if run["behind"] else " ".join(run["details"].split())
+        elapsed = duration(run["elapsed"]) if run["running_at"] else ""
+        rows.append((run["run_id"], f"{run['app']} {run['version']}".strip(), run["status"], elapsed, run["pending_at"][:16], notes))
+    return formats.columns([_COLUMNS, *rows])
 
 
 def details(listed: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -186,6 +149,6 @@ def summary(shown: Sequence[Mapping[str, Any]], listed: Sequence[Mapping[str, An
 
 
 def missing(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Ids that no run has."""
-    known = {run["run_id"] for run in listed}
+    """Ids that no entry of a list has."""
+    known = {one["run_id"] for one in listed}
     return [one for one in run_ids if one not in known]

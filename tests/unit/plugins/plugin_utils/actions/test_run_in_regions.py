@@ -19,14 +19,14 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.plugins.action import run
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    handed,
     outputs_home,
+    outputs_reader,
     packages,
+    run_inputs,
     run_regions,
     run_sites,
     runs,
     submission,
-    submission_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unauthorized
@@ -101,19 +101,19 @@ def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[lis
 
     def compare(cli: FlowerCLI, *_given: Any, **_more: Any) -> dict[str, Any]:
         seen.append(sorted(node for node, state in cli.nodes().items() if state["status"] == "online"))
-        return {"warnings": []}
+        return {}
 
     app = SimpleNamespace(name="me/app", version="1", files={}, size=0, warnings=[], defaults={})
     monkeypatch.setattr(run.apps, "load", lambda path: app)
     monkeypatch.setattr(packages, "declared", lambda app: [])
     given = SimpleNamespace(run_config={}, origin={})
-    monkeypatch.setattr(handed, "read", lambda *_given: given)
-    monkeypatch.setattr(handed, "hold", lambda *_given: None)
-    monkeypatch.setattr(handed, "provide", lambda *_given, **_more: SimpleNamespace(result={}, facts=[], words=[]))
-    monkeypatch.setattr(submission_checks, "check", compare)
+    monkeypatch.setattr(run_inputs, "read", lambda *_given: given)
+    monkeypatch.setattr(run_inputs, "hold", lambda *_given: None)
+    monkeypatch.setattr(run_inputs, "provide", lambda *_given, **_more: ({}, [], []))
+    monkeypatch.setattr(submission, "check_datasets", compare)
+    monkeypatch.setattr(outputs_reader, "known_room", lambda *_given: (None, ""))
     monkeypatch.setattr(submission, "submit", lambda cli, app, config: {"run-id": 5})
     ends(monkeypatch, runs.Run("5", "finished:failed", "", 1.0, "me/app"))
-    monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
     found = act(app=str(tmp_path), regions=["eu"], datasets=["ct"], regions_wait=60)
     assert seen == [["1"]] and found["run_id"] == "5" and found["region_sites"] == ["site-a"] and not found["succeeded"]
 
@@ -138,7 +138,6 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
         "The last error of each: site-b (node 3): <class 'ValueError'>:<'3 columns'>"
     ]
     end = runs.Run("5", "finished:failed", "", 1.0, "me/app")
-    monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
     assert "site-b (node 3): <class 'ValueError'>" in act(run_id="5")["msg"]
     log[:2] = []
     assert "answers of SuperNodes" not in act(run_id="5")["msg"]

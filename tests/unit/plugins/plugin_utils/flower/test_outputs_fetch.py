@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_fetch, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_fetch import Changed, Fetching
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_fetch import Fetching
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import checked
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
@@ -216,7 +216,7 @@ def test_a_folder_that_is_exchanged_meanwhile_leads_nowhere_else(root, home):
     work = fetching(reader_of(root), home)
     elsewhere = home.parent / "elsewhere"
     elsewhere.mkdir()
-    clear = work._clear
+    clear = work._prepare
 
     def exchange():
         clear()
@@ -224,14 +224,14 @@ def test_a_folder_that_is_exchanged_meanwhile_leads_nowhere_else(root, home):
         (work.folder / "files").mkdir(parents=True)
         (work.folder / "files/sub").symlink_to(elsewhere)
 
-    work._clear = exchange
+    work._prepare = exchange
     work.fetch({})
     assert list(elsewhere.iterdir()) == [] and (home / RUN / "sub/authorized_keys").read_bytes() == b"key"
 
 
 def test_errors_name_folders_as_people_know_them(root, home):
     work = fetching(reader_of(write(root / RUN / "a").parents[1]), home)
-    with pytest.raises(FlowerError) as failure, work._taken(), work._faults("write a"):
+    with pytest.raises(FlowerError) as failure, work._staging(), work._faults("write a"):
         raise OSError(errno.EIO, "Input/output error", str(work.files / "a"))
     assert failure.value.message == f"cannot write a in {home}: Input/output error"
     assert work.files == home / f".{RUN}.part/files", "no number of an open folder is left"
@@ -240,7 +240,7 @@ def test_errors_name_folders_as_people_know_them(root, home):
 def test_two_at_once_do_not_mix(root, home):
     write(root / RUN / "a")
     work = fetching(reader_of(root), home)
-    with work._taken(), pytest.raises(FlowerError, match="another process is fetching"):
+    with work._staging(), pytest.raises(FlowerError, match="another process is fetching"):
         fetch(reader_of(root), home)
     write(root / "7/a", b"7")
     assert fetch(reader_of(root), home, "7").changed and fetch(reader_of(root), home).changed
@@ -258,10 +258,10 @@ def test_files_that_are_still_written_are_an_error(root, home):
     path = write(root / RUN / "a", noise(MIB))
     work = fetching(reader_of(root), home)
     write(path, noise(MIB + 1))
-    with pytest.raises(Changed, match="a: its size has changed. Something is still writing"):
+    with pytest.raises(FlowerError, match="a: its size has changed. Something is still writing"):
         work.fetch({})
     path.rename(root / RUN / "b")
-    with pytest.raises(Changed, match="a: No such file"):
+    with pytest.raises(FlowerError, match="a: No such file"):
         work.fetch({})
     assert not (home / RUN).exists()
 
@@ -282,7 +282,7 @@ def test_a_file_that_changes_after_it_was_hashed_is_an_error(root, home, change,
     work = fetching(reader_of(root), home)
     read = work._read
     work._read = lambda offsets: (change(path), read(offsets))
-    with pytest.raises(Changed, match=f"{why}.*Something is still writing"):
+    with pytest.raises(FlowerError, match=f"{why}.*Something is still writing"):
         work.fetch({})
     assert not (home / RUN).exists()
 

@@ -10,7 +10,7 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import readable
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_reader, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, outputs_home, outputs_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Room, Stored, TooFull
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_sites import during
@@ -122,11 +122,11 @@ def test_table(listed):
 
 def test_the_floor():
     assert Room(10, 4, 5).is_low and not Room(10, 5, 5).is_low and not Room(10, 0).is_low
-    assert outputs_reader.with_floor(Room(10, 4, 5), "") == Room(10, 4, 5)
-    assert outputs_reader.with_floor(Room(10, 4, 5), "2Ki").floor == 2048
+    assert Room(10, 4, 5).with_floor("") == Room(10, 4, 5)
+    assert Room(10, 4, 5).with_floor("2Ki").floor == 2048
     for wrong in ("much", "-1"):
         with pytest.raises(TooFull, match="is not a quantity"):
-            outputs_reader.with_floor(Room(10, 4), wrong)
+            Room(10, 4).with_floor(wrong)
 
 
 @pytest.mark.parametrize(
@@ -178,4 +178,4 @@ RUNNING = [{"name": "outputs", "state": {"running": {}}}]
     ],
 )
 def test_whether_the_reader_runs(pod, runs):
-    assert outputs_reader.is_running(pod) is runs
+    assert in_pod.is_running(pod, "outputs") is runs
