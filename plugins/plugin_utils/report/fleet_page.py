@@ -15,7 +15,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from ..base import formats
 from ..base.formats import counted
-from .fleet import if_applied
+from .fleet import datasets_of
 
 WIDTH, HEIGHT = 240, 60
 _EDGE = 4  # so that the line is not cut off
@@ -248,16 +248,11 @@ def _rows(site: Mapping[str, Any], anchor: str, way: str, now: datetime.datetime
             "ready": "unknown" if pool["desired"] is None else f"{pool['ready']} of {pool['desired']}",
             "version": pool["version"],
             "last_seen": pool["last_seen"],
-            "datasets": ", ".join(_datasets(pool)),
+            "datasets": ", ".join(datasets_of(pool)),
         }
         for pool in site["pools"]
     ] or [{**common, **empty}]
     return [{**row, "anchor": anchor if number == 0 else ""} for number, row in enumerate(rows)]
-
-
-def _datasets(pool: Mapping[str, Any]) -> list[str]:
-    promised = pool.get("promised") or {}
-    return [*(pool.get("datasets") or []), *(f"{name} ({if_applied(version)})" for name, version in promised.items())]
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
