@@ -24,7 +24,7 @@ _RESERVED = {"all", "ungrouped", "localhost"}
 _NAMESPACE = "flower"  # where the inventory sets none
 
 _SECONDS = 120
-_SAID = 400
+_SHOWN = 400  # characters of its errors
 # A source that cannot be read is an error: without it all of its sites would seem to have left.
 _STRICT = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_INVENTORY_UNPARSED_FAILED": "true"}
 
@@ -72,8 +72,10 @@ def from_inventory(listed: Mapping[str, Any], hub_group: str, sites_group: str) 
     """The fleet of the output of C(ansible-inventory --list), which has variables as they are written: templates are not evaluated."""
     variables = listed.get("_meta", {}).get("hostvars", {})
     hubs, sites = _hosts(listed, hub_group, set()), _hosts(listed, sites_group, set())
-    found = {_namespace(variables.get(name, {}), "superlink_namespace") for name in hubs}
-    found |= {_namespace(variables.get(name, {}), "supernode_namespace") for name in sites}
+    found = set()
+    for names, own in ((hubs, "superlink_namespace"), (sites, "supernode_namespace")):  # as the roles find the namespace of a host
+        for given in (variables.get(name, {}) for name in names):
+            found.add(str(given.get(own) or given.get("flower_namespace") or _NAMESPACE))
     return Fleet(
         [hub_group, sites_group],
         {name: _digest(variables.get(name, {})) for name in sites},
@@ -105,11 +107,6 @@ def _hosts(listed: Mapping[str, Any], group: str, seen: set[str]) -> list[str]:
     return [*listed[group].get("hosts", []), *below]
 
 
-def _namespace(variables: Mapping[str, Any], own: str) -> str:
-    """The namespace of a host, as the roles find it. C(own): the role's variable."""
-    return str(variables.get(own) or variables.get("flower_namespace") or _NAMESPACE)
-
-
 def _digest(variables: Mapping[str, Any]) -> str:
     kept = {key: value for key, value in variables.items() if not key.startswith("ocm_") or key in _OCM_KEPT}
     labels = variables.get("ocm_labels") or {}
@@ -131,25 +128,18 @@ async def list_inventory(path: str) -> dict[str, Any]:
         ListingError: it cannot be read, or not within two minutes.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
-            "ansible-inventory",
-            "-i",
-            path,
-            "--list",
-            env={**os.environ, **_STRICT},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
+        command, pipe = ["ansible-inventory", "-i", path, "--list"], asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **_STRICT}, stdout=pipe, stderr=pipe)
     except OSError as error:
         raise ListingError(f"inventory {path}: ansible-inventory cannot be started: {error}") from error
     try:
-        output, said = await asyncio.wait_for(process.communicate(), _SECONDS)
+        output, errors = await asyncio.wait_for(process.communicate(), _SECONDS)
     except asyncio.TimeoutError as error:
         raise ListingError(f"inventory {path}: not read within {_SECONDS} s") from error
     finally:
         if process.returncode is None:
             process.kill()
     if process.returncode:
-        raise ListingError(f"inventory {path}: {said.decode('utf-8', 'replace').strip()[-_SAID:]}")
+        raise ListingError(f"inventory {path}: {errors.decode('utf-8', 'replace').strip()[-_SHOWN:]}")
     found: dict[str, Any] = json.loads(output)
     return found
