@@ -137,12 +137,7 @@ class FlowerCLI:
         return {"metadata": {"name": SUPERLINK, "namespace": self.namespace}, "spec": {"replicas": 0}, **(found or {}), "kind": "StatefulSet"}
 
     def do(
-        self,
-        steps: Sequence[Mapping[str, Any]],
-        *,
-        files: Mapping[str, str] | None = None,
-        archive: bytes | None = None,
-        seconds: float = 60,
+        self, steps: Sequence[Mapping[str, Any]], *, files: Mapping[str, str] | None = None, archive: bytes | None = None, seconds: float = 60
     ) -> list[Answer]:
         """Run steps of the pod program in one exec.
 
@@ -175,7 +170,7 @@ class FlowerCLI:
         return {**self.command(*arguments), "once": uuid.uuid4().hex}
 
     def nodes(self, wait_for: Sequence[str] = (), seconds: float = 0) -> dict[str, dict[str, Any]]:
-        """List the SuperNodes, on wish after waiting until some of them are online.
+        """List the SuperNodes, optionally after waiting until some of them are online.
 
         Args:
             wait_for: node ids that should be online.
@@ -218,26 +213,21 @@ class FlowerCLI:
         steps = [self._once("supernode", "unregister", node) for node in node_ids]
         return self.do(steps, seconds=60 + 0.2 * len(steps)) if steps else []
 
-    def unregister_known(
-        self, wanted: Mapping[str, Sequence[str | None]], nodes: Mapping[str, Mapping[str, Any]]
-    ) -> dict[str, str]:
+    def unregister_known(self, wanted: Mapping[str, Sequence[str | None]], nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         """Unregister the SuperNodes of some sites, unless they are unregistered; returns site -> why that failed.
 
         Args:
             wanted: site -> node ids; None for a key that never had one.
             nodes: the result of C(nodes).
         """
-        todo = [
-            (site, node)
-            for site, ids in wanted.items()
-            for node in ids
-            if node and nodes.get(node, {}).get("status", "unregistered") != "unregistered"
-        ]
-        refused: dict[str, str] = {}
-        for (site, node), answer in zip(todo, self.unregister([node for _site, node in todo])):
-            if not answer.ok:
-                refused[site] = f"the SuperLink on {self.cluster.name} cannot unregister node {node}: {answer.message}"
-        return refused
+        known = {node for node, facts in nodes.items() if facts.get("status", "unregistered") != "unregistered"}
+        todo = [(site, node) for site, ids in wanted.items() for node in ids if node and node in known]
+        answers = self.unregister([node for _site, node in todo])
+        return {
+            site: f"the SuperLink on {self.cluster.name} cannot unregister node {node}: {answer.message}"
+            for (site, node), answer in zip(todo, answers)
+            if not answer.ok
+        }
 
 
 def nodes_of(answer: Answer, hub: str) -> dict[str, dict[str, Any]]:
@@ -260,15 +250,12 @@ def superlink_state(pod: Mapping[str, Any] | None) -> str | None:
     if pod is None:
         return "there is no such pod"
     status = pod.get("status", {})
-    for container in status.get("containerStatuses", []):
-        if container["name"] != CONTAINER:
-            continue
+    for container in (one for one in status.get("containerStatuses", []) if one["name"] == CONTAINER):
         if container.get("ready") and not pod["metadata"].get("deletionTimestamp"):
             return None
         for state, detail in container.get("state", {}).items():
-            return f"container {state}" + "".join(
-                f", {key} {detail[key]}" for key in ("reason", "message", "exitCode") if detail.get(key)
-            )
+            facts = [f"{key} {detail[key]}" for key in ("reason", "message", "exitCode") if detail.get(key)]
+            return ", ".join([f"container {state}", *facts])
     for condition in status.get("conditions", []):
         if condition.get("status") == "False" and condition.get("message"):
             return f"pod {status.get('phase')}: {condition['message']}"

@@ -86,13 +86,9 @@ def parse_report(run: Run, report: Mapping[str, Any]) -> RunReport:
 def ahead(active: Sequence[Mapping[str, Any]], run_id: str) -> tuple[Run, ...]:
     """Of runs that are not finished, those that were submitted before one of them, the oldest first."""
     own = next((str(one.get("pending-at")) for one in active if str(one.get("run-id")) == run_id), "")
-    before = [
-        one for one in active if str(one.get("run-id")) != run_id and (str(one.get("pending-at")) <= own or not own)
-    ]
-    return tuple(
-        Run(str(one["run-id"]), str(one.get("status", "")), app=str(one.get("fab-id") or ""))
-        for one in sorted(before, key=lambda one: str(one.get("pending-at")))
-    )
+    before = [one for one in active if str(one.get("run-id")) != run_id and (str(one.get("pending-at")) <= own or not own)]
+    before.sort(key=lambda one: str(one.get("pending-at")))
+    return tuple(Run(str(one["run-id"]), str(one.get("status", "")), app=str(one.get("fab-id") or "")) for one in before)
 
 
 class Following:
@@ -110,13 +106,10 @@ class Following:
     """
 
     def __init__(self, cli: FlowerCLI, run_id: str, watch: Watch) -> None:
-        self.cli = cli
-        self.watch = watch
-        self.run = Run(run_id)
+        self.cli, self.watch, self.run = cli, watch, Run(run_id)
         self.trouble = ""
         self.lines: deque[str] = deque(maxlen=LOG_LINES)
-        self._seen = 0
-        self._failures = 0
+        self._seen = self._failures = 0
 
     def follow(self, seconds: float) -> Run:
         """Wait until the run is finished, at most C(seconds); returns its last known state. Without any time it is read once.

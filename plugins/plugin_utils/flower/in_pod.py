@@ -150,20 +150,7 @@ def stream(
     seconds: float,
     silence: float,
 ) -> Output:
-    """Send a module as C(run) does, and receive each of its answers as soon as it is printed.
-
-    It is sent once. What was lost is for the caller to notice.
-
-    Args:
-        cluster: a connection to its cluster.
-        namespace: of the pod.
-        pod: its name.
-        container: the one to run it in.
-        program: the module; it may import nothing that the container has not.
-        request: its task.
-        on_line: receives each line.
-        seconds: time limit.
-        silence: seconds without a line after which the connection is considered lost.
+    """Send a module as C(run) does, once, and receive each of its answers (C(on_line)) as soon as it is printed. What was lost is for the caller to notice.
 
     Returns:
         Its end; the answers are not part of it.
@@ -193,15 +180,16 @@ def _execute(
             heard()
 
     result = cluster.exec(namespace, pod, container, ["python", "-c", LOADER], stdin=stdin, timeout=seconds, on_stdout=receive, silence=silence)
-    return Output([], result.rc, _said(result.stderr))
+    return Output([], result.rc, stderr_of(result.stderr))
+
+
+def stderr_of(stderr: bytes) -> str:
+    """The end of a standard error in one line, or a text for none."""
+    lines = stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
+    return _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "it said nothing"
 
 
 def stdin_of(program: ModuleType, request: Mapping[str, Any]) -> bytes:
     """What C(LOADER) reads: a program and its request."""
     text = Path(str(program.__file__)).read_text(encoding="utf-8")
     return "\n".join((json.dumps(text), json.dumps(request), "")).encode()
-
-
-def _said(stderr: bytes) -> str:
-    lines = stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
-    return _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "it said nothing"

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..base.plain_data import digest
 from ..programs.outputs_program import INPUTS, LONGEST, MOST
 from .cli import FlowerError
-from .outputs_reader import shown, unfit
+from .outputs_list import shown, unfit
 from .transfer import Steady, sha256
 
 _NAMED = 5  # hidden files in a message

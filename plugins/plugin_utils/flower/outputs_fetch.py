@@ -28,7 +28,8 @@ from ..kube.api_errors import Unreachable
 from ..programs import outputs_program
 from . import in_pod
 from .cli import FlowerError
-from .outputs_reader import MANIFEST, SILENCE, Contents, File, Reader, shown
+from .outputs_list import MANIFEST, Contents, File, shown
+from .outputs_reader import SILENCE, Reader
 from .transfer import Attempts, Steady, sha256
 
 _SECONDS = 24 * 3600  # of one connection
@@ -69,13 +70,9 @@ class Fetching:
     """
 
     def __init__(self, reader: Reader, run_id: str, contents: Contents, directory: Path, say: Callable[[str], None]) -> None:
-        self.reader = reader
-        self.run_id = run_id
-        self.sizes = contents.sizes
-        self.left_out = contents.left_out
-        self.directory = directory
-        self.target = directory / run_id
-        self.folder = directory / f".{run_id}.part"
+        self.reader, self.run_id = reader, run_id
+        self.sizes, self.left_out = contents.sizes, contents.left_out
+        self.directory, self.target, self.folder = directory, directory / run_id, directory / f".{run_id}.part"
         self.files = self.folder / "files"
         self.received = self.attempts = 0
         self._wanted: dict[str, File] = {}
@@ -83,7 +80,6 @@ class Fetching:
         self._attempts = Attempts(reader, say, f"fetching the outputs of run {run_id}")
         self._steady = Steady(say, f"outputs of run {run_id}")
         self._total = sum(self.sizes.values())
-        self._there = 0
         self._parts: list[tuple[str, int]] = []  # path, and bytes that come, the next file last
 
     def fetch(self, facts: Mapping[str, Any]) -> Fetched:
@@ -242,7 +238,6 @@ class Fetching:
         """
         self.attempts += 1
         self._parts = [(path, self.sizes[path] - offset) for path, offset in offsets.items() if self.sizes[path] > offset][::-1]
-        self._there = self._total - sum(size for _path, size in self._parts)
         files = [(path, offset, self._wanted[path].size, self._wanted[path].mtime) for path, offset in offsets.items()]
         cluster, namespace, pod = self.reader.cluster, self.reader.namespace, self.reader.pod()
         stdin = in_pod.stdin_of(outputs_program, {"do": "read", "run": self.run_id, "files": files})
@@ -270,10 +265,9 @@ class Fetching:
                 self._parts.append((path, left - count))
             rest = rest[count:]
             self.received += count
-            self._there += count
         if len(rest) > _END:
             raise Unreachable(f"{self.reader.cluster.name}: the program that reads outputs sent more than was requested.")
-        self._steady(f"{readable(self._there)} of {readable(self._total)} are there, {readable(self.received)} received")
+        self._steady(f"{readable(self._total - sum(left for _path, left in self._parts))} of {readable(self._total)} are there, {readable(self.received)} received")
 
     def _finish(self, manifest: Mapping[str, Any]) -> None:
         """Give the folder its final name. Only after this it looks like outputs.

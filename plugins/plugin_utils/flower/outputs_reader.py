@@ -2,18 +2,14 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files on the volume for outputs, as the reader's container on the hub has them: room, list, contents, delete. Names and numbers are checked."""
+"""The volume for outputs: its reader, a container on the hub, lists, reads, writes and deletes files."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from typing import Any
 
-from ..apply.compare import quantity
-from ..base import foreign_data
 from ..base.errors import ClusterError
 from ..base.formats import readable
 from ..base.object_names import OUTPUTS_POD_ANNOTATION, OUTPUTS_READER, OUTPUTS_ROOT
@@ -21,15 +17,11 @@ from ..kube.api_errors import Forbidden
 from ..programs import outputs_program
 from . import in_pod
 from .cli import FlowerCLI, FlowerError
+from .outputs_list import Contents, Room, Stored, TooFull, expected, parse_contents, room_of
 
 _SECONDS = 600  # time limit of a program that lists, writes or deletes
 _SLOWEST = 10 * 1024 * 1024  # bytes per second that the hub hashes, at least
 SILENCE = 90  # seconds without output after which a connection counts as lost
-#: Bytes of a name, and of a path, that every file system of a control node takes.
-LONGEST_NAME, LONGEST_PATH = 255, 3000
-_WHITE = str.maketrans("\t\n", "??")
-MANIFEST = "flower-outputs.json"  # what was fetched, in the folder of a run
-
 
 MAKE_ROOM = (
     "Delete outputs that are not needed any more (federated.flower.outputs -e flower_outputs=prune -e flower_outputs_keep=N), or give the "
@@ -43,105 +35,6 @@ class NoOutputs(FlowerError):
 
 class NoFiles(FlowerError):
     """A run has no outputs."""
-
-
-class TooFull(FlowerError):
-    """There is too little room for the outputs of another run."""
-
-
-@dataclass(frozen=True)
-class Room:
-    """The volume for outputs, in bytes.
-
-    Attributes:
-        size: of all.
-        free: what is left.
-        floor: room below which no run is submitted; 0 for none.
-    """
-
-    size: int
-    free: int
-    floor: int = 0
-
-    @property
-    def is_low(self) -> bool:
-        """Whether no run is submitted."""
-        return self.free < self.floor
-
-    def facts(self) -> dict[str, int]:
-        """It in the result of a module."""
-        return {"size": self.size, "free": self.free, "min_free": self.floor}
-
-    def with_floor(self, floor: str) -> Room:
-        """The room with another floor, unless that is empty.
-
-        Raises:
-            TooFull: the floor is not a quantity.
-        """
-        wanted = quantity(floor) if floor else self.floor
-        if wanted is None or wanted < 0:
-            raise TooFull(f'outputs_min_free: {floor!r} is not a quantity like "512Mi" or "2Gi"')
-        return Room(self.size, self.free, int(wanted))
-
-    def __str__(self) -> str:
-        return f"{readable(self.free)} of {readable(self.size)} are free"
-
-
-@dataclass(frozen=True)
-class Stored:
-    """The outputs of a run, or inputs for runs.
-
-    Attributes:
-        name: id of the run, or SHA-256 of the list of the inputs.
-        files: how many there are.
-        size: bytes.
-        changed: when the last of them was changed, seconds since 1970.
-        left_out: files that cannot be fetched.
-        used: when they were last handed to a run, or sent, seconds since 1970; 0 for never.
-        whole: whether all of the inputs were sent.
-    """
-
-    name: str
-    files: int
-    size: int
-    changed: float = 0.0
-    left_out: int = 0
-    used: float = 0.0
-    whole: bool = True
-
-
-class File(NamedTuple):
-    """A file: bytes, time of the last change in nanoseconds since 1970, and SHA-256 if that was requested."""
-
-    size: int
-    mtime: int
-    sha256: str
-
-
-@dataclass
-class Contents:
-    """Files of a run, or of inputs.
-
-    Attributes:
-        files: path -> file.
-        left_out: path -> why it is not fetched.
-        began: C(resume), the earlier run, and C(inputs), their SHA-256, with which the run began; empty if with nothing.
-        missing: whether there is no folder for them.
-        whole: whether inputs have their name, so all of them were compared once.
-        room: of the volume.
-    """
-
-    files: dict[str, File] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    began: dict[str, str] = field(default_factory=dict)
-    missing: bool = False
-    whole: bool = False
-    room: Room = Room(0, 0)
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Path -> bytes."""
-        return {path: one.size for path, one in self.files.items()}
 
 
 class Reader:
@@ -212,7 +105,7 @@ class Reader:
     def room(self) -> Room:
         """How much room is left on the volume."""
         answers = self.ask({"do": "room"}, seconds=60)
-        with self._expected():
+        with expected(self.cluster.name):
             return room_of(answers[0])
 
     def list(self, run_ids: Sequence[str] = (), warnings: MutableSequence[str] | None = None) -> tuple[Room, Sequence[Stored], Sequence[Stored]]:
@@ -224,7 +117,7 @@ class Reader:
         """
         answers = self.ask({"do": "list", "runs": [*run_ids]})
         found: dict[str, list[Stored]] = {"run": [], "inputs": []}
-        with self._expected():
+        with expected(self.cluster.name):
             for one in answers[1:]:
                 if "fault" in one:
                     if warnings is not None:
@@ -238,7 +131,7 @@ class Reader:
     def use(self, run_id: str) -> bool:
         """Mark the outputs of a run as handed to another one, so that they stay while that is not finished; returns whether there are some."""
         answers = self.ask({"do": "use", "run": run_id})
-        with self._expected():
+        with expected(self.cluster.name):
             return bool(answers[0]["there"])
 
     def contents(self, run_id: str, size: int = 0, heard: Callable[[], None] = lambda: None) -> Contents:
@@ -273,7 +166,7 @@ class Reader:
         answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + size / _SLOWEST, heard=heard)
         if answers and "fault" in answers[0]:
             raise FlowerError(f"nothing was submitted, because {self._unusable(answers[0])}")
-        return checked(answers, self.cluster.name)
+        return parse_contents(answers, self.cluster.name)
 
     def delete(self, run_ids: Sequence[str], inputs: Sequence[str] = (), used: Mapping[str, float] | None = None) -> dict[str, str]:
         """Delete outputs of runs, and inputs.
@@ -293,7 +186,7 @@ class Reader:
         if not wanted:
             return {}
         answers = self.ask({"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}, seconds=_SECONDS + 60 * len(wanted))
-        with self._expected():
+        with expected(self.cluster.name):
             faults = {str(one["name"]): str(one["fault"]) for one in answers}
         return {one: faults.get(one, "nothing was said about it") for one in wanted if faults.get(one, "?")}
 
@@ -304,9 +197,6 @@ class Reader:
             f"{inputs} on the volume for outputs on {self.cluster.name} is not a folder that inputs can be in: {str(answer['fault'])[:200]}. An app "
             f"created it, or it was there before: rename it (container {OUTPUTS_READER}, {OUTPUTS_ROOT}/{inputs})"
         )
-
-    def _expected(self) -> AbstractContextManager[None]:
-        return _expected(self.cluster.name)
 
 
 def facts(cli: FlowerCLI) -> dict[str, Any]:
@@ -348,81 +238,3 @@ def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
             f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
         )
     return room, ""
-
-
-def room_of(answer: Mapping[str, Any]) -> Room:
-    """The room in an answer of the program."""
-    found = answer["room"]
-    floor = quantity(str(found.get("floor") or "0"))
-    return Room(int(found["size"]), int(found["free"]), int(floor or 0))
-
-
-def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
-    """Read the list of files. Names are those that an app chose, and a reader that was taken over might have chosen others.
-
-    Raises:
-        FlowerError: a path leads out of the folder, or two are the same: the reader cannot have found it.
-    """
-    found = Contents()
-    with _expected(hub):
-        head, *entries = answers
-        found.room, found.began = room_of(head), _began(head.get("began"))
-        found.missing, found.whole = "missing" in head, head.get("whole") is True
-        for one in entries:
-            if "left_out" in one:
-                path, why = one["left_out"]
-                found.left_out[shown(str(path))] = foreign_data.cleaned(str(why), 200)
-                continue
-            path, *facts = one["file"]
-            size, mtime, sha256 = facts
-            if not isinstance(path, str) or is_escaping(path) or path in found.files or [*map(type, facts)] != [int, int, str] or size < 0:
-                raise FlowerError(
-                    f"the reader of outputs on {hub} named a file {shown(str(path))!r}, which no folder of a run can have. Nothing was "
-                    "fetched; see who has changed its container"
-                )
-            why = "its name is that of the list of what was fetched" if path == MANIFEST and "began" in head else unfit(path)
-            if why:
-                found.left_out[shown(path)] = why
-            else:
-                found.files[path] = File(size, mtime, sha256)
-    for path in found.files:
-        if any(path[:end] in found.files for end, one in enumerate(path) if one == "/"):
-            raise FlowerError(f"the reader of outputs on {hub} named {shown(path)!r}, which is below a file. Nothing was fetched")
-    return found
-
-
-def _expected(hub: str) -> AbstractContextManager[None]:
-    """Refuse answers of another shape than a block expects."""
-    return foreign_data.expect_shape(FlowerError(f"the reader of outputs on {hub} gave an answer that is none; see who has changed its container"))
-
-
-def _began(value: Any) -> dict[str, str]:
-    """What a run began with. Apps could have written it, so only ids and hashes count."""
-    shapes = {"resume": outputs_program.RUN, "inputs": outputs_program.NAME}
-    given = value if isinstance(value, dict) else {}
-    return {name: str(given[name]) for name, shape in shapes.items() if shape.fullmatch(str(given.get(name, "")))}
-
-
-def is_escaping(path: str) -> bool:
-    """Whether a path leads out of its folder, or is none."""
-    return path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")) or "\0" in path
-
-
-def unfit(path: str) -> str:
-    """Why a file with this name is not written on the control node; empty if it is."""
-    try:
-        parts = [part.encode() for part in path.split("/")]
-    except UnicodeEncodeError:
-        return "its name is not UTF-8"
-    if foreign_data.CONTROL.search(path) or any(one in path for one in "\t\n\\"):
-        return "its name has control characters or backslashes"
-    if len(parts) > outputs_program.DEEPEST:
-        return f"it is in a folder within {outputs_program.DEEPEST} others"
-    if max(map(len, parts)) > LONGEST_NAME or sum(map(len, parts)) + len(parts) > LONGEST_PATH:
-        return "its name is too long"
-    return ""
-
-
-def shown(path: str) -> str:
-    """A path for a message: without control characters, not too long."""
-    return foreign_data.without_controls(path.translate(_WHITE), 200)

@@ -15,7 +15,7 @@ from ..base import formats
 from ..base.formats import readable
 from ..programs.outputs_program import NAME, RUN
 from .cli import FlowerError
-from .outputs_reader import Room, Stored
+from .outputs_list import Room, Stored
 
 UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
 #: Ids of runs are random numbers of 64 bits. A folder C(2024) on a claim of the user does not belong to a run.

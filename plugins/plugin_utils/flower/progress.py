@@ -33,13 +33,6 @@ def named_run(run: Run) -> str:
     return f"run {run.run_id} of {run.app or 'an app'} ({run.status})"
 
 
-def nodes(report: RunReport) -> str:
-    """How many SuperNodes are online."""
-    if report.online is None:
-        return "number of online SuperNodes not known"
-    return f"{report.online} of {report.nodes} SuperNodes online"
-
-
 def state(report: RunReport, since: float, now: float) -> str:
     """The state of a run in one line.
 
@@ -52,7 +45,7 @@ def state(report: RunReport, since: float, now: float) -> str:
     words = run.status or "state not known"
     if run.status == "running":
         words += f" for {duration(run.elapsed + now - since)}"
-    words += f", {nodes(report)}"
+    words += ", number of online SuperNodes not known" if report.online is None else f", {report.online} of {report.nodes} SuperNodes online"
     if run.status == "pending" and report.others:
         words += f", behind {', '.join(map(named_run, report.others))}"
     return words
@@ -71,35 +64,20 @@ class Progress:
     """
 
     def __init__(
-        self,
-        say: Callable[[str], None],
-        host: str,
-        run_id: str,
-        *,
-        interval: float = 30,
-        quiet: bool = False,
-        clock: Callable[[], float] = time.time,
+        self, say: Callable[[str], None], host: str, run_id: str, *, interval: float = 30, quiet: bool = False, clock: Callable[[], float] = time.time
     ) -> None:
-        self._say = say
-        self._host = host
-        self._run_id = run_id
-        self._interval = interval
-        self._quiet = quiet
-        self._clock = clock
+        self._say, self._host, self._run_id = say, host, run_id
+        self._interval, self._quiet, self._clock = interval, quiet, clock
         self._lock = threading.Lock()
         self._last = RunReport(Run(run_id))
-        self._start = self._at = self._spoken = clock()
+        self._start = self._at = self._shown_at = clock()
         self._trouble = ""
         self._waits = ""
         self._lost = 0.0  # when the run could not be read for the first time
 
     def begin(self, submitted: bool) -> None:
         """Name the run, and how to follow it again, before it is waited for; also when it is quiet."""
-        begin = (
-            "was submitted. If this playbook is interrupted, it continues; follow it"
-            if submitted
-            else "is followed. Follow it"
-        )
+        begin = "was submitted. If this playbook is interrupted, it continues; follow it" if submitted else "is followed. Follow it"
         self._say(f"{self._host}: run {self._run_id} {begin} again with -e flower_run_id={self._run_id}")
 
     def log(self, lines: Sequence[str], left_out: int) -> None:
@@ -139,7 +117,7 @@ class Progress:
     def tick(self) -> float:
         """Show the state if it is time to; returns the seconds until the next time."""
         with self._lock:
-            left = self._spoken + self._interval - self._clock()
+            left = self._shown_at + self._interval - self._clock()
             if left > 0:
                 return left
             self._state()
@@ -151,9 +129,8 @@ class Progress:
         over = threading.Event()
 
         def work() -> None:
-            pause = self.tick()
-            while not over.wait(pause):
-                pause = self.tick()
+            while not over.wait(self.tick()):
+                pass
 
         thread = threading.Thread(target=work, daemon=True)
         if not self._quiet:
@@ -167,12 +144,10 @@ class Progress:
 
     def _state(self) -> None:
         now = self._clock()
-        self._spoken = now
+        self._shown_at = now
         words = state(self._last, self._at, now)
         if self._trouble:
-            words = (
-                f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
-            )
+            words = f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
         elif self._waits and not self._last.run.finished:
             words += f", {self._waits}"
         elif self._last.run.status == "pending" and not self._last.others and now - self._start > _PATIENCE:

@@ -22,7 +22,8 @@ from . import local_inputs, outputs_home, outputs_table
 from .app import App
 from .cli import FlowerCLI, FlowerError
 from .local_inputs import Inputs
-from .outputs_reader import MAKE_ROOM, Contents, Reader, TooFull
+from .outputs_list import Contents, TooFull
+from .outputs_reader import MAKE_ROOM, Reader
 from .transfer import Attempts, Steady
 
 RESUME_KEY, INPUTS_KEY = "resume-run", "inputs"

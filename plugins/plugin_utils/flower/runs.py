@@ -61,16 +61,10 @@ class Run:
 
 def parse_run(run_id: str, answer: Answer) -> Run:
     """Read the answer of C(flwr list --run-id); the status is empty when it has none."""
-    for run in answer.data.get("runs", []) if answer.ok else []:
-        if str(run.get("run-id")) == run_id:
-            details = str(run.get("status-details") or "")
-            return Run(
-                run_id,
-                str(run.get("status", "")),
-                "" if details == "N/A" else details,
-                seconds_of(run.get("elapsed")),
-                str(run.get("fab-id", "")),
-            )
+    listed = answer.data.get("runs", []) if answer.ok else []
+    for run in (run for run in listed if str(run.get("run-id")) == run_id):
+        details = str(run.get("status-details") or "")
+        return Run(run_id, str(run.get("status", "")), "" if details == "N/A" else details, seconds_of(run.get("elapsed")), str(run.get("fab-id", "")))
     return Run(run_id)
 
 
@@ -85,11 +79,9 @@ def seconds_of(value: Any) -> float:
 
 
 def reason(answer: Answer) -> str:
-    """Why Flower refused something, in one paragraph."""
+    """Why Flower refused something, in one paragraph. Before the code there are messages about its progress."""
     words = " ".join(answer.message.split())
-    return (
-        words[max(words.find("[code: "), 0) :] or "no reason reported"
-    )  # before the code there are messages about its progress
+    return words[max(words.find("[code: "), 0) :] or "no reason reported"
 
 
 def command_line(cli: FlowerCLI, *arguments: str) -> str:
@@ -229,15 +221,13 @@ def describe_end(run: Run) -> str:
 def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str, waits: str = "") -> str:
     """Describe a run that was not finished in time, with the remedy. While it cannot be read, it may have ended."""
     seen = run.status or "nothing"
-    if seen == "pending":
-        seen += " (no ServerApp process has started it: see the pod of serverapp)"
-    elif waits:
-        seen += f" ({waits})"
+    seen += " (no ServerApp process has started it: see the pod of serverapp)" if seen == "pending" else f" ({waits})" if waits else ""
     if trouble:
         words = f"it is not known whether run {run.run_id} is over, after {seconds:g} s (wait_timeout); last seen: {seen}; the last read failed: "
-        return f"{words}{trouble.rstrip('.')}. It may still be running. {way_out(cli, run.run_id)}"
-    words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {seen}"
-    return f"{words}. It is still running. {way_out(cli, run.run_id)}"
+        words += f"{trouble.rstrip('.')}. It may still be running"
+    else:
+        words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {seen}. It is still running"
+    return f"{words}. {way_out(cli, run.run_id)}"
 
 
 def way_out(cli: FlowerCLI, run_id: str) -> str:

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_fetch, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_fetch import Fetching
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import checked
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import parse_contents
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.streams import ExecResult
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
     noise,
@@ -356,7 +356,7 @@ HEAD = {"room": {"size": 1, "free": 1}, "began": {}}
 )  # fmt: skip
 def test_paths_that_lead_elsewhere_are_refused(files):
     with pytest.raises(FlowerError, match="reader of outputs on hub named .*Nothing was fetched"):
-        checked([HEAD, *({"file": [*one, 1, ""]} for one in files)], "hub")
+        parse_contents([HEAD, *({"file": [*one, 1, ""]} for one in files)], "hub")
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_paths_that_lead_elsewhere_are_refused(files):
     ],
 )  # fmt: skip
 def test_names_that_are_not_written(path, why):
-    found = checked([HEAD, {"file": [path, 1, 1, ""]}], "hub")
+    found = parse_contents([HEAD, {"file": [path, 1, 1, ""]}], "hub")
     assert not found.files
     assert len(found.left_out) == 1
     name, reason = next(iter(found.left_out.items()))

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, outputs_home, outputs_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Room, Stored, TooFull
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import Room, Stored, TooFull
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_sites import during
 
 NOW = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=datetime.timezone.utc)
