@@ -255,7 +255,7 @@ class ActionModule(ClusterAction):
         quiet = params["quiet"] or bool(self._task.no_log)  # Ansible hides the result, not what is said meanwhile
         progress = Progress(self.say, self.inventory_host, run_id, interval=params["interval"], quiet=quiet)
         progress.begin(submitted)
-        watch = run_regions.Fence(progress, self._border) if self._border else progress
+        watch = self._border.watched(progress) if self._border else progress
         following = Following(cli, run_id, watch)
         with progress.steady():
             run = following.follow(params["wait_timeout"])

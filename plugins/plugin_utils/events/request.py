@@ -154,7 +154,7 @@ def read_options(args: Mapping[str, Any]) -> SourceOptions:
     unknown = sorted(args.keys() - {*_WEBHOOK, *_NUMBERS, *_TEXTS, *_NAMES, "alerts"})
     if unknown:
         raise ValueError(f"{', '.join(unknown)}: there is no such option")
-    numbers: dict[str, Any] = {}
+    numbers = {}
     for key, default in _NUMBERS.items():
         value = args.get(key, default)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
@@ -181,7 +181,8 @@ def read_options(args: Mapping[str, Any]) -> SourceOptions:
     for name, do in alerts.items():
         if do not in ASKED:
             raise ValueError(f"alerts: {name}: {do!r} is not one of {', '.join(ASKED)} (flower_event_alerts)")
-    return SourceOptions(webhook=webhook, alerts={**ALERTS, **alerts}, **names, **texts, **numbers)
+    given: dict[str, Any] = {**numbers, **texts, **names}
+    return SourceOptions(webhook=webhook, alerts={**ALERTS, **alerts}, **given)
 
 
 def _webhook(args: Mapping[str, Any]) -> dict[str, Any]:

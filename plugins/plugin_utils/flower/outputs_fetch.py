@@ -267,7 +267,8 @@ class Fetching:
             self.received += count
         if len(rest) > _END:
             raise Unreachable(f"{self.reader.cluster.name}: the program that reads outputs sent more than was requested.")
-        self._steady(f"{readable(self._total - sum(left for _path, left in self._parts))} of {readable(self._total)} are there, {readable(self.received)} received")
+        there = self._total - sum(left for _path, left in self._parts)
+        self._steady(f"{readable(there)} of {readable(self._total)} are there, {readable(self.received)} received")
 
     def _finish(self, manifest: Mapping[str, Any]) -> None:
         """Give the folder its final name. Only after this it looks like outputs.

@@ -85,7 +85,7 @@ def fetch(cli: FlowerCLI, reader: Reader, run_id: str, run: Mapping[str, Any], d
         **({"began": contents.began} if contents.began else {}),
     }
     fetched = Fetching(reader, run_id, contents, directory, say).fetch(facts)
-    sums = {"files": len(fetched.files), "size": sum(contents.sizes.values()), "sha256": digest(fetched.files)}
+    sums: dict[str, Any] = {"files": len(fetched.files), "size": sum(contents.sizes.values()), "sha256": digest(fetched.files)}
     result = {
         "run_id": run_id,
         "path": fetched.path,

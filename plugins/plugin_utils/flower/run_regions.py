@@ -156,9 +156,28 @@ class Border:
         self._known_at = time.monotonic()  # the last time that all SuperNodes which were online were judged
         self._unknown_since: float | None = None  # the first look after it that could not judge them
 
-    def begin(self) -> None:
-        """The run begins now."""
+    def watched(self, watch: Watch) -> Border:
+        """Watch a run from now on, for what is shown of it and for SuperNodes of other regions. C(watch) receives the news, too."""
+        self._watch, self.log, self.trouble = watch, watch.log, watch.trouble
         self.unseen, self._known_at = 0.0, time.monotonic()
+        return self
+
+    def report(self, report: RunReport) -> None:
+        """See C(following.Watch).
+
+        Raises:
+            LeftRegion: one is online, or which ones are could not be read for C(_UNLISTED) seconds.
+            FlowerError: where one is cannot be known now.
+        """
+        self._watch.report(report)
+        if report.run.finished:
+            self._all_known()
+        elif report.online is None:
+            if (unlisted := self._unknown_for()) >= _UNLISTED:
+                raise LeftRegion(f"the SuperLink has not listed its SuperNodes for {unlisted:.0f} s, so it is not known whether others came online")
+        elif others := self.outside(report.online_ids):
+            wanted = ", ".join(self.regions.wanted)
+            raise LeftRegion(f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}. The app may have addressed them")
 
     def renew(self) -> Regions:
         """Read again where the SuperNodes are.
@@ -169,13 +188,13 @@ class Border:
         self.regions = self.regions.renewed(self._again())
         return self.regions
 
-    def is_known(self) -> None:
+    def _all_known(self) -> None:
         """All that are online were judged, or the run is over."""
         now = time.monotonic()
         self.unseen += now - self._known_at if now - self._known_at > _UNKNOWN else 0.0
         self._known_at, self._unknown_since = now, None
 
-    def unknown_for(self) -> float:
+    def _unknown_for(self) -> float:
         """A look could not judge all that are online; returns for how many seconds none could, since the first of these looks."""
         now = time.monotonic()
         self._unknown_since = now if self._unknown_since is None else self._unknown_since
@@ -192,43 +211,12 @@ class Border:
         try:
             found = self.regions.outside(nodes) and self.renew().outside(nodes)
         except ClusterError as error:
-            is_late = self.unknown_for() >= _UNKNOWN
+            is_late = self._unknown_for() >= _UNKNOWN
             if others := self.regions.outside(node for node in nodes if is_late or node in self.regions.homes):
                 return others
             raise FlowerError(f"where SuperNodes are that came online is not known: {error.message}") from error
-        self.is_known()
+        self._all_known()
         return found
-
-
-class Fence:
-    """Watches a run for what is shown of it, and for SuperNodes of other regions.
-
-    Args:
-        watch: receives the news, too.
-        border: judges them.
-    """
-
-    def __init__(self, watch: Watch, border: Border) -> None:
-        self._watch, self._border = watch, border
-        self.log, self.trouble = watch.log, watch.trouble
-        border.begin()
-
-    def report(self, report: RunReport) -> None:
-        """See C(following.Watch).
-
-        Raises:
-            LeftRegion: one is online, or which ones are could not be read for C(_UNLISTED) seconds.
-            FlowerError: where one is cannot be known now.
-        """
-        self._watch.report(report)
-        if report.run.finished:
-            self._border.is_known()
-        elif report.online is None:
-            if (unlisted := self._border.unknown_for()) >= _UNLISTED:
-                raise LeftRegion(f"the SuperLink has not listed its SuperNodes for {unlisted:.0f} s, so it is not known whether others came online")
-        elif others := self._border.outside(report.online_ids):
-            wanted = ", ".join(self._border.regions.wanted)
-            raise LeftRegion(f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}. The app may have addressed them")
 
 
 def fault_afterwards(cli: FlowerCLI, border: Border, run: Mapping[str, Any]) -> str:

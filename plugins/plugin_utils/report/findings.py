@@ -240,7 +240,8 @@ def add_site(
         if asked and pool["online"] < pool["wanted"] and (pool["desired"] is not None or bundle or not site["reachable"]):
             text = f"{name}: {pool['online']} of {pool['wanted']} SuperNodes of pool {pool['name']} are online"
             if few == STATEFUL_SET:
-                remedy = f"It was scaled by hand: ask who did it. {SITE} --limit {name} deploys all of them again, or unregisters what the inventory no longer has."
+                again = f"{SITE} --limit {name} deploys all of them again, or unregisters what the inventory no longer has."
+                remedy = f"It was scaled by hand: ask who did it. {again}"
                 found.problem(name, f"{text}, and its StatefulSet wants {pool['desired']}", remedy)
             else:
                 found.problem(name, text, _nodes_offline(name, is_reached=not (bundle or site.get("ocm"))))

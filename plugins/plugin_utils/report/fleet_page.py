@@ -136,11 +136,11 @@ def _link(sites: Sequence[Mapping[str, Any]], network: Mapping[str, Any]) -> dic
     dashes where it is not known of all of them."""
     counts = Counter(state_of(site) for site in sites)
     online, unknown = counts["ok"] + counts["unready"], counts["unknown"]
-    ways = Counter(access_of(site, network) for site in sites)
-    words = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
+    kinds = Counter(access_of(site, network) for site in sites)
+    words = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     link = "whole" if online == len(sites) else "unsure" if unknown else "part" if online else "none"
     unsure = f", {unknown} not known" if unknown else ""
-    return {"link": link, "way": f"{online} of {len(sites)} sites online{unsure}; {words}"}
+    return {"link": link, "connection": f"{online} of {len(sites)} sites online{unsure}; {words}"}
 
 
 def _box(name: str, sites: Sequence[Mapping[str, Any]], y: int) -> dict[str, Any]:
@@ -231,13 +231,13 @@ def _ends(not_after: str, now: datetime.datetime) -> dict[str, str]:
     return {"text": f"{not_after[:10]}, {days} days left", "state": "soon" if days < _SOON else ""}
 
 
-def _rows(site: Mapping[str, Any], anchor: str, way: str, now: datetime.datetime) -> list[dict[str, Any]]:
+def _rows(site: Mapping[str, Any], anchor: str, connection: str, now: datetime.datetime) -> list[dict[str, Any]]:
     common = {
         "site": site["cluster"],
         "region": site["region"] or "",
         "state": state_of(site),
         "ends": _ends(site["certificate"].get("not_after", ""), now),
-        "way": way,
+        "connection": connection,
     }
     empty = {"pool": "", "online": "", "ready": "", "version": "", "last_seen": "", "datasets": ""}
     rows = [

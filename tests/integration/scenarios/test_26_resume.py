@@ -15,8 +15,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import local_inputs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_inputs import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_inputs import Sending
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 

@@ -16,8 +16,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import program_text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import local_inputs, run_inputs, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_inputs import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import TooFull
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_inputs import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import outputs_program
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
     noise,

@@ -76,7 +76,7 @@ def test_a_site_that_joins_while_others_are_waited_for_is_no_stranger() -> None:
 
 def test_a_run_ends_when_another_comes_online() -> None:
     watch = Watch()
-    fence = run_regions.Fence(watch, border())
+    fence = border().watched(watch)
     running = Run("5", "running")
     for message in ({"nodes": {"1": "online"}}, {"nodes": {"3": "offline"}}, {}):
         fence.report(parse_report(running, message))
@@ -96,7 +96,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
 def test_a_run_ends_when_its_supernodes_are_not_listed_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     now, running = clock(monkeypatch), Run("5", "running")
     found = border()
-    fence = run_regions.Fence(Watch(), found)
+    fence = found.watched(Watch())
     now.now += 3600  # the connection was lost
     fence.report(parse_report(running, {}))
     now.now += 299
@@ -113,7 +113,7 @@ def test_a_run_ends_when_its_supernodes_are_not_listed_any_more(monkeypatch: pyt
 
 def test_short_gaps_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     now, found = clock(monkeypatch), border()
-    fence = run_regions.Fence(Watch(), found)
+    fence = found.watched(Watch())
     for _look in range(10):
         now.now += 10
         fence.report(parse_report(Run("5", "running"), {"nodes": {"1": "online"}}))
@@ -122,7 +122,7 @@ def test_short_gaps_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_look_without_supernodes_does_not_excuse_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
     now = clock(monkeypatch)
-    fence = run_regions.Fence(Watch(), border("no answer"))
+    fence = border("no answer").watched(Watch())
     unknown = parse_report(Run("5", "running"), {"nodes": {"9": "online"}})
     with pytest.raises(FlowerError, match="is not known"):
         fence.report(unknown)
@@ -154,7 +154,7 @@ def test_what_was_online_meanwhile_counts() -> None:
 
 def looked(found: run_regions.Border, *online: str) -> None:
     """What a look at an active run finds."""
-    run_regions.Fence(Watch(), found).report(parse_report(Run("5", "running"), {"nodes": dict.fromkeys(online, "online")}))
+    found.watched(Watch()).report(parse_report(Run("5", "running"), {"nodes": dict.fromkeys(online, "online")}))
 
 
 def test_a_site_of_the_region_may_join_meanwhile() -> None:
