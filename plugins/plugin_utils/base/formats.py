@@ -30,12 +30,9 @@ def named_hosts(host: str, message: str) -> str:
 
 
 def user_at_host(who: Mapping[str, Any]) -> str:
-    """The user, and where: C(jane@laptop).
+    """The user, and where: C(jane@laptop), of C(who) in the facts of a run (C(actions/run_facts.py)).
 
     AWX runs everything as one user: the user who launched the job is more useful.
-
-    Args:
-        who: C(who) of the facts of a run, see C(actions/run_facts.py).
     """
     return f"{who.get('awx_user') or who.get('user', '')}@{who.get('host', '')}"
 

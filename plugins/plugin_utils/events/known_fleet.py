@@ -121,9 +121,6 @@ class ListingError(Exception):
 async def list_inventory(path: str) -> dict[str, Any]:
     """The output of C(ansible-inventory --list).
 
-    Args:
-        path: file or folder of the inventory.
-
     Raises:
         ListingError: it cannot be read, or not within two minutes.
     """

@@ -57,8 +57,6 @@ class Planner:
         """Events for the rules.
 
         Args:
-            requests: what is asked for; the same ones count once.
-            fleet: the fleet.
             now: seconds of a clock that is never set back.
 
         Returns:

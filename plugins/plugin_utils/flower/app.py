@@ -242,7 +242,7 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
         if path.is_absolute() or ".." in path.parts or "\\" in name:
             raise FlowerError(f"the app {bundle} contains a file with the path {name}")
     for key in ("fab-include", "fab-exclude") if PROJECT in content else ():
-        with contextlib.suppress(*foreign_data.FAULTS):  # what is no TOML is reported later, and what cannot be cut out stays
+        with contextlib.suppress(*foreign_data.FAULTS):  # other text than TOML is reported later, and what cannot be cut out stays
             content[PROJECT] = app_checks.without_key(content[PROJECT].decode(), "tool", "flwr", "app", key).encode()
     return content
 

@@ -40,12 +40,10 @@ LISTING_SECONDS = 120.0
 
 
 def listing(most: int = ALL_RUNS) -> list[str]:
-    """Arguments of C(flwr list) for the newest runs; without a number, it lists 20 (flwr 1.40 to 1.42, C(control_handlers.list_runs)).
+    """Arguments of C(flwr list) for the newest runs, C(most) at most; without a number, it lists 20 (flwr 1.40 to 1.42, C(control_handlers.list_runs)).
 
-    Each takes about 4 ms (3000 runs took 11 s): the SuperLink cleans up after every run in the list that has ended.
-
-    Args:
-        most: how many at most. A run that is active may be older than any number of others.
+    Each takes about 4 ms (3000 runs took 11 s): the SuperLink cleans up after every run in the list that has ended. A
+    run that is active may be older than any number of others.
     """
     return ["list", "--limit", str(most)]
 
@@ -81,12 +79,7 @@ def read_answer(answer: Mapping[str, Any]) -> Answer:
 
 
 class FlowerCLI:
-    """The C(flwr) command of one SuperLink.
-
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-    """
+    """The C(flwr) command of one SuperLink."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster = cluster
@@ -232,10 +225,6 @@ class FlowerCLI:
 
 def nodes_of(answer: Answer, hub: str) -> dict[str, dict[str, Any]]:
     """Node id (text) -> its state, of an answer to C(flwr supernode list).
-
-    Args:
-        answer: it.
-        hub: name of the hub, for the message.
 
     Raises:
         FlowerError: the SuperLink could not list them. That is not a list without entries.

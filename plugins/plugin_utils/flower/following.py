@@ -94,11 +94,6 @@ def ahead(active: Sequence[Mapping[str, Any]], run_id: str) -> tuple[Run, ...]:
 class Following:
     """Follows one run.
 
-    Args:
-        cli: the SuperLink's command line.
-        run_id: the run.
-        watch: receives the news.
-
     Attributes:
         run: its last known state.
         trouble: why it could not be read the last time; empty when it could.

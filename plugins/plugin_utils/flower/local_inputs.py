@@ -70,10 +70,6 @@ class Inputs:
 def load(path: str, say: Callable[[str], None] = lambda _text: None) -> Inputs:
     """Read the names and hashes of a file, or of all files in a folder.
 
-    Args:
-        path: what the user named.
-        say: shows the progress.
-
     Raises:
         FlowerError: there is none, or one that cannot be sent.
     """

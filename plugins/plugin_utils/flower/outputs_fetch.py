@@ -59,15 +59,7 @@ class Fetched(NamedTuple):
 
 
 class Fetching:
-    """Fetches the files of one run.
-
-    Args:
-        reader: the other side.
-        run_id: the run.
-        contents: its files.
-        directory: the user's folder; the run gets one of its own in it.
-        say: shows the progress.
-    """
+    """Fetches the files of one run to C(directory), in which it gets a folder of its own."""
 
     def __init__(self, reader: Reader, run_id: str, contents: Contents, directory: Path, say: Callable[[str], None]) -> None:
         self.reader, self.run_id = reader, run_id
@@ -83,10 +75,7 @@ class Fetching:
         self._parts: list[tuple[str, int]] = []  # path, and bytes that come, the next file last
 
     def fetch(self, facts: Mapping[str, Any]) -> Fetched:
-        """Fetch everything, or find that it was fetched before.
-
-        Args:
-            facts: what the manifest says of the run.
+        """Fetch everything, or find that it was fetched before. C(facts): what the manifest says of the run.
 
         Raises:
             ClusterError: it could not be completed. What was fetched is kept, and continued the next time.

@@ -57,15 +57,7 @@ def refuse_active(run_ids: Sequence[str], known: Mapping[str, Mapping[str, Any]]
 
 
 def fetch(cli: FlowerCLI, reader: Reader, run_id: str, run: Mapping[str, Any], directory: Path, say: Callable[[str], None]) -> Home:
-    """Fetch the outputs of a run into a folder of its own.
-
-    Args:
-        cli: Flower's command line on the hub.
-        reader: of the outputs.
-        run_id: the run.
-        run: what Flower knows of it; empty if that is nothing.
-        directory: the folder in which it gets one.
-        say: shows the progress.
+    """Fetch the outputs of a run to C(directory), in which it gets a folder of its own. C(run): what Flower knows of it; empty if that is nothing.
 
     Raises:
         ClusterError: they could not be fetched.
@@ -106,11 +98,6 @@ def fetch(cli: FlowerCLI, reader: Reader, run_id: str, run: Mapping[str, Any], d
 
 def foresee(reader: Reader, run_id: str, directory: Path) -> tuple[bool, str]:
     """What C(fetch) would do: whether it changes something, and in words.
-
-    Args:
-        reader: of the outputs.
-        run_id: the run.
-        directory: the folder in which it gets one.
 
     Raises:
         ClusterError: the outputs cannot be read.

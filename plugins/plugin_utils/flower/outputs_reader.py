@@ -38,11 +38,7 @@ class NoFiles(FlowerError):
 
 
 class Reader:
-    """The reader of one SuperLink's outputs.
-
-    Args:
-        cli: the SuperLink's command line.
-    """
+    """The reader of one SuperLink's outputs."""
 
     def __init__(self, cli: FlowerCLI) -> None:
         self.cli = cli
@@ -212,11 +208,7 @@ def facts(cli: FlowerCLI) -> dict[str, Any]:
 
 
 def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
-    """How much room there is for the outputs of a run that is about to be submitted; None where none are kept, or why that is not known.
-
-    Args:
-        cli: Flower's command line on the hub.
-        floor: quantity; empty for the one that is set on the hub.
+    """Room for the outputs of a run that is about to be submitted; None where none are kept, or why that is not known. C(floor): a quantity, or empty.
 
     Raises:
         TooFull: too little, with the remedy.

@@ -29,12 +29,7 @@ _BEFORE_SUBMISSION = datetime.timedelta(hours=1)
 
 
 def entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Outputs with what Flower knows of their runs, the newest first.
-
-    Args:
-        stored: what the reader found.
-        runs: entries of C(run_table).
-    """
+    """Outputs with what Flower knows of their runs (entries of C(run_table)), the newest first."""
     known = {run["run_id"]: run for run in runs}
     recently = _now() - _BEFORE_SUBMISSION
     since = min(_used_since(runs) or recently, recently)

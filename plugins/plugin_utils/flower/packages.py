@@ -120,8 +120,6 @@ def require(
     """Compare the dependencies of an app with the images of the ServerApp and of all ClientApps whose SuperNodes are online.
 
     Args:
-        cli: Flower's command line on the hub.
-        app: the app, for messages.
         wanted: its dependencies. Without any, nothing is asked.
         reach: name of a site -> how its pods are reached; raises C(ClusterError) for one whose pods cannot be asked.
         say: shows in one line what was not compared, and why.

@@ -34,13 +34,7 @@ def named_run(run: Run) -> str:
 
 
 def state(report: RunReport, since: float, now: float) -> str:
-    """The state of a run in one line.
-
-    Args:
-        report: what is known.
-        since: when it was known.
-        now: the present time.
-    """
+    """The state of a run in one line. C(since): when the report was made."""
     run = report.run
     words = run.status or "state not known"
     if run.status == "running":

@@ -58,13 +58,6 @@ class RunInputs:
 def read(app: App, config: Mapping[str, Any], resume: str, inputs: str, say: Callable[[str], None]) -> RunInputs:
     """Read the options. Nothing is sent yet.
 
-    Args:
-        app: that is to be submitted.
-        config: the user's run config.
-        resume: id of an earlier run, or empty.
-        inputs: path of a file or folder, or empty.
-        say: shows the progress.
-
     Raises:
         FlowerError: the app cannot learn of it; or there is no such file.
     """
@@ -87,10 +80,7 @@ def provide(
     """See that the outputs of the earlier run are there, and send the inputs.
 
     Args:
-        cli: Flower's command line on the hub.
-        wanted: what the run begins with.
         floor: room that is left on the volume, as a quantity; empty for the floor of the hub.
-        say: shows the progress.
         check: send nothing.
 
     Returns:
@@ -142,10 +132,6 @@ def provide(
 def hold(cli: FlowerCLI, wanted: RunInputs) -> None:
     """Mark the outputs of the earlier run again, right before the run is submitted: what came in between may have taken long.
 
-    Args:
-        cli: Flower's command line on the hub.
-        wanted: what was provided.
-
     Raises:
         ClusterError: they were deleted meanwhile, or that is not known. Nothing is submitted then.
     """
@@ -164,10 +150,7 @@ class Sending:
     """Sends the inputs of one run.
 
     Args:
-        reader: of the volume.
-        inputs: what is sent.
         floor: room that is left there, as a quantity; empty for the floor of the hub.
-        say: shows the progress.
         keep: id of the run whose outputs are handed over with them, and are marked as used with each request; empty for none.
 
     Attributes:

@@ -104,10 +104,7 @@ def require(cli: FlowerCLI, border: Border, seconds: float, say: Callable[[str],
     """Check that only SuperNodes of these regions are online.
 
     Args:
-        cli: Flower's command line on the hub.
-        border: judges them. Sites may join or move while they are waited for.
         seconds: how long others may take to be offline.
-        say: shows what is waited for.
 
     Returns:
         For the result of a module: C(regions), and C(region_sites), the sites that are in them.
@@ -220,12 +217,7 @@ class Border:
 
 
 def fault_afterwards(cli: FlowerCLI, border: Border, run: Mapping[str, Any]) -> str:
-    """What was online during a run and should not have been, in words; empty for nothing.
-
-    Args:
-        cli: Flower's command line on the hub.
-        border: judges them.
-        run: an entry of C(run_table).
+    """What was online during a run (an entry of C(run_table)) and should not have been, in words; empty for nothing.
 
     Raises:
         ClusterError: it cannot be known.

@@ -155,10 +155,6 @@ def read_some(cli: FlowerCLI, run_ids: Sequence[str]) -> list[dict[str, Any]]:
 def runs_of(answer: Answer, hub: str) -> list[dict[str, Any]]:
     """The runs of an answer to C(flwr list).
 
-    Args:
-        answer: it.
-        hub: name of the hub, for the message.
-
     Raises:
         FlowerError: the SuperLink could not list them. That is not a list without entries.
     """

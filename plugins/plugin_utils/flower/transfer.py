@@ -29,8 +29,6 @@ class Attempts:
     """Attempts of a transfer, which go on for as long as they bring something.
 
     Args:
-        reader: the other side.
-        say: shows the progress.
         doing: what is continued, for people.
 
     Attributes:

@@ -68,9 +68,6 @@ class Findings:
         """Add one that makes the federation unhealthy.
 
         Args:
-            cluster: what it is about.
-            text: the sentence.
-            remedy: what to do.
             with_remedy: whether the sentence of C(problems) has the remedy, too.
         """
         self.found.append(Finding(PROBLEM, cluster, text, remedy))
@@ -185,17 +182,7 @@ def add_runs(runs: Sequence[Mapping[str, Any]], found: Findings, now: datetime.d
 def add_site(
     name: str, site: Mapping[str, Any], shown: Mapping[str, Any], record: Mapping[str, Any], hub: Mapping[str, Any], found: Findings, now: datetime.datetime
 ) -> None:
-    """Findings about a site.
-
-    Args:
-        name: inventory name.
-        site: result of M(federated.flower.supernode_info).
-        shown: its entry in the report.
-        record: that of the ledger.
-        hub: result of M(federated.flower.superlink_info).
-        found: gets them.
-        now: the present time.
-    """
+    """Findings about a site. C(site): result of M(federated.flower.supernode_info); C(shown): its entry in the report; C(record): that of the ledger."""
     access, pools, asked, bundle = shown["access"], shown["pools"], shown["asked"], site.get("bundle")
     live = {item["pool"] for item in site["workloads"]}
     if record.get("fault"):

@@ -49,11 +49,7 @@ _RUNS = 50
 
 
 def drawn(name: str, points: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """One curve.
-
-    Args:
-        name: of the metric, with the place where it was measured.
-        points: round and value, by round; two or more.
+    """One curve. C(points): round and value, by round; two or more.
 
     Returns:
         C(name), C(points) (of an SVG polyline in a box of C(WIDTH) and C(HEIGHT)), C(x) and C(y) of its last point, C(last) (its value) and
@@ -99,12 +95,7 @@ def state_of(site: Mapping[str, Any]) -> str:
 
 
 def access_of(site: Mapping[str, Any], network: Mapping[str, Any]) -> str:
-    """How the hub and a site are connected, as far as the report knows.
-
-    Args:
-        site: one of the report.
-        network: that of the report.
-    """
+    """How the hub and a site are connected, as far as the report knows."""
     delivery = "Open Cluster Management" if site.get("ocm") else "bundle" if site.get("bundle") else "direct"
     if site["cluster"] not in (network.get("sites") or {}):
         return delivery
@@ -165,13 +156,7 @@ def _box(name: str, sites: Sequence[Mapping[str, Any]], y: int) -> dict[str, Any
 
 
 def fleet_page(report: Mapping[str, Any], time: str, changes: Sequence[str] = ()) -> str:
-    """The page.
-
-    Args:
-        report: result of C(fleet.fleet_report).
-        time: now, ISO 8601, UTC.
-        changes: lines of the audit trail's table.
-    """
+    """The page. C(time): now, ISO 8601, UTC. C(changes): lines of the audit trail's table."""
     now = formats.moment(time) or datetime.datetime.now(datetime.timezone.utc)
     sites, hub, network = report["sites"], report["hub"], report.get("network") or {}
     anchors = {site["cluster"]: f"site-{number}" for number, site in enumerate(sites)}

@@ -21,7 +21,6 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
 
     Args:
         hub: result of M(federated.flower.superlink_info).
-        known: sites of the inventory.
         gone: sites that were forgotten.
     """
     sites, nodes = hub.get("sites") or {}, hub.get("nodes") or {}
