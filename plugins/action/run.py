@@ -206,7 +206,7 @@ class ActionModule(ClusterAction):
         except runs.UnknownRun as error:
             return self._failed(result, f"run {run_id}: {error.message}")
         except ClusterError as error:
-            return self._failed(result, f"run {run_id}: {error.message.rstrip('.')}. It may still be running. {runs.way_out(cli, run_id)}{unwatched}")
+            return self._failed(result, f"run {run_id}: {error.message.rstrip('.')}. It may still be running. {runs.remedy_for(cli, run_id)}{unwatched}")
         kept = max(params["log_lines"], 0)
         output = run_log.highlights(log)
         result |= {

@@ -31,7 +31,7 @@ CONNECTION = "hub"  # name of the connection in the pod's config.toml
 # Seconds of one wait for SuperNodes. Nothing is sent meanwhile, and proxies and load balancers before API servers often close a connection
 # that is idle for 30 to 60 s. Each wait takes 0.65 s of the pod's CPU.
 _SLICE = 20.0
-_LOOK = 3.0  # seconds between two looks at why a pod does not start
+_CHECK_PAUSE = 3.0  # seconds between two looks at why a pod does not start
 _UNANSWERED = 60.0  # seconds after which an API server that does not answer is no longer waited for
 #: More runs than any SuperLink has.
 ALL_RUNS = 10**9
@@ -108,7 +108,7 @@ class FlowerCLI:
             why = ""
             if now >= deadline:
                 seen = seen if pod or not seconds else refusal(self.cluster, self._workload()) or seen
-            elif now - looked >= _LOOK:
+            elif now - looked >= _CHECK_PAUSE:
                 looked = now
                 why = patience.is_over(self._workload(), partial(list, [pod] if pod else []))
             if now >= deadline or why:
@@ -150,7 +150,7 @@ class FlowerCLI:
         if output.rc != 0 or len(output.answers) != len(steps):
             raise FlowerError(
                 f"Flower's command line in pod {self.namespace}/{SUPERLINK_POD} on {self.cluster.name} ended with code {output.rc} "
-                f"after {len(output.answers)} of {len(steps)} answers: {output.said}"
+                f"after {len(output.answers)} of {len(steps)} answers: {output.stderr}"
             )
         return list(map(read_answer, output.objects()))
 
@@ -176,8 +176,8 @@ class FlowerCLI:
             FlowerError: the SuperLink cannot list them.
             Unreachable: the API server does not answer, for 60 s or until C(seconds) are over.
         """
-        heard = time.monotonic()
-        deadline = heard + seconds
+        answered_at = time.monotonic()
+        deadline = answered_at + seconds
         while True:
             left = max(deadline - time.monotonic(), 0)
             part = min(left, _SLICE)
@@ -185,11 +185,11 @@ class FlowerCLI:
             try:
                 (answer,) = self.do([step], seconds=part + 60)
             except (Unreachable, Unavailable):  # it only reads, so it can be repeated
-                if time.monotonic() >= min(deadline, heard + _UNANSWERED):
+                if time.monotonic() >= min(deadline, answered_at + _UNANSWERED):
                     raise
                 time.sleep(1)  # one that refuses connections does so at once
                 continue
-            heard = time.monotonic()
+            answered_at = time.monotonic()
             if part == left or answer.ok:
                 found = nodes_of(answer, self.cluster.name)
                 if part == left or all(found.get(node, {}).get("status") == "online" for node in wait_for):

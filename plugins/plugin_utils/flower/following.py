@@ -146,7 +146,7 @@ class Following:
         )  # fmt: skip
         if output.rc:
             raise FlowerError(
-                f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: {output.said}"
+                f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: {output.stderr}"
             )
 
     def _receive(self, line: str) -> None:

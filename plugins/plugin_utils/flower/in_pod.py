@@ -43,19 +43,19 @@ class Output:
     Attributes:
         answers: the lines that it printed.
         rc: its exit code.
-        said: the end of its standard error in one line, or a text for none.
+        stderr: the end of its standard error in one line, or a text for none.
         where: its cluster and pod.
     """
 
     answers: list[str]
     rc: int
-    said: str
+    stderr: str
     where: str = ""
 
     @property
     def last(self) -> str:
         """The last line of its standard error."""
-        return self.said.rpartition(_BREAK)[2]
+        return self.stderr.rpartition(_BREAK)[2]
 
     def objects(self, count: int | None = None) -> list[dict[str, Any]]:
         """Its answers, each an object of JSON; so many, if that is given.
@@ -64,7 +64,7 @@ class Output:
             ClusterError: it failed, or did not give such answers. The container may have another Python, or someone has changed it.
         """
         if self.rc:
-            raise ClusterError(f"{self.where}: a program ended with code {self.rc}: {self.said}")
+            raise ClusterError(f"{self.where}: a program ended with code {self.rc}: {self.stderr}")
         with contextlib.suppress(ValueError):
             found = list(map(foreign_data.read_json, self.answers))
             if all(isinstance(one, dict) for one in found) and count in (None, len(found)):
@@ -101,7 +101,7 @@ def run(
     seconds: float,
     data: bytes = b"",
     silence: float | None = None,
-    heard: Callable[[], None] | None = None,
+    on_output: Callable[[], None] | None = None,
 ) -> Output:
     """Send a module that reads a request, one line of JSON, and prints answers, each a line.
 
@@ -118,7 +118,7 @@ def run(
         seconds: time limit of each time that it runs.
         data: what follows the request on standard input, for programs that read it from C(sys.stdin.buffer).
         silence: seconds without output after which the connection is considered lost, for programs that show that they are alive.
-        heard: called when there was output, also when it was only such a sign.
+        on_output: called when there was output, also when it was only such a sign.
 
     Raises:
         ClusterError: the program could not be started, the connection broke, or the answers were lost again and again.
@@ -127,14 +127,14 @@ def run(
     stdin = stdin_of(program, request) + data
     for _attempt in range(_ATTEMPTS):
         answers: list[str] = []
-        output = _execute(cluster, namespace, pod, container, stdin, answers.append, seconds, silence, Lines(_MOST), heard)
+        output = _execute(cluster, namespace, pod, container, stdin, answers.append, seconds, silence, Lines(_MOST), on_output)
         if output.rc:
             return replace(output, answers=answers, where=where)
         if answers and answers[-1] == COMPLETE:
             return replace(output, answers=answers[:-1], where=where)
     raise ClusterError(
         f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) succeeded {_ATTEMPTS} times, but its answers did not "
-        f"arrive completely; last seen: {len(answers)} lines of output, and {output.said}. Check the node's container runtime."
+        f"arrive completely; last seen: {len(answers)} lines of output, and {output.stderr}. Check the node's container runtime."
     )
 
 
@@ -168,7 +168,7 @@ def stream(
 
 def _execute(
     cluster: Cluster, namespace: str, pod: str, container: str, stdin: bytes, on_line: Callable[[str], None], seconds: float,
-    silence: float | None, lines: Lines, heard: Callable[[], None] | None = None,
+    silence: float | None, lines: Lines, on_output: Callable[[], None] | None = None,
 ) -> Output:  # fmt: skip
     """Run what C(stdin_of) returned; the answers are not part of the result."""
 
@@ -176,8 +176,8 @@ def _execute(
         for line in lines.feed(piece):
             if line.strip():
                 on_line(line.rstrip("\r"))
-        if heard is not None:
-            heard()
+        if on_output is not None:
+            on_output()
 
     result = cluster.exec(namespace, pod, container, ["python", "-c", LOADER], stdin=stdin, timeout=seconds, on_stdout=receive, silence=silence)
     return Output([], result.rc, stderr_of(result.stderr))
@@ -186,7 +186,7 @@ def _execute(
 def stderr_of(stderr: bytes) -> str:
     """The end of a standard error in one line, or a text for none."""
     lines = stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
-    return _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "it said nothing"
+    return _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "no error output"
 
 
 def stdin_of(program: ModuleType, request: Mapping[str, Any]) -> bytes:

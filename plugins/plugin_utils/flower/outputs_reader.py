@@ -82,16 +82,16 @@ class Reader:
         self._pod = ""
 
     def ask(
-        self, request: Mapping[str, Any], seconds: float = _SECONDS, data: bytes = b"", heard: Callable[[], None] | None = None
+        self, request: Mapping[str, Any], seconds: float = _SECONDS, data: bytes = b"", on_output: Callable[[], None] | None = None
     ) -> list[dict[str, Any]]:
-        """Have the program in the container answer a request, which C(data) may follow; C(heard) is called when there was a sign of life.
+        """Have the program in the container answer a request, which C(data) may follow; C(on_output) is called when there was a sign of life.
 
         Raises:
             ClusterError: it could not be reached, or ended with an error.
         """
-        silence = SILENCE if heard else None
+        silence = SILENCE if on_output else None
         return in_pod.run(
-            self.cluster, self.namespace, self.pod(), OUTPUTS_READER, outputs_program, request, seconds=seconds, data=data, silence=silence, heard=heard
+            self.cluster, self.namespace, self.pod(), OUTPUTS_READER, outputs_program, request, seconds=seconds, data=data, silence=silence, on_output=on_output
         ).objects()
 
     def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
@@ -130,19 +130,19 @@ class Reader:
         with expected(self.cluster.name):
             return bool(answers[0]["there"])
 
-    def contents(self, run_id: str, size: int = 0, heard: Callable[[], None] = lambda: None) -> Contents:
+    def contents(self, run_id: str, size: int = 0, on_output: Callable[[], None] = lambda: None) -> Contents:
         """The files of a run.
 
         Args:
             run_id: of the run.
             size: bytes of the files whose SHA-256 are computed, in the order of their paths.
-            heard: called now and then while they are hashed.
+            on_output: called now and then while they are hashed.
 
         Raises:
             NoFiles: it has no outputs.
             FlowerError: names that only someone would send who wants to write somewhere else.
         """
-        found = self._contents({"run": run_id}, size, heard)
+        found = self._contents({"run": run_id}, size, on_output)
         if found.missing:
             raise NoFiles(
                 f"run {run_id} has no outputs on {self.cluster.name}: its app wrote nothing below $FLOWER_OUTPUTS_DIR/{run_id}, or they were "
@@ -150,16 +150,16 @@ class Reader:
             )
         return found
 
-    def inputs(self, name: str, size: int, heard: Callable[[], None], keep: Mapping[str, str]) -> Contents:
+    def inputs(self, name: str, size: int, on_output: Callable[[], None], keep: Mapping[str, str]) -> Contents:
         """As C(contents), what is there of inputs; C(keep) is part of the request.
 
         Raises:
             FlowerError: something else is in the place of inputs.
         """
-        return self._contents({"inputs": [name], **keep}, 2 * size, heard)  # files that are longer than they should be do not keep others from it
+        return self._contents({"inputs": [name], **keep}, 2 * size, on_output)  # files that are longer than they should be do not keep others from it
 
-    def _contents(self, about: Mapping[str, Any], size: int, heard: Callable[[], None]) -> Contents:
-        answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + size / _SLOWEST, heard=heard)
+    def _contents(self, about: Mapping[str, Any], size: int, on_output: Callable[[], None]) -> Contents:
+        answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + size / _SLOWEST, on_output=on_output)
         if answers and "fault" in answers[0]:
             raise FlowerError(f"nothing was submitted, because {self._unusable(answers[0])}")
         return parse_contents(answers, self.cluster.name)
@@ -184,7 +184,7 @@ class Reader:
         answers = self.ask({"do": "delete", "runs": [*run_ids], "inputs": [*inputs], "used": dict(used or {})}, seconds=_SECONDS + 60 * len(wanted))
         with expected(self.cluster.name):
             faults = {str(one["name"]): str(one["fault"]) for one in answers}
-        return {one: faults.get(one, "nothing was said about it") for one in wanted if faults.get(one, "?")}
+        return {one: faults.get(one, "the program did not report on it") for one in wanted if faults.get(one, "?")}
 
     def _unusable(self, answer: Mapping[str, Any]) -> str:
         """Why the folder of inputs cannot be used, with the remedy."""

@@ -258,7 +258,7 @@ def _image(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str]) -> 
         raise ClusterError(f"the right to exec in pod {meta['name']} is missing")
     output = in_pod.run(cluster, meta["namespace"], meta["name"], name, package_program, {}, seconds=_SECONDS)
     if output.rc:
-        raise ClusterError(f"the Python of pod {meta['name']} cannot list its packages: {output.said}")
+        raise ClusterError(f"the Python of pod {meta['name']} cannot list its packages: {output.stderr}")
     return read_packages(image, output.object())
 
 

@@ -69,13 +69,11 @@ def parse_run(run_id: str, answer: Answer) -> Run:
 
 
 def seconds_of(value: Any) -> float:
-    """Seconds of a duration of Flower, which before 1.26 writes C([D days, ]H:MM:SS)."""
+    """Seconds of a duration of Flower; 0 where it has none."""
     try:
         return round(float(value), 3)
     except (TypeError, ValueError):
-        found = re.fullmatch(r"(?:(\d+) days?, )?(\d+):(\d+):(\d+)(?:\.\d+)?", str(value))
-        days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
-        return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+        return 0.0
 
 
 def reason(answer: Answer) -> str:
@@ -223,9 +221,9 @@ def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str, wai
         words += f"{trouble.rstrip('.')}. It may still be running"
     else:
         words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {seen}. It is still running"
-    return f"{words}. {way_out(cli, run.run_id)}"
+    return f"{words}. {remedy_for(cli, run.run_id)}"
 
 
-def way_out(cli: FlowerCLI, run_id: str) -> str:
+def remedy_for(cli: FlowerCLI, run_id: str) -> str:
     """What to do about a run that may not be over."""
     return f"Wait for it with run_id (flower_run_id): {run_id}, or stop it: {command_line(cli, 'stop', run_id)}"

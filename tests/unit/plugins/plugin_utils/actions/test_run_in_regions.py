@@ -239,10 +239,3 @@ def test_a_run_that_was_not_watched_all_the_time_says_so(online: list[list[str]]
     monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
     (warning,) = act(run_id="5", regions=["eu"])["warnings"]
     assert warning.startswith("for 3600 s of run 5 it was not known which SuperNodes were online")
-
-
-def test_nothing_starts_where_others_stay_online(online: list[list[str]]) -> None:
-    online[:] = [["1", "3"]]
-    cli: Any = SimpleNamespace(nodes=lambda: {"3": {"status": "online"}})
-    with pytest.raises(FlowerError, match="nothing was submitted"):
-        run_regions.require(cli, run_regions.Border(EU, lambda: EU), 0, str)

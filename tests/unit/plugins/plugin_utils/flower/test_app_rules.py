@@ -63,12 +63,6 @@ def test_a_line_that_is_no_pattern_is_named(tmp_path: Path) -> None:
         apps.load(tmp_path)
 
 
-def test_without_the_library_flower_itself_leaves_it_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app_checks, "pathspec", None)
-    app(tmp_path, {".gitignore": "data/\n", "data/rows.json": "[]"})
-    assert "data/rows.json" in apps.load(tmp_path).files
-
-
 def packed(path: Path, pyproject: str) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in {"pyproject.toml": pyproject, "demo/server.py": "app = 1\n", "demo/client.py": "app = 1\n"}.items():

@@ -267,14 +267,6 @@ def test_an_app_that_waits_for_supernodes_is_told() -> None:
     assert "waits" not in said.new()[-1]
 
 
-def test_a_run_that_nothing_starts() -> None:
-    said = Said()
-    said.progress.report(news("pending", others=()))
-    said.now = 30
-    said.progress.tick()
-    assert "pod of serverapp" in said.new()[-1]
-
-
 def test_others_are_named_once() -> None:
     said = Said()
     for _time in range(2):
@@ -330,12 +322,3 @@ def test_a_task_without_log_says_nothing(monkeypatch: pytest.MonkeyPatch, no_log
     action._wait(FlowerCLI(Pod(), "flower"), "5", submitted=True)
     assert ("hub | secret" in lines) is not no_log
     assert "hub: run 5 was submitted" in lines[0]
-
-
-def test_the_pace_needs_no_news() -> None:
-    lines: list[str] = []
-    progress = Progress(lines.append, "hub", "5", interval=0.01)
-    with progress.steady():
-        while len(lines) < 3:
-            pass
-    assert "state not known, number of online SuperNodes not known" in lines[0]

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import program_text
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import local_inputs, run_inputs, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import TooFull
@@ -154,28 +153,6 @@ def test_what_is_handed_over_with_them_is_marked_with_each_piece(root, folder):
     assert len(asked) > 3 and {what for what, _marked in asked} == {"files", "write", "finish"} and all(marked for _what, marked in asked)
 
 
-def test_each_piece_says_that_they_are_in_use(root, folder):
-    work = sending(root, folder)
-    part = root / "inputs" / f".{work.inputs.name}.part"
-    write(part / "model.bin")  # the folder does not change when this gets longer
-    for one in (part, root / "inputs"):
-        os.utime(one, (0, 0))
-    work._write({"model.bin": 1}, 0)
-    (found,) = inputs_of(root)
-    assert found.used > 10**9 and not found.whole
-
-
-def test_damage_is_noticed(root, folder):
-    work = sending(root, folder)
-    written(work)
-    part = root / "inputs" / f".{work.inputs.name}.part"
-    write(part / "exact", noise(MIB, 3))
-    write(part / "empty", b"too long")
-    assert work.missing() == MIB
-    work.send()
-    assert tree(root / work.inputs.place) == tree(folder)
-
-
 def test_a_file_that_changes_while_it_is_sent(root, folder):
     for data in (noise(MIB, 4), b"", noise(2 * MIB, 5)):
         work = sending(root, folder)
@@ -194,18 +171,6 @@ def test_no_room(root, folder):
         sending(root, folder, floor="1000Ti").missing()
 
 
-def test_a_volume_that_becomes_full_loses_the_part(root, folder, monkeypatch, tmp_path):
-    source = program_text("outputs_program.py").replace(
-        "file.write(data[:size])",
-        "file.write(data[:size]) if path != 'exact' else os.write(os.open('/dev/full', 1), b'x')",
-    )
-    (tmp_path / "full.py").write_text(source)
-    monkeypatch.setattr(outputs_program, "__file__", str(tmp_path / "full.py"))
-    with pytest.raises(TooFull, match="became full while the inputs"):
-        sending(root, folder).send()
-    assert list((root / "inputs").iterdir()) == []
-
-
 def test_what_others_write_meanwhile_does_not_take_the_room_of_runs(root, folder):
     write(root / "7/checkpoint")
     work = sending(root, folder)
@@ -213,28 +178,6 @@ def test_what_others_write_meanwhile_does_not_take_the_room_of_runs(root, folder
     with pytest.raises(TooFull, match=r"became full while .*superlink_outputs_min_free.*is deleted there"):
         work._write(work._compare({})[1], 2**60)  # as if others had written since
     assert list((root / "inputs").iterdir()) == [] and (root / "7/checkpoint").exists()
-
-
-def test_a_late_sender_leaves_what_is_whole(root, folder):
-    late = sending(root, folder)
-    offsets = late._compare({})[1]
-    sending(root, folder).send()
-    with pytest.raises(TooFull):
-        late._write(offsets, 2**60)
-    late._write(offsets, 0)
-    assert len(inputs_of(root)) == 2
-    again = sending(root, folder)
-    again.send()
-    assert again.size == 0 and tree(root / late.inputs.place) == tree(folder)
-    assert [path.name for path in (root / "inputs").iterdir()] == [late.inputs.name]
-
-
-def test_the_floor_goes_with_each_piece(root, folder):
-    work = sending(root, folder, floor="3Ki")
-    asked, ask = [], work.reader.ask
-    work.reader.ask = lambda request, *given, **more: asked.append(request) or ask(request, *given, **more)
-    work.send()
-    assert {one["floor"] for one in asked if one["do"] == "write"} == {3 * 1024}
 
 
 def test_others_that_fill_the_volume_do_not_keep_what_is_there_from_being_used(root, folder):

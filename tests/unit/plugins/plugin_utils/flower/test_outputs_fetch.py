@@ -320,14 +320,6 @@ def test_a_full_disk_of_the_control_node(root, home, monkeypatch):
     assert (home / RUN / "a").read_bytes() == noise(2 * MIB)
 
 
-def test_a_size_that_no_disk_has_is_not_hashed(root, home):
-    path = write(root / RUN / "a")
-    os.truncate(path, 2**40)
-    with pytest.raises(FlowerError, match="too little room"):
-        fetch(reader_of(root), home)
-    assert reader_of(root).contents(RUN, 2**30).files["a"].sha256 == ""
-
-
 def test_too_little_room_is_noticed_before(root, home, monkeypatch):
     write(root / RUN / "a", noise(MIB))
     real = os.statvfs
@@ -409,22 +401,6 @@ def test_bytes_that_do_not_fit_never_make_outputs(root, home, data, rc, words):
         work.fetch({})
     assert not (home / RUN).exists() and reader.cluster.asked <= 8
     assert all(len(found) <= 5 for found in tree(home).values())
-
-
-def test_a_reader_whose_hash_is_of_something_else_is_given_up(root, home, monkeypatch):
-    write(root / RUN / "a", b"12345")
-    reader = reader_of(root)
-    work = fetching(reader, home)
-    contents = reader.contents
-
-    def other(*given):
-        found = contents(*given)
-        found.files["a"] = found.files["a"]._replace(sha256="0" * 64)
-        return found
-
-    reader.contents = other
-    with pytest.raises(FlowerError, match="could not be fetched completely"):
-        work.fetch({})
 
 
 def test_memory_does_not_depend_on_the_size(root, home):

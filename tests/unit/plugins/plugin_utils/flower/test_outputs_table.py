@@ -9,8 +9,7 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import readable
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, outputs_table
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import Room, Stored, TooFull
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_sites import during
@@ -102,13 +101,6 @@ def test_ids_are_numbers(one):
         outputs_table.ids(["1", one])
 
 
-def test_active_runs_are_left_alone():
-    known = {"5": run(5, "running"), "4": run(4)}
-    outputs_home.refuse_active(["4", "6"], known, "deleted")
-    with pytest.raises(FlowerError, match="run 5 is not finished, and its outputs are not deleted before that"):
-        outputs_home.refuse_active(["4", "5"], known, "deleted")
-
-
 def test_table(listed):
     lines = outputs_table.table(listed)
     assert lines[0].split() == ["run", "app", "status", "finished", "(UTC)", "files", "size", "notes"]
@@ -127,21 +119,6 @@ def test_the_floor():
     for wrong in ("much", "-1"):
         with pytest.raises(TooFull, match="is not a quantity"):
             Room(10, 4).with_floor(wrong)
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1536, "1.5 KiB"),
-        (150 * 2**20, "150 MiB"),
-        (2**41, "2.0 TiB"),
-        (2**51, "2048.0 TiB"),
-    ],
-)
-def test_sizes(size, text):
-    assert readable(size) == text
 
 
 def node(came, left="N/A", status="online"):

@@ -197,11 +197,6 @@ def test_dependencies_that_cannot_be_read_are_named_before_anything_is_asked() -
     assert packages.declared(App("me/demo", "1", {}, {})) == []
 
 
-def test_without_dependencies_nothing_is_asked() -> None:
-    cluster = hub()
-    assert require(cluster, ("1",), []) == ([], "") and cluster.asked == []
-
-
 def test_the_program_lists_what_can_be_imported() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM.read_text(encoding="utf-8")], capture_output=True, text=True, check=True)
     (line,) = done.stdout.splitlines()
@@ -254,34 +249,8 @@ def test_misfits(text: str, lacks: list[str]) -> None:
     assert packages.lacking(wanted, IMAGE) == lacks
 
 
-def test_markers_are_those_of_the_image_and_never_of_the_control_node() -> None:
-    wanted, _faults = packages.parse(["numpy>=2; sys_platform == 'darwin'", "x; python_version < '3.0'"])
-    other = Image("other", {"numpy": "1.0"}, {**IMAGE.environment, "sys_platform": "darwin", "python_version": "2.7"})
-    assert not packages.lacking(wanted, IMAGE)
-    assert [one.partition(":")[0] for one in packages.lacking(wanted, other)] == ["numpy", "x"]
-
-
-def test_all_misfits_are_named_once_and_in_order() -> None:
-    wanted, faults = packages.parse(["b>=1", "numpy>=2", "b>=1", "no such thing", "a", "numpy>>1"])
-    assert [one.partition(":")[0] for one in packages.lacking(wanted, IMAGE)] == ["b", "numpy", "a"]
-    assert len(faults) == 2 and "'no such thing' is not a requirement" in faults[0] and "'numpy>>1'" in faults[1]
-
-
 def test_versions_from_other_containers_cannot_forge_lines() -> None:
     wanted, _faults = packages.parse(["numpy<1"])
     for version in ("1\nfatal: [hub]", "\x1b[31m1", "1" * 100, ""):
         (one,) = packages.lacking(wanted, Image("other", {"numpy": version}, IMAGE.environment))
         assert one == "numpy: <1 is required, and no version is installed"
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        [],
-        {"packages": {}},
-        {"packages": [], "environment": {}},
-    ],
-)
-def test_an_answer_of_another_shape_is_refused(wrong: Any) -> None:
-    with pytest.raises(ClusterError, match="something else than a list of packages"):
-        packages.read_packages("image", wrong)

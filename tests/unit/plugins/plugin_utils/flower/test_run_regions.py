@@ -111,15 +111,6 @@ def test_a_run_ends_when_its_supernodes_are_not_listed_any_more(monkeypatch: pyt
     assert found.unseen == 4199
 
 
-def test_short_gaps_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, found = clock(monkeypatch), border()
-    fence = found.watched(Watch())
-    for _look in range(10):
-        now.now += 10
-        fence.report(parse_report(Run("5", "running"), {"nodes": {"1": "online"}}))
-    assert found.unseen == 0
-
-
 def test_a_look_without_supernodes_does_not_excuse_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
     now = clock(monkeypatch)
     fence = border("no answer").watched(Watch())
