@@ -114,7 +114,6 @@ class ActionModule(ClusterAction):
             result["warnings"] = [*app.warnings, *([unknown] if unknown else [])]
             self._provide(cli, inputs, result)
             result |= self._wait_for_others(cli)  # at the last moment
-            run_inputs.hold(cli, inputs)
             try:
                 answer = submission.submit(cli, app, config)
             except submission.UnknownSubmission as error:

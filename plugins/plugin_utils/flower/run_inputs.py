@@ -101,7 +101,10 @@ def provide(
         outputs_home.refuse_active([run_id], known, "handed to another run")
         listed = outputs_table.entries(stored, list(known.values()))
         if not listed or not listed[0]["files"]:
-            raise _nothing(cli, run_id)
+            raise FlowerError(
+                f"nothing was submitted: run {run_id} has no outputs on {cli.cluster.name} to go on from (resume). Its app wrote nothing below "
+                f"$FLOWER_OUTPUTS_DIR/{run_id}, or they were deleted; federated.flower.outputs lists what is there"
+            )
         found = result["resume"] = {name: listed[0][name] for name in ("run_id", "app", "version", "fab_hash", "status", "files", "size")}
         about = f"{found['app']} {found['version']}".strip() or "app unknown"
         words.append(
@@ -127,23 +130,6 @@ def provide(
     for line in words:
         say(line)
     return result, facts, words
-
-
-def hold(cli: FlowerCLI, wanted: RunInputs) -> None:
-    """Mark the outputs of the earlier run again, right before the run is submitted: what came in between may have taken long.
-
-    Raises:
-        ClusterError: they were deleted meanwhile, or that is not known. Nothing is submitted then.
-    """
-    if wanted.resume and not Reader(cli).use(wanted.resume):
-        raise _nothing(cli, wanted.resume)
-
-
-def _nothing(cli: FlowerCLI, run_id: str) -> FlowerError:
-    return FlowerError(
-        f"nothing was submitted: run {run_id} has no outputs on {cli.cluster.name} to go on from (resume). Its app wrote nothing below "
-        f"$FLOWER_OUTPUTS_DIR/{run_id}, or they were deleted; federated.flower.outputs lists what is there"
-    )
 
 
 class Sending:

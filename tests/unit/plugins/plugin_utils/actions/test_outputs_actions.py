@@ -21,7 +21,6 @@ from ansible_collections.federated.flower.plugins.action import (
     run_outputs_remove,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    run_inputs,
     run_log,
     run_regions,
     run_sites,
@@ -323,21 +322,6 @@ def test_what_a_run_goes_on_from_stays_while_it_is_not_finished(cluster, app, mo
     os.utime(cluster.root / ".used-2", (an_hour_ago, an_hour_ago))
     assert act(run_outputs_remove, cluster, run_ids=["2"])["deleted"] == ["2"]
     assert [path.name for path in cluster.root.iterdir()] == ["3"], "the mark goes as well"
-
-
-def test_a_run_whose_beginning_is_deleted_meanwhile_is_not_submitted(cluster, app, tmp_path, monkeypatch):
-    (tmp_path / "x").write_text("x")
-    provide = run_inputs.provide
-
-    def slow(*given, **more):
-        done = provide(*given, **more)
-        os.rename(cluster.root / "2", cluster.root / ".deleted-2")
-        return done
-
-    monkeypatch.setattr(run_inputs, "provide", slow)
-    with pytest.raises(FlowerError, match="nothing was submitted: run 2 has no outputs on hub to go on from"):
-        act(run, cluster, app=str(app), resume="2", inputs=str(tmp_path / "x"), outputs_min_free="0")
-    assert cluster.submitted == []
 
 
 @pytest.mark.parametrize(

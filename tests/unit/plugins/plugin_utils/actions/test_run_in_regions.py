@@ -108,7 +108,6 @@ def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[lis
     monkeypatch.setattr(packages, "declared", lambda app: [])
     given = SimpleNamespace(run_config={}, origin={})
     monkeypatch.setattr(run_inputs, "read", lambda *_given: given)
-    monkeypatch.setattr(run_inputs, "hold", lambda *_given: None)
     monkeypatch.setattr(run_inputs, "provide", lambda *_given, **_more: ({}, [], []))
     monkeypatch.setattr(submission, "check_datasets", compare)
     monkeypatch.setattr(outputs_reader, "known_room", lambda *_given: (None, ""))
