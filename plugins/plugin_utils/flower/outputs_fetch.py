@@ -19,7 +19,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..base import foreign_data
 from ..base.formats import readable
@@ -28,7 +28,7 @@ from ..kube.api_errors import Unreachable
 from ..programs import outputs_program
 from . import in_pod
 from .cli import FlowerError
-from .outputs_list import MANIFEST, Contents, File, shown
+from .outputs_list import MANIFEST, Contents, shown
 from .outputs_reader import SILENCE, Reader
 from .transfer import Attempts, Steady, sha256
 
@@ -40,96 +40,104 @@ _SPARE = 1024 * 1024  # bytes that are left free on the control node, for names 
 FORMAT = 1
 
 
-class Fetched(NamedTuple):
-    """What was fetched.
+class Fetching:
+    """Fetches the files of one run to C(directory), in which it gets a folder of its own.
 
     Attributes:
-        path: the run's folder on the control node.
+        contents: its files, once they were listed.
+        target: its folder.
         changed: whether something was fetched.
-        files: path -> {size, sha256}.
         attempts: connections that it took.
         received: bytes that came over the network.
     """
 
-    path: str
-    changed: bool
-    files: dict[str, dict[str, Any]]
-    attempts: int
-    received: int
-
-
-class Fetching:
-    """Fetches the files of one run to C(directory), in which it gets a folder of its own."""
-
-    def __init__(self, reader: Reader, run_id: str, contents: Contents, directory: Path, say: Callable[[str], None]) -> None:
-        self.reader, self.run_id = reader, run_id
-        self.sizes, self.left_out = contents.sizes, contents.left_out
+    def __init__(self, reader: Reader, run_id: str, directory: Path, say: Callable[[str], None]) -> None:
+        self.reader, self.run_id, self.contents = reader, run_id, Contents()
         self.directory, self.target, self.folder = directory, directory / run_id, directory / f".{run_id}.part"
         self.files = self.folder / "files"
-        self.received = self.attempts = 0
-        self._wanted: dict[str, File] = {}
+        self.changed = not os.path.lexists(self.target)
+        self.received = self.attempts = self._total = 0
         self._done: set[str] = set()
         self._attempts = Attempts(reader, say, f"fetching the outputs of run {run_id}")
         self._steady = Steady(say, f"outputs of run {run_id}")
-        self._total = sum(self.sizes.values())
         self._parts: list[tuple[str, int]] = []  # path, and bytes that come, the next file last
 
-    def fetch(self, facts: Mapping[str, Any]) -> Fetched:
+    @property
+    def listed(self) -> dict[str, dict[str, Any]]:
+        """Path -> size and SHA-256."""
+        return {path: {"size": one.size, "sha256": one.sha256} for path, one in sorted(self.contents.files.items())}
+
+    def fetch(self, facts: Mapping[str, Any]) -> None:
         """Fetch everything, or find that it was fetched before. C(facts): what the manifest says of the run.
 
         Raises:
             ClusterError: it could not be completed. What was fetched is kept, and continued the next time.
         """
-        run_id, changed = self.run_id, not os.path.lexists(self.target)
-        if not changed and (why := self._difference()):
-            raise self._occupied(why)
-        if changed:
-            with self._staging():
-                self._prepare()
-                if why := self._attempts.run(self._transfer):
-                    raise FlowerError(
-                        f"the outputs of run {run_id} could not be fetched completely: {why} {len(self._done)} of {len(self.sizes)} files are "
-                        f"there, and what was fetched is in {self.folder}: run this again to continue, or delete that folder"
-                    )
-                self._finish({"format": FORMAT, **facts, "run_id": run_id, "files": self._listed(), "left_out": self.left_out})
-        return Fetched(str(self.target), changed, self._listed(), self.attempts, self.received)
+        self._try(self._list)
+        if not self.changed:
+            if why := self._difference():
+                raise self._occupied(why)
+            return
+        with self._staging():
+            self._remove_stale()
+            self._try(self._transfer)
+            began = {"began": self.contents.began} if self.contents.began else {}
+            self._finish({"format": FORMAT, **facts, **began, "run_id": self.run_id, "files": self.listed, "left_out": self.contents.left_out})
 
-    def _listed(self) -> dict[str, dict[str, Any]]:
-        return {path: {"size": one.size, "sha256": one.sha256} for path, one in sorted(self._wanted.items())}
+    def _try(self, step: Callable[[], bool]) -> None:
+        """Take a step, in several connections if one breaks.
+
+        Raises:
+            FlowerError: it could not be completed.
+        """
+        if why := self._attempts.run(step):
+            raise FlowerError(
+                f"the outputs of run {self.run_id} could not be fetched completely: {why} {len(self._done)} of {len(self.contents.files)} files are "
+                f"there, and what was fetched is in {self.folder}: run this again to continue, or delete that folder"
+            )
+
+    def _list(self) -> bool:
+        """List the files, and have the hub compute the SHA-256 of all that the disk has room for.
+
+        Raises:
+            FlowerError: it has no room for the rest, or they are being changed.
+        """
+        with self._faults("see what was fetched before"):
+            place = self.files if self.changed else self.target
+            there = sum(os.lstat(place / path).st_size for path in _files_below(place))
+            seen = os.statvfs(next(one for one in (self.directory, *self.directory.parents) if one.exists()))
+        free = seen.f_bavail * seen.f_frsize
+        self.contents = self.reader.contents(self.run_id, there + free, lambda: self._steady("the hub computes SHA-256, since {since}"))
+        self._total = sum(self.contents.sizes.values())
+        if self.changed and self._total - there + _SPARE > free:
+            raise FlowerError(
+                f"the disk of the control node has too little room for these outputs: {readable(self._total - there)} are to be fetched, "
+                f"{readable(free)} are free in {self.directory}. Make room, or choose another directory"
+            )
+        if self.changed and (gone := [path for path, one in self.contents.files.items() if not outputs_program.NAME.fullmatch(one.sha256)]):
+            raise self._being_changed(f"{shown(gone[0])}: it cannot be read")
+        return True
 
     def _difference(self) -> str:
         """Why what has the run's name is not what the outputs are; empty if it is."""
+        sizes = self.contents.sizes
         with self._faults("read what was fetched before"):
             if self.target.is_symlink() or not self.target.is_dir():
                 return "it is not a folder"
             there = _files_below(self.target)
             if MANIFEST not in there or (self.target / MANIFEST).is_symlink():
                 return f"it has no {MANIFEST}, so it was created by something else"
-            for path in sorted({*there, *self.sizes} - {MANIFEST}):
+            for path in sorted({*there, *sizes} - {MANIFEST}):
                 if path not in there:
                     return f"{shown(path)} is missing in it"
-                if path not in self.sizes:
+                if path not in sizes:
                     return f"it has {shown(path)}, which is not among the outputs"
-                if os.lstat(self.target / path).st_size != self.sizes[path]:
+                if os.lstat(self.target / path).st_size != sizes[path]:
                     return f"{shown(path)} has another size"
-            self._read_hashes()
-            other = (path for path, one in self._wanted.items() if sha256(self.target / path) != one.sha256)
+            other = (path for path, one in self.contents.files.items() if sha256(self.target / path) != one.sha256)
             return next((f"{shown(path)} has other content" for path in other), "")
 
-    def _read_hashes(self) -> None:
-        """Have the hub compute the SHA-256 of each file.
-
-        Raises:
-            FlowerError: they are not what was listed.
-        """
-        found = self.reader.contents(self.run_id, self._total, lambda: self._steady("the hub computes SHA-256, since {since}"))
-        for path in sorted({*self.sizes, *found.files}):
-            one = found.files.get(path)
-            if one is None or one.size != self.sizes.get(path) or not outputs_program.NAME.fullmatch(one.sha256):
-                raise self._changed(f"{shown(path)}: {'its size has changed' if one else 'No such file or directory'}")
-        self._wanted = found.files
-
-    def _changed(self, what: str) -> FlowerError:
+    def _being_changed(self, what: str) -> FlowerError:
         return FlowerError(
             f"outputs of run {self.run_id} are not what was listed a moment ago: {what}. Something is still writing to these outputs; fetch them "
             "again when it is done"
@@ -169,34 +177,20 @@ class Fetching:
             self.files = self.folder / "files"
             os.close(folder)
 
-    def _prepare(self) -> None:
-        """Remove what an earlier attempt has left and is not among the outputs.
-
-        Raises:
-            FlowerError: the disk has no room for the rest.
-        """
+    def _remove_stale(self) -> None:
+        """Remove what an earlier attempt has left and is not among the outputs."""
         with self._faults("see what was fetched before"):
-            there = {path: os.lstat(self.files / path).st_size for path in _files_below(self.files)}
-            for path in [path for path, size in there.items() if size > self.sizes.get(path, -1)]:
-                (self.files / path).unlink()
-                del there[path]
+            for path in _files_below(self.files):
+                if os.lstat(self.files / path).st_size > self.contents.sizes.get(path, -1):
+                    (self.files / path).unlink()
             for folder, _folders, _names in os.walk(self.files, topdown=False):
                 if not os.listdir(folder) and folder != str(self.files):
                     os.rmdir(folder)
-            seen = os.statvfs(self.directory)
-        need, free = self._total - sum(there.values()), seen.f_bavail * seen.f_frsize
-        if need + _SPARE > free:
-            raise FlowerError(
-                f"the disk of the control node has too little room for these outputs: {readable(need)} are to be fetched, {readable(free)} are "
-                f"free in {self.directory}. Make room, or choose another directory"
-            )
 
     def _transfer(self) -> bool:
         """Read what is missing; whether every file is complete then."""
-        if not self._wanted:
-            self._read_hashes()
         if left := self._incomplete():
-            self._attempts.left = sum(self.sizes[path] - offset for path, offset in left.items())
+            self._attempts.left = sum(self.contents.files[path].size - offset for path, offset in left.items())
             self._read(left)
             left = self._incomplete()
         return not left
@@ -204,8 +198,10 @@ class Fetching:
     def _incomplete(self) -> dict[str, int]:
         """How many bytes of each file are there, without those that are complete. One that has its size and another content is read again."""
         left = {}
-        for path in [path for path in self._wanted if path not in self._done]:
-            place, wanted = self.files / path, self._wanted[path]
+        for path, wanted in self.contents.files.items():
+            if path in self._done:
+                continue
+            place = self.files / path
             with self._faults(f"write {shown(path)}"):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.touch()
@@ -226,8 +222,9 @@ class Fetching:
             ClusterError: a file is not what was listed, the connection ended before everything was received, or the disk is full.
         """
         self.attempts += 1
-        self._parts = [(path, self.sizes[path] - offset) for path, offset in offsets.items() if self.sizes[path] > offset][::-1]
-        files = [(path, offset, self._wanted[path].size, self._wanted[path].mtime) for path, offset in offsets.items()]
+        wanted = {path: self.contents.files[path] for path in offsets}
+        self._parts = [(path, one.size - offsets[path]) for path, one in wanted.items() if one.size > offsets[path]][::-1]
+        files = [(path, offsets[path], one.size, one.mtime) for path, one in wanted.items()]
         cluster, namespace, pod = self.reader.cluster, self.reader.namespace, self.reader.pod()
         stdin = in_pod.stdin_of(outputs_program, {"do": "read", "run": self.run_id, "files": files})
         command = ["python", "-c", in_pod.LOADER]
@@ -235,7 +232,7 @@ class Fetching:
         if result.rc:
             words = foreign_data.cleaned(result.stderr.decode("utf-8", "replace")[-500:]) or "no error output"
             if result.rc == outputs_program.CHANGED:
-                raise self._changed(words)
+                raise self._being_changed(words)
             raise Unreachable(f"{cluster.name}: the program that reads outputs in pod {namespace}/{pod} ended with code {result.rc}: {words}.")
 
     def _append(self, data: bytes) -> None:
@@ -266,7 +263,7 @@ class Fetching:
             FlowerError: something else has this name meanwhile, or the disk is full.
         """
         with self._faults("finish the outputs"):
-            if missing := {*self.sizes} - _files_below(self.files):
+            if missing := {*self.contents.files} - _files_below(self.files):
                 raise FlowerError(
                     f"two files of the run have the same name {shown(min(missing))} on the control node's file system; choose another directory"
                 )

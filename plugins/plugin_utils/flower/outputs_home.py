@@ -62,37 +62,24 @@ def fetch(cli: FlowerCLI, reader: Reader, run_id: str, run: Mapping[str, Any], d
     Raises:
         ClusterError: they could not be fetched.
     """
-    contents = reader.contents(run_id)
     about = {
         "app": f"{run.get('app', '')} {run.get('version', '')}".strip(),
         "fab_hash": run.get("fab_hash", ""),
         "sites": run_sites.read(cli, run) if run else [],
     }
-    facts = {
-        **about,
-        "status": run.get("status", outputs_table.UNKNOWN),
-        "finished_at": run.get("finished_at", ""),
-        "hub": cli.cluster.name,
-        "namespace": cli.namespace,
-        **({"began": contents.began} if contents.began else {}),
-    }
-    fetched = Fetching(reader, run_id, contents, directory, say).fetch(facts)
-    sums: dict[str, Any] = {"files": len(fetched.files), "size": sum(contents.sizes.values()), "sha256": digest(fetched.files)}
-    result = {
-        "run_id": run_id,
-        "path": fetched.path,
-        "changed": fetched.changed,
-        **sums,
-        "sites": about["sites"],
-        "left_out": contents.left_out,
-        "connections": fetched.attempts,
-    }
+    facts = {"status": run.get("status", outputs_table.UNKNOWN), "finished_at": run.get("finished_at", ""), "hub": cli.cluster.name, "namespace": cli.namespace}
+    work = Fetching(reader, run_id, directory, say)
+    work.fetch({**about, **facts})
+    contents, path = work.contents, str(work.target)
+    sums: dict[str, Any] = {"files": len(contents.files), "size": sum(contents.sizes.values()), "sha256": digest(work.listed)}
+    result = {"run_id": run_id, "path": path, "changed": work.changed, **sums, "sites": about["sites"]}
+    result |= {"left_out": contents.left_out, "connections": work.attempts}
     warnings = []
-    if left_out := [f"{path} ({why})" for path, why in contents.left_out.items()]:
+    if left_out := [f"{name} ({why})" for name, why in contents.left_out.items()]:
         more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
         warnings.append(f"not fetched of the outputs of run {run_id}: {', '.join(left_out[:_NAMED])}{more}")
-    verb = "fetched" if fetched.changed else "were there already"
-    words = f"outputs of run {run_id}: {counted(sums['files'], 'file')}, {readable(sums['size'])}, {verb}: {fetched.path}"
+    verb = "fetched" if work.changed else "were there already"
+    words = f"outputs of run {run_id}: {counted(sums['files'], 'file')}, {readable(sums['size'])}, {verb}: {path}"
     return Home({"change": "fetched", "run": run_id, **about, **sums}, result, warnings, words)
 
 

@@ -21,6 +21,7 @@ from .outputs_list import Contents, Room, Stored, TooFull, expected, parse_conte
 
 _SECONDS = 600  # time limit of a program that lists, writes or deletes
 _SLOWEST = 10 * 1024 * 1024  # bytes per second that the hub hashes, at least
+_LONGEST = 24 * 3600  # seconds of that
 SILENCE = 90  # seconds without output after which a connection counts as lost
 
 MAKE_ROOM = (
@@ -135,7 +136,7 @@ class Reader:
 
         Args:
             run_id: of the run.
-            size: bytes of the files whose SHA-256 are computed, in the order of their paths.
+            size: bytes of which SHA-256 are computed at most, in the order of their paths; those of other files are empty.
             on_output: called now and then while they are hashed.
 
         Raises:
@@ -159,7 +160,7 @@ class Reader:
         return self._contents({"inputs": [name], **keep}, 2 * size, on_output)  # files that are longer than they should be do not keep others from it
 
     def _contents(self, about: Mapping[str, Any], size: int, on_output: Callable[[], None]) -> Contents:
-        answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + size / _SLOWEST, on_output=on_output)
+        answers = self.ask({"do": "files", **about, "hashed": size}, _SECONDS + min(size / _SLOWEST, _LONGEST), on_output=on_output)
         if answers and "fault" in answers[0]:
             raise FlowerError(f"nothing was submitted, because {self._unusable(answers[0])}")
         return parse_contents(answers, self.cluster.name)
