@@ -106,15 +106,16 @@ def load(path: str | os.PathLike[str]) -> App:
         FlowerError: it is not an app, is too big, or contains links to targets outside of it.
     """
     where = Path(path).expanduser()
-    if where.is_dir():
-        files, warnings = read_folder(where.resolve())
-    elif where.is_file() and where.suffix == ".fab":
-        files, warnings = read_bundle(where), []
-    else:
-        if "://" in str(path) or str(path).startswith("@"):
-            raise FlowerError(f"the app {path} is not on the control node: clone or download it, and name the folder or the .fab file")
-        what = "is neither a folder nor a .fab file" if where.exists() else "does not exist"
-        raise FlowerError(f"the app {where.absolute()} {what}")
+    if "://" in str(path) or str(path).startswith("@"):
+        raise FlowerError(f"the app {path} is not on the control node: clone or download it, and name the folder or the .fab file")
+    if not where.is_dir() and not (where.is_file() and where.suffix == ".fab"):
+        raise FlowerError(f"the app {where.absolute()} {'is neither a folder nor a .fab file' if where.exists() else 'does not exist'}")
+    try:
+        files, warnings = read_folder(where.resolve()) if where.is_dir() else (read_bundle(where), [])
+    except OSError as error:
+        raise FlowerError(
+            f"a part of the app cannot be read: {error.filename}: {error.strerror}. Correct its permissions, or leave it out with {GITIGNORE}."
+        ) from error
     # Editors of Windows begin files with it, and neither Flower's nor Python's reader of TOML takes it.
     files = {name: content.removeprefix(codecs.BOM_UTF8) if name == PROJECT else content for name, content in files.items()}
     project = read_project(where, files)
@@ -153,17 +154,18 @@ def load(path: str | os.PathLike[str]) -> App:
 
 def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
     """Read the files of a folder that can be part of an app, without those that C(.gitignore) leaves out, and warn about unexpected omissions."""
-    files: dict[str, bytes] = {}
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    sizes: dict[str, int] = {}
     links: list[str] = []
     left_out: dict[str, int] = {}
-    size = 0
-    ignored = app_checks.Ignored(b"")
-    if (root / GITIGNORE).is_file():
-        try:
-            ignored = app_checks.Ignored(_read(root / GITIGNORE))
-        except ValueError as error:
-            raise FlowerError(f"the app {root}: {GITIGNORE}: {error}. Correct the line.") from error
-    for folder, folders, names in os.walk(root, onerror=_refuse):
+    try:
+        ignored = app_checks.Ignored((root / GITIGNORE).read_bytes() if (root / GITIGNORE).is_file() else b"")
+    except ValueError as error:
+        raise FlowerError(f"the app {root}: {GITIGNORE}: {error}. Correct the line.") from error
+    for folder, folders, names in os.walk(root, onerror=refuse):
         inside = Path(folder).relative_to(root)
         skipped = SKIPPED | SKIPPED_IN_ROOT if inside == Path() else SKIPPED
         folders[:] = sorted(name for name in folders if name not in skipped and not ignored.folder((inside / name).as_posix()))
@@ -181,40 +183,23 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
                 links.append(relative)
             elif name in folders or not stat.S_ISREG((seen := path.stat()).st_mode):
                 continue
-            elif PurePosixPath(relative).suffix not in SUFFIXES and relative not in ROOT_FILES:
-                left_out |= {} if _is_aside(relative) else {relative: seen.st_size}
-            else:
-                size += seen.st_size
-                if size > SEND_LIMIT:  # before it is read: the file may be larger than the memory
-                    sizes = {name: len(content) for name, content in files.items()} | {relative: seen.st_size}
-                    raise _too_big(root, sizes, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE)
-                files[relative] = _read(path)
+            elif PurePosixPath(relative).suffix in SUFFIXES or relative in ROOT_FILES:
+                sizes[relative] = seen.st_size
+            elif not _is_aside(relative):
+                left_out[relative] = seen.st_size
+    if sum(sizes.values()) > SEND_LIMIT:  # before they are read: they may be larger than the memory
+        raise _too_big(root, sizes, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE)
     found = [f"Flower leaves links out of apps: {', '.join(links)} in {root}"] if links else []
     if left_out:
         kinds = ", ".join(sorted(SUFFIXES))
         found.append(f"Flower packs only {kinds}, so these files are not part of the app {root}: {_largest(left_out, _NAMED)}. {_DATA}")
-    return files, found
+    return {name: (root / name).read_bytes() for name in sizes}, found
 
 
 def _is_aside(path: str) -> bool:
     """Whether a file is one that no app opens: of an editor, a build, or for people."""
     parts = PurePosixPath(path)
     return any(part.startswith(".") for part in parts.parts) or parts.suffix in _ASIDE or parts.stem in _ASIDE_NAMES
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise _refusal(error) from error
-
-
-def _refuse(error: OSError) -> None:
-    raise _refusal(error) from error
-
-
-def _refusal(error: OSError) -> FlowerError:
-    return FlowerError(f"a part of the app cannot be read: {error.filename}: {error.strerror}. Correct its permissions, or leave it out with .gitignore.")
 
 
 def read_bundle(bundle: Path) -> dict[str, bytes]:
@@ -230,7 +215,7 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
             content = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
     except (OSError, *_NO_ZIP, *foreign_data.FAULTS) as error:
         if isinstance(error, OSError) and error.filename:
-            raise _refusal(error) from error
+            raise
         raise FlowerError(f"the app {bundle} is not a Flower app bundle: {error}") from error
     listed = content.pop(".info/CONTENT", b"").decode("utf-8", "replace")
     for line in filter(None, listed.splitlines()):
@@ -273,8 +258,7 @@ def flatten(table: Mapping[str, Any], parent: str = "") -> dict[str, Any]:
 
 
 def _too_big(where: Path, sizes: Mapping[str, int], why: str, rules: str) -> FlowerError:
-    large = {name: size for name, size in sizes.items() if size * 100 >= max(sizes.values())}
-    return FlowerError(f"the app {where} is too big: {why}. Largest files: {_largest(large, 3)}. An app is code. {_DATA}, or leave files out with {rules}.")
+    return FlowerError(f"the app {where} is too big: {why}. Largest files: {_largest(sizes, 3)}. An app is code. {_DATA}, or leave files out with {rules}.")
 
 
 def _largest(found: Mapping[str, int], most: int) -> str:
