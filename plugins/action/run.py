@@ -83,8 +83,7 @@ class ActionModule(ClusterAction):
         if params["regions"] and not params["wait"]:
             raise FlowerError("regions (flower_run_regions) are watched while the run is waited for: leave wait (flower_run_wait) true.")
         if params["run_id"]:
-            if not params["run_id"].isdecimal():
-                raise FlowerError(f"run_id is a number, not '{params['run_id']}'")
+            runs.ids([params["run_id"]], "run_id")
             with self.connect() as hub:
                 cli = FlowerCLI(hub, params["namespace"])
                 self._draw_border(cli, f"run {params['run_id']} is not followed, and so not kept in its regions")

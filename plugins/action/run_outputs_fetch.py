@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import NoFiles, Reader
 
@@ -28,7 +28,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """One run after the other, also after one that has no outputs; those that were fetched before one that fails stay."""
-        wanted = outputs_table.ids(params["run_ids"])
+        wanted = runs.ids(params["run_ids"])
         if not wanted:
             raise FlowerError("run_ids is empty; it names the runs whose outputs are fetched")
         directory = Path(params["directory"]).absolute()

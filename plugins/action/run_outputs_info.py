@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table, run_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    outputs_home,
+    outputs_table,
+    run_table,
+    runs,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 
@@ -25,7 +30,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read, join, show."""
-        wanted = outputs_table.ids(params["run_ids"])
+        wanted = runs.ids(params["run_ids"])
         warnings: list[str] = []
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])

@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import counted, readable
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 
@@ -36,7 +36,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Choose and delete; nothing is deleted while one of the named runs has none, or is active."""
-        named = outputs_table.ids(params["run_ids"] or [])
+        named = runs.ids(params["run_ids"] or [])
         named_inputs = outputs_table.names(params["inputs"] or [])
         keep = params["keep"]
         if keep is not None and keep < 0:
@@ -53,21 +53,21 @@ class ActionModule(ClusterAction):
             listed, inputs = outputs_table.entries(stored, [*known.values()]), outputs_table.input_entries(sent, [*known.values()])
             outputs_home.refuse_active(named, known, "deleted")
             outputs_table.refuse_in_use(named, listed, named_inputs, inputs)
-            runs, sets = {one["run_id"]: one for one in listed}, {one["name"]: one for one in inputs}
+            outputs, sets = {one["run_id"]: one for one in listed}, {one["name"]: one for one in inputs}
             gone = named or outputs_table.expired(listed, keep, limit)
             gone_inputs = named_inputs or outputs_table.expired(inputs, keep, limit)
-            wanted, wanted_inputs = [one for one in gone if one in runs], [one for one in gone_inputs if one in sets]
+            wanted, wanted_inputs = [one for one in gone if one in outputs], [one for one in gone_inputs if one in sets]
             refused: dict[str, str] = {}
             if (wanted or wanted_inputs) and not self.check:
                 refused = reader.delete(wanted, wanted_inputs, {one.name: one.used for one in (*stored, *sent)})
                 room = reader.room()
         deleted = [one for one in wanted if one not in refused]
         deleted_inputs = [one for one in wanted_inputs if one not in refused]
-        absent, absent_inputs = [one for one in gone if one not in runs], [one for one in gone_inputs if one not in sets]
-        size, size_of_inputs = sum(int(runs[one]["size"]) for one in deleted), sum(int(sets[one]["size"]) for one in deleted_inputs)
+        absent, absent_inputs = [one for one in gone if one not in outputs], [one for one in gone_inputs if one not in sets]
+        size, size_of_inputs = sum(int(outputs[one]["size"]) for one in deleted), sum(int(sets[one]["size"]) for one in deleted_inputs)
         if (deleted or deleted_inputs) and not self.check:
             facts = [
-                {"run": one, "app": f"{runs[one]['app']} {runs[one]['version']}".strip(), "fab_hash": runs[one]["fab_hash"], **_sums(runs[one])}
+                {"run": one, "app": f"{outputs[one]['app']} {outputs[one]['version']}".strip(), "fab_hash": outputs[one]["fab_hash"], **_sums(outputs[one])}
                 for one in deleted
             ]
             facts += [{"inputs": one, **_sums(sets[one])} for one in deleted_inputs]
@@ -89,7 +89,7 @@ class ActionModule(ClusterAction):
             "deleted": deleted,
             "deleted_inputs": deleted_inputs,
             "absent": [*absent, *absent_inputs],
-            "kept": [one for one in runs if one not in deleted],
+            "kept": [one for one in outputs if one not in deleted],
             "kept_inputs": [one for one in sets if one not in deleted_inputs],
             "size": size + size_of_inputs,
             "room": room.facts(),

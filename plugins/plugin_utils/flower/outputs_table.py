@@ -13,7 +13,7 @@ from typing import Any
 
 from ..base import formats
 from ..base.formats import readable
-from ..programs.outputs_program import NAME, RUN
+from ..programs.outputs_program import NAME
 from .cli import FlowerError
 from .outputs_list import Room, Stored
 
@@ -91,20 +91,8 @@ def _text(moment: datetime.datetime) -> str:
     return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def ids(given: Sequence[str], option: str = "run_ids") -> list[str]:
-    """Ids of runs, each once.
-
-    Raises:
-        FlowerError: one of them is none.
-    """
-    for one in given:
-        if not RUN.fullmatch(one):
-            raise FlowerError(f"{option}: a run id is a number, not {one!r}")
-    return list(dict.fromkeys(given))
-
-
 def names(given: Sequence[str]) -> list[str]:
-    """Names of inputs, each once. Raises as C(ids)."""
+    """Names of inputs, each once. Raises as C(runs.ids)."""
     for one in given:
         if not NAME.fullmatch(one):
             raise FlowerError(f"inputs: {one!r} is not the name of inputs, which has 64 digits and letters a to f")

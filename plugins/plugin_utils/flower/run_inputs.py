@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.formats import counted, readable
-from . import local_inputs, outputs_home, outputs_table
+from . import local_inputs, outputs_home, outputs_table, runs
 from .app import App
 from .cli import FlowerCLI, FlowerError
 from .local_inputs import Inputs
@@ -70,7 +70,7 @@ def read(app: App, config: Mapping[str, Any], resume: str, inputs: str, say: Cal
         if value and config.get(key):
             raise FlowerError(f"{option}: the run config has {key!r} as well; remove one of the two")
     if resume:
-        outputs_table.ids([resume], "resume")
+        runs.ids([resume], "resume")
     return RunInputs(resume, local_inputs.load(inputs, say) if inputs else None)
 
 

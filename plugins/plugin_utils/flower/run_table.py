@@ -15,7 +15,7 @@ from typing import Any
 from ..base import formats
 from .cli import FlowerError
 from .progress import duration
-from .runs import seconds_of
+from .runs import ids, seconds_of
 
 STATUSES = ("pending", "starting", "running", "completed", "failed", "stopped")
 #: Words for several of them.
@@ -50,7 +50,11 @@ def choice(given: Mapping[str, Any], now: datetime.datetime) -> Choice:
     Raises:
         FlowerError: with every fault in them.
     """
-    faults = [f"run_ids: a run id is a number, not '{one}'" for one in given["run_ids"] if not one.isdecimal()]
+    faults = []
+    try:
+        ids(given["run_ids"])
+    except FlowerError as error:
+        faults.append(error.message)
     statuses = frozenset(status for name in given["status"] for status in GROUPS.get(name, (name,)))
     since = None
     if text := given["since"]:

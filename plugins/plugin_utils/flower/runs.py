@@ -23,6 +23,7 @@ SHOWN = 100
 COMPLETED = "finished:completed"
 STOPPED = "finished:stopped"
 
+_ID = re.compile(r"[0-9]{1,20}")  # Flower's are numbers of 64 bits
 # Flower's code for an unknown run: the SuperLink has lost its database, or it is another SuperLink.
 _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
 # Details of Flower -> what they mean, and what to do.
@@ -57,6 +58,18 @@ class Run:
     def finished(self) -> bool:
         """Is it over, well or not?"""
         return self.status.startswith("finished")
+
+
+def ids(given: Sequence[str], option: str = "run_ids") -> list[str]:
+    """Ids of runs, each once.
+
+    Raises:
+        FlowerError: one of them is none.
+    """
+    for one in given:
+        if not _ID.fullmatch(one):
+            raise FlowerError(f"{option}: a run id is a number, not {one!r}")
+    return list(dict.fromkeys(given))
 
 
 def parse_run(run_id: str, answer: Answer) -> Run:

@@ -9,7 +9,7 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, outputs_table, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import Room, Stored, TooFull
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_sites import during
@@ -98,7 +98,7 @@ def test_what_is_no_duration(text):
 @pytest.mark.parametrize("one", ["..", "7/..", "", "-1", "٧", "x"])
 def test_ids_are_numbers(one):
     with pytest.raises(FlowerError, match="a run id is a number"):
-        outputs_table.ids(["1", one])
+        runs.ids(["1", one])
 
 
 def test_table(listed):
