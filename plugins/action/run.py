@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    outputs_home,
+    outputs_fetch,
     outputs_reader,
     packages,
     run_config,
@@ -24,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     run_log,
     run_regions,
     run_sites,
+    run_table,
     runs,
     submission,
 )
@@ -276,7 +277,7 @@ class ActionModule(ClusterAction):
         if self._border is None:
             return ""
         try:
-            return run_regions.fault_afterwards(cli, self._border, outputs_home.known_runs(cli, [run_id]).get(run_id, {}))
+            return run_regions.fault_afterwards(cli, self._border, run_table.known_runs(cli, [run_id]).get(run_id, {}))
         except ClusterError as error:
             return f"which SuperNodes were online during it cannot be read: {error.message}"
 
@@ -289,18 +290,13 @@ class ActionModule(ClusterAction):
             result["outputs"] = {"place": reader.folder(run_id)}
             if not directory:
                 return
-            if self.check:
-                would, words = outputs_home.foresee(reader, run_id, Path(directory).absolute())
-                result["outputs"]["words"] = words
-                result["changed"] |= would
-                return
-            run = outputs_home.known_runs(cli, [run_id]).get(run_id, {})
-            home = outputs_home.fetch(cli, reader, run_id, run, Path(directory).absolute(), self.say)
-            if home.result["changed"]:
-                self.note(outputs=[home.fact])
-            result["outputs"] |= {**home.result, "words": home.words}
-            _warn(result, *home.warnings)
-            result["changed"] |= home.result["changed"]
+            run = run_table.known_runs(cli, [run_id]).get(run_id, {})
+            found = outputs_fetch.fetch_outputs(cli, reader, run_id, run, Path(directory).absolute(), self.say, check=self.check)
+            if found.fact:
+                self.note(outputs=[found.fact])
+            result["outputs"] |= {**found.result, "words": found.words}
+            _warn(result, *found.warnings)
+            result["changed"] |= found.changed
         except outputs_reader.NoFiles as error:
             _warn(result, error.message)
         except ClusterError as error:

@@ -10,7 +10,6 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    outputs_home,
     outputs_table,
     run_table,
     runs,
@@ -36,7 +35,7 @@ class ActionModule(ClusterAction):
             cli = FlowerCLI(hub, params["namespace"])
             reader = Reader(cli)
             room, stored, inputs = reader.list(wanted, warnings)
-            known = list(outputs_home.known_runs(cli).values())
+            known = list(run_table.known_runs(cli).values())
             listed = outputs_table.entries(stored, known)
             if gone := run_table.missing(wanted, listed):
                 raise FlowerError(

@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import counted, readable
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_table, run_table, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 
@@ -49,9 +49,9 @@ class ActionModule(ClusterAction):
             reader = Reader(cli)
             room, stored, sent = reader.list(named, warnings)
             # After the outputs: a run that began meanwhile is among those that Flower knows, and so is active.
-            known = outputs_home.known_runs(cli)
+            known = run_table.known_runs(cli)
             listed, inputs = outputs_table.entries(stored, [*known.values()]), outputs_table.input_entries(sent, [*known.values()])
-            outputs_home.refuse_active(named, known, "deleted")
+            run_table.refuse_active(named, known, "deleted")
             outputs_table.refuse_in_use(named, listed, named_inputs, inputs)
             outputs, sets = {one["run_id"]: one for one in listed}, {one["name"]: one for one in inputs}
             gone = named or outputs_table.expired(listed, keep, limit)

@@ -17,17 +17,18 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base import foreign_data
-from ..base.formats import readable
+from ..base.formats import counted, readable
 from ..base.object_names import OUTPUTS_READER
+from ..base.plain_data import digest
 from ..kube.api_errors import Unreachable
 from ..programs import outputs_program
-from . import in_pod
-from .cli import FlowerError
+from . import in_pod, outputs_table, run_sites
+from .cli import FlowerCLI, FlowerError
 from .outputs_list import MANIFEST, Contents, shown
 from .outputs_reader import SILENCE, Reader
 from .transfer import Attempts, Steady, sha256
@@ -38,6 +39,63 @@ _END = 100  # bytes after the files: the line with which every program ends
 _DESCRIPTORS = Path("/proc/self/fd")
 _SPARE = 1024 * 1024  # bytes that are left free on the control node, for names and folders
 FORMAT = 1
+_NAMED = 10  # files in a warning
+
+
+class Fetched(NamedTuple):
+    """What was done about the outputs of a run, or would be.
+
+    Attributes:
+        changed: whether they were not there before.
+        words: that, for people.
+        result: for the result of a module; empty in check mode.
+        fact: for the audit trail; empty if nothing was changed.
+        warnings: files that are not among them.
+    """
+
+    changed: bool
+    words: str
+    result: dict[str, Any] = {}
+    fact: dict[str, Any] = {}
+    warnings: Sequence[str] = ()
+
+
+def fetch_outputs(
+    cli: FlowerCLI, reader: Reader, run_id: str, run: Mapping[str, Any], directory: Path, say: Callable[[str], None], *, check: bool
+) -> Fetched:
+    """Fetch the outputs of a run to C(directory), in which it gets a folder of its own; with C(check) only look.
+
+    Args:
+        run: what Flower knows of it; empty if that is nothing.
+
+    Raises:
+        ClusterError: they could not be fetched.
+    """
+    if check:
+        sizes = reader.contents(run_id).sizes
+        is_new = not (directory / run_id).exists()
+        verb = "would fetch" if is_new else "would compare"
+        return Fetched(is_new, f"{verb} {counted(len(sizes), 'file')} of run {run_id}, {readable(sum(sizes.values()))}")
+    about = {
+        "app": f"{run.get('app', '')} {run.get('version', '')}".strip(),
+        "fab_hash": run.get("fab_hash", ""),
+        "sites": run_sites.read(cli, run) if run else [],
+    }
+    facts = {"status": run.get("status", outputs_table.UNKNOWN), "finished_at": run.get("finished_at", ""), "hub": cli.cluster.name, "namespace": cli.namespace}
+    work = Fetching(reader, run_id, directory, say)
+    work.fetch({**about, **facts})
+    contents, path = work.contents, str(work.target)
+    sums: dict[str, Any] = {"files": len(contents.files), "size": sum(contents.sizes.values()), "sha256": digest(work.listed)}
+    result = {"run_id": run_id, "path": path, "changed": work.changed, **sums, "sites": about["sites"]}
+    result |= {"left_out": contents.left_out, "connections": work.attempts}
+    warnings = []
+    if left_out := [f"{name} ({why})" for name, why in contents.left_out.items()]:
+        more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+        warnings.append(f"not fetched of the outputs of run {run_id}: {', '.join(left_out[:_NAMED])}{more}")
+    verb = "fetched" if work.changed else "were there already"
+    words = f"outputs of run {run_id}: {counted(sums['files'], 'file')}, {readable(sums['size'])}, {verb}: {path}"
+    fact = {"change": "fetched", "run": run_id, **about, **sums} if work.changed else {}
+    return Fetched(work.changed, words, result, fact, warnings)
 
 
 class Fetching:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.formats import counted, readable
-from . import local_inputs, outputs_home, outputs_table, runs
+from . import local_inputs, outputs_table, run_table, runs
 from .app import App
 from .cli import FlowerCLI, FlowerError
 from .local_inputs import Inputs
@@ -97,8 +97,8 @@ def provide(
         if not check:
             reader.use(run_id)  # the outputs stay from now on until the run that goes on from them is finished
         _room, stored, _inputs = reader.list([run_id])
-        known = outputs_home.known_runs(cli, [run_id])
-        outputs_home.refuse_active([run_id], known, "handed to another run")
+        known = run_table.known_runs(cli, [run_id])
+        run_table.refuse_active([run_id], known, "handed to another run")
         listed = outputs_table.entries(stored, list(known.values()))
         if not listed or not listed[0]["files"]:
             raise FlowerError(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs of a SuperLink: read, choose, show. Pure."""
+"""Runs of a SuperLink: read, choose, show."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base import formats
-from .cli import FlowerError
+from . import runs
+from .cli import FlowerCLI, FlowerError
 from .progress import duration
-from .runs import ids, seconds_of
 
 STATUSES = ("pending", "starting", "running", "completed", "failed", "stopped")
 #: Words for several of them.
@@ -52,7 +52,7 @@ def choice(given: Mapping[str, Any], now: datetime.datetime) -> Choice:
     """
     faults = []
     try:
-        ids(given["run_ids"])
+        runs.ids(given["run_ids"])
     except FlowerError as error:
         faults.append(error.message)
     statuses = frozenset(status for name in given["status"] for status in GROUPS.get(name, (name,)))
@@ -82,19 +82,39 @@ def entry(run: Mapping[str, Any]) -> dict[str, Any]:
         "status": outcome or status,
         "active": status != "finished",
         "details": texts["status-details"],
-        "elapsed": seconds_of(run.get("elapsed")),
+        "elapsed": runs.seconds_of(run.get("elapsed")),
         **{name.replace("-", "_"): texts[name] for name in _TIMES},
         "behind": [],
     }
 
 
-def entries(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def entries(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """All runs, the newest first; those that wait have the active ones that were submitted before in C(behind)."""
-    listed = sorted(map(entry, runs), key=lambda one: (one["pending_at"], one["run_id"]), reverse=True)
+    listed = sorted(map(entry, found), key=lambda one: (one["pending_at"], one["run_id"]), reverse=True)
     for place, run in enumerate(listed):
         if run["status"] == "pending":
             run["behind"] = [one["run_id"] for one in reversed(listed[place + 1 :]) if one["active"]]
     return listed
+
+
+def known_runs(cli: FlowerCLI, run_ids: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+    """Id -> run, of all runs that the SuperLink knows, or of some of them."""
+    found = runs.read_all(cli) if run_ids is None else runs.read_some(cli, run_ids)
+    return {one["run_id"]: one for one in entries(found)}
+
+
+def refuse_active(run_ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], what: str) -> None:
+    """Refuse to touch outputs that are still being made.
+
+    Raises:
+        FlowerError: some of the runs are not finished.
+    """
+    active = [one for one in run_ids if one in known and known[one]["active"]]
+    if active:
+        raise FlowerError(
+            f"run {', '.join(active)} is not finished, and its outputs are not {what} before that. Wait for it (federated.flower.run -e "
+            "flower_run_id=ID), or stop it (federated.flower.runs -e flower_runs=stop -e flower_run_id=ID)"
+        )
 
 
 def chosen(listed: Sequence[dict[str, Any]], wanted: Choice) -> list[dict[str, Any]]:

@@ -19,12 +19,12 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.plugins.action import run
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    outputs_home,
     outputs_reader,
     packages,
     run_inputs,
     run_regions,
     run_sites,
+    run_table,
     runs,
     submission,
 )
@@ -73,7 +73,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(run_regions, "read", lambda cli, wanted: EU)
     monkeypatch.setattr(run_regions, "known", lambda cli, wanted: EU)
     monkeypatch.setattr(run_regions.time, "sleep", lambda seconds: None)
-    monkeypatch.setattr(outputs_home, "known_runs", lambda cli, ids: {})
+    monkeypatch.setattr(run_table, "known_runs", lambda cli, ids: {})
     return looks
 
 
