@@ -140,14 +140,18 @@ class Following:
             "poll": self.run.run_id, "connection": CONNECTION, "seconds": seconds, "pause": pause, "seen": self._seen, "lines": _MOST_LINES,
             "others": listing(_OTHERS) if self.run.status in ("", "pending") else [],
         }  # fmt: skip
-        output = in_pod.stream(
-            cli.cluster, cli.namespace, SUPERLINK_POD, CONTAINER, pod_program, {"steps": [step]}, self._receive,
-            seconds=seconds + _SILENCE, silence=_SILENCE,
-        )  # fmt: skip
-        if output.rc:
-            raise FlowerError(
-                f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: {output.stderr}"
-            )
+        lines = foreign_data.Lines()
+
+        def receive(piece: bytes) -> None:
+            for line in lines.feed(piece):
+                if line.strip() not in ("", in_pod.COMPLETE):
+                    self._receive(line)
+
+        rc, errors = in_pod.send(
+            cli.cluster, cli.namespace, SUPERLINK_POD, CONTAINER, pod_program, {"steps": [step]}, receive, seconds=seconds + _SILENCE, silence=_SILENCE
+        )
+        if rc:
+            raise FlowerError(f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {rc}: {errors}")
 
     def _receive(self, line: str) -> None:
         """Take a report.

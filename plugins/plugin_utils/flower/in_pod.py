@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -124,72 +124,47 @@ def run(
         ClusterError: the program could not be started, the connection broke, or the answers were lost again and again.
     """
     where = f"{cluster.name}: pod {namespace}/{pod} ({container})"
-    stdin = stdin_of(program, request) + data
     for _attempt in range(_ATTEMPTS):
         answers: list[str] = []
-        output = _execute(cluster, namespace, pod, container, stdin, answers.append, seconds, silence, Lines(_MOST), on_output)
-        if output.rc:
-            return replace(output, answers=answers, where=where)
-        if answers and answers[-1] == COMPLETE:
-            return replace(output, answers=answers[:-1], where=where)
+        lines = Lines(_MOST)
+
+        def receive(piece: bytes, answers: list[str] = answers, lines: Lines = lines) -> None:
+            answers += [line.rstrip("\r") for line in lines.feed(piece) if line.strip()]
+            if on_output is not None:
+                on_output()
+
+        rc, errors = send(cluster, namespace, pod, container, program, request, receive, seconds=seconds, silence=silence, data=data)
+        if rc or answers[-1:] == [COMPLETE]:
+            return Output(answers if rc else answers[:-1], rc, errors, where)
     raise ClusterError(
         f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) succeeded {_ATTEMPTS} times, but its answers did not "
-        f"arrive completely; last seen: {len(answers)} lines of output, and {output.stderr}. Check the node's container runtime."
+        f"arrive completely; last seen: {len(answers)} lines of output, and {errors}. Check the node's container runtime."
     )
 
 
-def stream(
+def send(
     cluster: Cluster,
     namespace: str,
     pod: str,
     container: str,
     program: ModuleType,
     request: Mapping[str, Any],
-    on_line: Callable[[str], None],
+    on_stdout: Callable[[bytes], None],
     *,
     seconds: float,
-    silence: float,
-) -> Output:
-    """Send a module as C(run) does, once, and receive each of its answers (C(on_line)) as soon as it is printed. What was lost is for the caller to notice.
+    silence: float | None = None,
+    data: bytes = b"",
+) -> tuple[int, str]:
+    """Send a module as C(run) does, once. C(on_stdout) receives what it prints, as soon as it is there; what was lost is for the caller to notice.
 
     Returns:
-        Its end; the answers are not part of it.
+        Its exit code, and the end of its standard error in one line, or a text for none.
 
     Raises:
         ClusterError: the program could not be started, or the connection broke.
     """
-
-    def receive(line: str) -> None:
-        if line != COMPLETE:
-            on_line(line)
-
-    return _execute(cluster, namespace, pod, container, stdin_of(program, request), receive, seconds, silence, Lines())
-
-
-def _execute(
-    cluster: Cluster, namespace: str, pod: str, container: str, stdin: bytes, on_line: Callable[[str], None], seconds: float,
-    silence: float | None, lines: Lines, on_output: Callable[[], None] | None = None,
-) -> Output:  # fmt: skip
-    """Run what C(stdin_of) returned; the answers are not part of the result."""
-
-    def receive(piece: bytes) -> None:
-        for line in lines.feed(piece):
-            if line.strip():
-                on_line(line.rstrip("\r"))
-        if on_output is not None:
-            on_output()
-
-    result = cluster.exec(namespace, pod, container, ["python", "-c", LOADER], stdin=stdin, timeout=seconds, on_stdout=receive, silence=silence)
-    return Output([], result.rc, stderr_of(result.stderr))
-
-
-def stderr_of(stderr: bytes) -> str:
-    """The end of a standard error in one line, or a text for none."""
-    lines = stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
-    return _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "no error output"
-
-
-def stdin_of(program: ModuleType, request: Mapping[str, Any]) -> bytes:
-    """What C(LOADER) reads: a program and its request."""
     text = Path(str(program.__file__)).read_text(encoding="utf-8")
-    return "\n".join((json.dumps(text), json.dumps(request), "")).encode()
+    stdin = "\n".join((json.dumps(text), json.dumps(request), "")).encode() + data
+    result = cluster.exec(namespace, pod, container, ["python", "-c", LOADER], stdin=stdin, timeout=seconds, on_stdout=on_stdout, silence=silence)
+    lines = result.stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
+    return result.rc, _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "no error output"

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..base import foreign_data
 from ..base.formats import counted, readable
 from ..base.object_names import OUTPUTS_READER
 from ..base.plain_data import digest
@@ -284,14 +283,14 @@ class Fetching:
         self._parts = [(path, one.size - offsets[path]) for path, one in wanted.items() if one.size > offsets[path]][::-1]
         files = [(path, offsets[path], one.size, one.mtime) for path, one in wanted.items()]
         cluster, namespace, pod = self.reader.cluster, self.reader.namespace, self.reader.pod()
-        stdin = in_pod.stdin_of(outputs_program, {"do": "read", "run": self.run_id, "files": files})
-        command = ["python", "-c", in_pod.LOADER]
-        result = cluster.exec(namespace, pod, OUTPUTS_READER, command, stdin=stdin, timeout=_SECONDS, on_stdout=self._append, silence=SILENCE)
-        if result.rc:
-            words = foreign_data.cleaned(result.stderr.decode("utf-8", "replace")[-500:]) or "no error output"
-            if result.rc == outputs_program.CHANGED:
-                raise self._being_changed(words)
-            raise Unreachable(f"{cluster.name}: the program that reads outputs in pod {namespace}/{pod} ended with code {result.rc}: {words}.")
+        request = {"do": "read", "run": self.run_id, "files": files}
+        rc, errors = in_pod.send(
+            cluster, namespace, pod, OUTPUTS_READER, outputs_program, request, self._append, seconds=_SECONDS, silence=SILENCE
+        )
+        if rc == outputs_program.CHANGED:
+            raise self._being_changed(errors)
+        if rc:
+            raise Unreachable(f"{cluster.name}: the program that reads outputs in pod {namespace}/{pod} ended with code {rc}: {errors}.")
 
     def _append(self, data: bytes) -> None:
         """Append to the files whose rest is read, one after the other.

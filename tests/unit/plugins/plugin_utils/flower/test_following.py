@@ -307,7 +307,7 @@ def test_quiet() -> None:
 @pytest.mark.parametrize("no_log", [False, True])
 def test_a_task_without_log_says_nothing(monkeypatch: pytest.MonkeyPatch, no_log: bool) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(following.in_pod, "stream", lambda *_place, **_more: pytest.fail("not asked"))
+    monkeypatch.setattr(following.in_pod, "send", lambda *_place, **_more: pytest.fail("not asked"))
 
     class Finished(Following):
         def follow(self, seconds: float) -> Run:
