@@ -59,15 +59,6 @@ class Fleet:
         return ""
 
 
-@dataclass(frozen=True)
-class Changes:
-    """Sites that are new, whose variables have changed, and that are missing."""
-
-    joined: list[str]
-    changed: list[str]
-    left: list[str]
-
-
 def from_inventory(listed: Mapping[str, Any], hub_group: str, sites_group: str) -> Fleet:
     """The fleet of the output of C(ansible-inventory --list), which has variables as they are written: templates are not evaluated."""
     variables = listed.get("_meta", {}).get("hostvars", {})
@@ -89,13 +80,10 @@ def from_names(names: Iterable[str], hub_group: str, sites_group: str) -> Fleet:
     return Fleet([hub_group, sites_group], dict.fromkeys(names, ""), frozenset({hub_group, sites_group}))
 
 
-def changes(before: Mapping[str, str], after: Mapping[str, str]) -> Changes:
-    """Compare the sites of two readings."""
-    return Changes(
-        sorted(after.keys() - before.keys()),
-        sorted(name for name in after.keys() & before.keys() if after[name] != before[name]),
-        sorted(before.keys() - after.keys()),
-    )
+def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[list[str], list[str], list[str]]:
+    """Sites that are new, whose variables have changed, and that are missing, between two readings."""
+    changed = sorted(name for name in after.keys() & before.keys() if after[name] != before[name])
+    return sorted(after.keys() - before.keys()), changed, sorted(before.keys() - after.keys())
 
 
 def _hosts(listed: Mapping[str, Any], group: str, seen: set[str]) -> list[str]:

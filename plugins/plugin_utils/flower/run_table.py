@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import datetime
 import fnmatch
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base import formats
@@ -25,49 +24,43 @@ _COLUMNS = ("run", "app", "status", "elapsed", "submitted (UTC)", "notes")
 _TIMES = ("pending-at", "starting-at", "running-at", "finished-at")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which runs are shown.
-
-    Attributes:
-        run_ids: these, whatever else; empty for all.
-        statuses: with one of these; empty for all.
-        app: a pattern (C(*), C(?)) for C(publisher/name), or for the name alone; empty for all.
-        since: submitted at this time or later.
-        limit: the newest ones at most, unless they are named; 0 for all.
-    """
-
-    run_ids: tuple[str, ...] = ()
-    statuses: frozenset[str] = frozenset()
-    app: str = ""
-    since: datetime.datetime | None = None
-    limit: int = 0
-
-
-def choice(given: Mapping[str, Any], now: datetime.datetime) -> Choice:
-    """Read the options of M(federated.flower.runs_info).
+def chooser(given: Mapping[str, Any], now: datetime.datetime) -> Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]]:
+    """A function that returns the runs which the options of M(federated.flower.runs_info) choose, in the same order.
 
     Raises:
-        FlowerError: with every fault in them.
+        FlowerError: with every fault in the options.
     """
+    run_ids, limit, app, since = given["run_ids"], given["limit"], given["app"] or "*", None
     faults = []
     try:
-        runs.ids(given["run_ids"])
+        runs.ids(run_ids)
     except FlowerError as error:
         faults.append(error.message)
-    statuses = frozenset(status for name in given["status"] for status in GROUPS.get(name, (name,)))
-    since = None
+    statuses = {status for name in given["status"] for status in GROUPS.get(name, (name,))}
     if text := given["since"]:
         try:
             since = formats.moment(text) or formats.before(now, text)
         except ValueError:
             kinds = "a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w"
             faults.append(f"since: '{text}' is neither {kinds}")
-    if given["limit"] < 0:
-        faults.append(f"limit: {given['limit']} is negative; 0 shows all runs")
+    if limit < 0:
+        faults.append(f"limit: {limit} is negative; 0 shows all runs")
     if faults:
         raise FlowerError("; ".join(faults))
-    return Choice(tuple(given["run_ids"]), statuses, given["app"] or "", since, given["limit"])
+
+    def choose(listed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        if run_ids:
+            return [run for run in listed if run["run_id"] in run_ids]
+        found = []
+        for run in listed:
+            is_named = any(fnmatch.fnmatchcase(name, app) for name in (run["app"], run["app"].rpartition("/")[2]))
+            # One whose time is not known is shown.
+            is_late = since is None or (formats.moment(run["pending_at"]) or since) >= since
+            if is_named and is_late and (run["status"] in statuses or not given["status"]):
+                found.append(run)
+        return found[:limit] if limit else found
+
+    return choose
 
 
 def entry(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,20 +108,6 @@ def refuse_active(run_ids: Sequence[str], known: Mapping[str, Mapping[str, Any]]
             f"run {', '.join(active)} is not finished, and its outputs are not {what} before that. Wait for it (federated.flower.run -e "
             "flower_run_id=ID), or stop it (federated.flower.runs -e flower_runs=stop -e flower_run_id=ID)"
         )
-
-
-def chosen(listed: Sequence[dict[str, Any]], wanted: Choice) -> list[dict[str, Any]]:
-    """The runs that are wanted, in the same order."""
-    if wanted.run_ids:
-        return [run for run in listed if run["run_id"] in wanted.run_ids]
-    found = []
-    for run in listed:
-        is_named = any(fnmatch.fnmatchcase(name, wanted.app or "*") for name in (run["app"], run["app"].rpartition("/")[2]))
-        # One whose time is not known is shown.
-        is_late = wanted.since is None or (formats.moment(run["pending_at"]) or wanted.since) >= wanted.since
-        if is_named and is_late and (not wanted.statuses or run["status"] in wanted.statuses):
-            found.append(run)
-    return found[: wanted.limit] if wanted.limit else found
 
 
 def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -191,12 +191,12 @@ class FleetEvents:
         while True:
             await asyncio.sleep(self._options.watch)
             await self._read_again()
-            found = known_fleet.changes(seen, self._fleet.sites)
+            joined, changed, left = known_fleet.changes(seen, self._fleet.sites)
             seen = self._fleet.sites
-            for names, what in ((found.joined, "new"), (found.changed, "changed"), (found.left, "no longer there")):
+            for names, what in ((joined, "new"), (changed, "changed"), (left, "no longer there")):
                 self._say([f"inventory: {what}: {', '.join(names)}"] if names else [])
-            wanted = [request.Request(request.DEPLOY, name) for name in (*found.joined, *found.changed)]
-            self._add([*wanted, *(request.Request(request.REPORT, name) for name in found.left)])
+            wanted = [request.Request(request.DEPLOY, name) for name in (*joined, *changed)]
+            self._add([*wanted, *(request.Request(request.REPORT, name) for name in left)])
 
     async def _read(self) -> None:
         listed = await known_fleet.list_inventory(self._options.inventory)

@@ -52,7 +52,7 @@ RUNS = [
 
 def chosen(**given: Any) -> list[str]:
     listed = run_table.entries(RUNS)
-    return [one["run_id"] for one in run_table.chosen(listed, run_table.choice({**NOTHING, **given}, NOW))]
+    return [one["run_id"] for one in run_table.chooser({**NOTHING, **given}, NOW)(listed)]
 
 
 @pytest.mark.parametrize(
