@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 try:
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -41,6 +42,7 @@ from .app import PROJECT, App
 from .cli import FlowerCLI, FlowerError
 
 Pod = Mapping[str, Any]
+T = TypeVar("T")
 #: A place -> its image, or why it cannot be asked.
 Images = dict[str, "Image | ClusterError"]
 
@@ -133,28 +135,19 @@ def require(
     if not wanted:
         return []
     superlink = cli.wait_for_superlink(_START)  # without it nothing can be submitted
-    images: Images = {}
-    try:
-        images["ServerApp"] = _serverapp_image(cli, superlink)
-    except ClusterError as error:
-        images["ServerApp"] = error
+    images: Images = {"ServerApp": _attempt(lambda: _serverapp_image(cli, superlink))}
     try:
         index = Ledger(cli.cluster, cli.namespace, "", check=True).read_nodes()
         pools, strange = site_indexes.pools_of(index, [node for node, facts in cli.nodes().items() if facts.get("status") == "online"])
     except ClusterError as error:
+        pools, strange = {}, []
         images["ClientApps"] = error
-    else:
-        if strange:
-            images[counted(len(strange), "SuperNode")] = ClusterError("federated.flower.site records of which site it is")
-        reached: dict[str, SitePods] = {}
-        for site in pools:  # variables of hosts are read by one thread
-            try:
-                reached[site] = reach(site)
-            except ClusterError as error:
-                images[site] = error
-        with ThreadPoolExecutor(_THREADS) as threads:
-            for found in threads.map(lambda site: _site_images(site, reached[site], pools[site]), reached):
-                images |= found
+    if strange:
+        images[counted(len(strange), "SuperNode")] = ClusterError("federated.flower.site records of which site it is")
+    reached = {site: _attempt(partial(reach, site)) for site in pools}  # by one thread, since it reads variables of hosts
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for found in threads.map(lambda site: _site_images(site, reached[site], pools[site]), pools):
+            images |= found
     places, lines = [], []
     unknown: dict[str, list[str]] = {}
     for place, image in images.items():
@@ -196,9 +189,19 @@ def lacking(wanted: Sequence[Requirement], image: Image) -> list[str]:
     return list(found)
 
 
-def _site_images(site: str, access: SitePods, pools: Sequence[str]) -> Images:
+def _attempt(question: Callable[[], T]) -> T | ClusterError:
+    """An answer, or why there is none."""
+    try:
+        return question()
+    except ClusterError as error:
+        return error
+
+
+def _site_images(site: str, access: SitePods | ClusterError, pools: Sequence[str]) -> Images:
     """The images of the pools of a site."""
     try:
+        if isinstance(access, ClusterError):
+            raise access
         with access.cluster, expect_shape(ClusterError("its API server gives answers of another form")):
             return {f"{site}, pool {pool}": image for pool, image in pool_images(access, pools).items()}
     except ClusterError as error:
@@ -216,10 +219,7 @@ def pool_images(site: SitePods, pools: Sequence[str]) -> Images:
     for pool in pools:
         own = [pod for pod in pods if proof.labels_of(pod).get(POOL_LABEL) == pool]
         separate = [pod for pod in own if proof.labels_of(pod)[_APP] == CLIENTAPP]
-        try:
-            found[pool] = _image(site.cluster, separate or own, (SUPEREXEC, SUPERNODE))
-        except ClusterError as error:
-            found[pool] = error
+        found[pool] = _attempt(partial(_image, site.cluster, separate or own, (SUPEREXEC, SUPERNODE)))
     return found
 
 

@@ -189,14 +189,6 @@ def test_nodes_that_the_superlink_has_lost_are_not_online():
     assert fleet.fleet_report("hub", hub(nodes={}, sites={}), {})["healthy"], "a hub without sites"
 
 
-def test_where_flower_was_not_asked_no_site_is_to_blame():
-    silent = fleet.fleet_report("hub", hub(nodes={}, error="cannot list the SuperNodes on hub: busy"), {"site-a": SITE})
-    assert silent["problems"] == ["hub hub: cannot list the SuperNodes on hub: busy"]
-    assert "log" in silent["findings"][0]["remedy"] and "flower_kubeconfig" not in silent["findings"][0]["remedy"]
-    bare = fleet.fleet_report("hub", hub(nodes={}, sites={}, deployed=False), {"site-a": SITE})
-    assert bare["problems"] == ["hub hub: no SuperLink is deployed"]
-
-
 def test_where_flower_was_not_asked_nothing_is_said_of_supernodes():
     far = {**SITE, "workloads": [], "bundle": {"version": 2, "answered": 1, "waits": False, "next": ""}}
     sites = {"site-a": SITE, "site-b": {**SITE, "ocm": {"state": "ready", "ready": True, "desired": 2, "online": None}}, "site-c": far}
@@ -301,10 +293,6 @@ def test_a_site_that_is_in_the_ledger_only_is_named():
     assert "not in the inventory" in fleet_table.fleet_table(report)
 
 
-def test_a_limited_report_forgets_nobody():
-    assert fleet.fleet_report("hub", HUB, {}, ["site-a"])["forgotten"] == []
-
-
 def test_a_hub_that_is_down_or_empty_is_a_problem():
     empty = {"workloads": [], "sites": {}, "nodes": {}, "certificate": {}}
     down = fleet.fleet_report("hub", hub(reachable=False, error="refused", **empty), {"site-a": SITE})
@@ -313,11 +301,6 @@ def test_a_hub_that_is_down_or_empty_is_a_problem():
     assert "2 partitions, 0 active runs" in fleet_table.fleet_table(fleet.fleet_report("hub", HUB, {"site-a": SITE}))
     none = fleet.fleet_report("hub", hub(deployed=False, **empty), {})
     assert none["problems"] == ["hub hub: no SuperLink is deployed"]
-
-
-def test_a_node_that_nobody_knows_is_named():
-    report = fleet.fleet_report("hub", hub(unknown_nodes=["99"]), {"site-a": SITE})
-    assert "node 99" in report["problems"][0]
 
 
 def test_workloads_in_few_words():
@@ -434,12 +417,6 @@ def test_what_is_online_and_not_ready_is_not_ok():
     """For example where the container in which apps compute fails, or waits for its image."""
     site = {**SITE, "workloads": [{**POOL, "ready": 1}], "trouble": "supernode-cpu-1 (Running): superexec CrashLoopBackOff"}
     assert fleet_table.fleet_table(fleet.fleet_report("hub", HUB, {"site-a": site})).splitlines()[2].endswith("not ready")
-
-
-def test_a_site_that_is_down_and_offline_is_said_to_be_both():
-    down = {"reachable": False, "error": "site-a: refused", "workloads": [], "trouble": ""}
-    report = fleet.fleet_report("hub", hub(nodes={}), {"site-a": down})
-    assert report["problems"] == ["site-a: refused", "site-a: 0 of 2 SuperNodes of pool cpu are online"]
 
 
 def test_remedies_for_sites_that_are_not_reached_name_nothing_that_cannot_help():
