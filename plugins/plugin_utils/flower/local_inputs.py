@@ -15,27 +15,10 @@ from pathlib import Path
 from ..base.plain_data import digest
 from ..programs.outputs_program import INPUTS, LONGEST, MOST
 from .cli import FlowerError
-from .outputs_list import shown, unfit
+from .outputs_list import File, shown, unfit
 from .transfer import Steady, sha256
 
 _NAMED = 5  # hidden files in a message
-
-
-@dataclass(frozen=True)
-class LocalFile:
-    """A file of the control node.
-
-    Attributes:
-        path: where it is.
-        size: bytes.
-        mtime: time of the last change, nanoseconds since 1970.
-        sha256: of its content.
-    """
-
-    path: Path
-    size: int
-    mtime: int
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -44,11 +27,16 @@ class Inputs:
 
     Attributes:
         given: what the user named.
-        files: path within the inputs -> file.
+        files: path within C(folder) -> file.
     """
 
     given: Path
-    files: dict[str, LocalFile]
+    files: dict[str, File]
+
+    @property
+    def folder(self) -> Path:
+        """The folder with the files."""
+        return self.given if self.given.is_dir() else self.given.parent
 
     @property
     def name(self) -> str:
@@ -87,7 +75,7 @@ def load(path: str, say: Callable[[str], None] = lambda _text: None) -> Inputs:
             if not stat.S_ISREG(seen.st_mode):
                 raise FlowerError(f"inputs: {folder / name} is not a regular file")
             checksum = sha256(folder / name, lambda: steady("their SHA-256 are computed, since {since}"))
-            files[name] = LocalFile(folder / name, seen.st_size, seen.st_mtime_ns, checksum)
+            files[name] = File(seen.st_size, seen.st_mtime_ns, checksum)
     except OSError as error:
         raise FlowerError(f"inputs: cannot read {error.filename or given}: {error.strerror}") from error
     if not files:
@@ -129,19 +117,19 @@ def _names(folder: Path) -> list[str]:
     return sorted(files)
 
 
-def read_part(file: LocalFile, offset: int, size: int) -> bytes:
+def read_part(path: Path, file: File, offset: int, size: int) -> bytes:
     """A part of a file.
 
     Raises:
         FlowerError: it is not what it was when its SHA-256 was computed.
     """
     try:
-        with open(file.path, "rb") as stream:
+        with open(path, "rb") as stream:
             stream.seek(offset)
             found = stream.read(size)
             seen = os.fstat(stream.fileno())
     except OSError as error:
-        raise FlowerError(f"inputs: cannot read {file.path}: {error.strerror}") from error
+        raise FlowerError(f"inputs: cannot read {path}: {error.strerror}") from error
     if (seen.st_size, seen.st_mtime_ns) != (file.size, file.mtime) or len(found) < size:
-        raise FlowerError(f"nothing was submitted, because {file.path} is changed while it is sent; submit the run when nothing writes to it any more")
+        raise FlowerError(f"nothing was submitted, because {path} is changed while it is sent; submit the run when nothing writes to it any more")
     return found

@@ -240,7 +240,7 @@ class Sending:
         for path, offset in offsets.items():
             one = self.inputs.files[path]
             while True:
-                found = local_inputs.read_part(one, offset, min(PIECE - len(data), one.size - offset))
+                found = local_inputs.read_part(self.inputs.folder / path, one, offset, min(PIECE - len(data), one.size - offset))
                 parts.append((path, offset, len(found)))
                 data += found
                 offset += len(found)
