@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -43,8 +43,8 @@ from .cli import FlowerCLI, FlowerError
 
 Pod = Mapping[str, Any]
 T = TypeVar("T")
-#: A place -> its image, or why it cannot be asked.
-Images = dict[str, "Image | ClusterError"]
+#: A place -> what its image lacks, None where apps install their packages when they start, or why it cannot be asked.
+Answers = dict[str, "list[str] | ClusterError | None"]
 
 _OFF = "flower_run_packages_check=false"
 _REMEDY = (
@@ -73,21 +73,6 @@ class SitePods:
     cluster: Cluster
     namespace: str
     federation: str
-
-
-@dataclass(frozen=True)
-class Image:
-    """The image of a container in which apps compute.
-
-    Attributes:
-        name: its reference in the pod.
-        packages: normalized name -> version; None where apps install their packages when they start.
-        environment: what markers of requirements refer to.
-    """
-
-    name: str
-    packages: Mapping[str, str] | None
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def declared(app: App) -> list[Requirement]:
@@ -135,27 +120,27 @@ def require(
     if not wanted:
         return []
     superlink = cli.wait_for_superlink(_START)  # without it nothing can be submitted
-    images: Images = {"ServerApp": _attempt(lambda: _serverapp_image(cli, superlink))}
+    answers: Answers = {"ServerApp": _attempt(lambda: _ask_serverapp(cli, superlink, wanted))}
     try:
         index = Ledger(cli.cluster, cli.namespace, "", check=True).read_nodes()
         pools, strange = site_indexes.pools_of(index, [node for node, facts in cli.nodes().items() if facts.get("status") == "online"])
     except ClusterError as error:
         pools, strange = {}, []
-        images["ClientApps"] = error
+        answers["ClientApps"] = error
     if strange:
-        images[counted(len(strange), "SuperNode")] = ClusterError("federated.flower.site records of which site it is")
+        answers[counted(len(strange), "SuperNode")] = ClusterError("federated.flower.site records of which site it is")
     reached = {site: _attempt(partial(reach, site)) for site in pools}  # by one thread, since it reads variables of hosts
     with ThreadPoolExecutor(_THREADS) as threads:
-        for found in threads.map(lambda site: _site_images(site, reached[site], pools[site]), pools):
-            images |= found
+        for found in threads.map(lambda site: _ask_site(site, reached[site], pools[site], wanted), pools):
+            answers |= found
     places, lines = [], []
     unknown: dict[str, list[str]] = {}
-    for place, image in images.items():
-        if isinstance(image, ClusterError):
-            unknown.setdefault(cleaned(image.message), []).append(place)
-        elif image.packages is not None:
+    for place, answer in answers.items():
+        if isinstance(answer, ClusterError):
+            unknown.setdefault(cleaned(answer.message), []).append(place)
+        elif answer is not None:
             places.append(place)
-            lines += [f"  {place}, image {image.name}: {cleaned(one)}" for one in lacking(wanted, image)]
+            lines += [f"  {place}, {one}" for one in answer]
     if lines:
         listed = "\n".join(lines)
         raise FlowerError(f"nothing was submitted, because images lack packages that the app {app.name} declares as dependencies:\n{listed}\n{_REMEDY}.")
@@ -165,16 +150,16 @@ def require(
     return places
 
 
-def lacking(wanted: Sequence[Requirement], image: Image) -> list[str]:
-    """What an image lacks of some requirements, in sentences, each once. Pure."""
+def lacking(wanted: Sequence[Requirement], packages: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
+    """What an image with these packages lacks of some requirements, in sentences, each once. C(environment): what markers refer to. Pure."""
     found: dict[str, None] = {}
     for one in wanted:
         try:
-            if one.marker is not None and not one.marker.evaluate({**_NO_KERNEL, **image.environment, "extra": ""}):
+            if one.marker is not None and not one.marker.evaluate({**_NO_KERNEL, **environment, "extra": ""}):
                 continue
         except (UndefinedComparison, UndefinedEnvironmentName, InvalidVersion):
             pass  # one that cannot be evaluated counts, so that it is seen
-        version = (image.packages or {}).get(canonicalize_name(one.name))
+        version = packages.get(canonicalize_name(one.name))
         if version is None:
             found[f"{one.name}: {one.specifier or 'any version'} is required, and it is not installed"] = None
             continue
@@ -197,34 +182,34 @@ def _attempt(question: Callable[[], T]) -> T | ClusterError:
         return error
 
 
-def _site_images(site: str, access: SitePods | ClusterError, pools: Sequence[str]) -> Images:
-    """The images of the pools of a site."""
+def _ask_site(site: str, access: SitePods | ClusterError, pools: Sequence[str], wanted: Sequence[Requirement]) -> Answers:
+    """What the images of the pools of a site lack."""
     try:
         if isinstance(access, ClusterError):
             raise access
         with access.cluster, expect_shape(ClusterError("its API server gives answers of another form")):
-            return {f"{site}, pool {pool}": image for pool, image in pool_images(access, pools).items()}
+            return {f"{site}, pool {pool}": answer for pool, answer in ask_pools(access, pools, wanted).items()}
     except ClusterError as error:
         return {site: error}
 
 
-def pool_images(site: SitePods, pools: Sequence[str]) -> Images:
-    """Pool -> the image in which its ClientApps compute, or why it cannot be asked.
+def ask_pools(site: SitePods, pools: Sequence[str], wanted: Sequence[Requirement]) -> Answers:
+    """Pool -> what the image lacks in which its ClientApps compute.
 
     Raises:
         ClusterError: the pods cannot be listed.
     """
     pods = site.cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, CLIENTAPP, SUPERNODE))
-    found: Images = {}
+    found: Answers = {}
     for pool in pools:
         own = [pod for pod in pods if proof.labels_of(pod).get(POOL_LABEL) == pool]
         separate = [pod for pod in own if proof.labels_of(pod)[_APP] == CLIENTAPP]
-        found[pool] = _attempt(partial(_image, site.cluster, separate or own, (SUPEREXEC, SUPERNODE)))
+        found[pool] = _attempt(partial(_ask, site.cluster, separate or own, (SUPEREXEC, SUPERNODE), wanted))
     return found
 
 
-def _serverapp_image(cli: FlowerCLI, superlink: Pod) -> Image:
-    """The image in which ServerApps compute. The SuperLink's pod names the pod of ServerApps if outputs are kept there."""
+def _ask_serverapp(cli: FlowerCLI, superlink: Pod, wanted: Sequence[Requirement]) -> list[str] | None:
+    """The pods in which ServerApps compute. The SuperLink's pod names the pod of ServerApps if outputs are kept there."""
     hub, namespace = cli.cluster, cli.namespace
     place = (superlink["metadata"].get("annotations") or {}).get(OUTPUTS_POD_ANNOTATION)
     pods: Sequence[Pod]
@@ -234,11 +219,11 @@ def _serverapp_image(cli: FlowerCLI, superlink: Pod) -> Image:
         pods = [superlink]
     else:
         pods = hub.list("v1", "Pod", namespace, labels=f"{_APP}={SERVERAPP}")
-    return _image(hub, pods, (SUPEREXEC, SUPERLINK))
+    return _ask(hub, pods, (SUPEREXEC, SUPERLINK), wanted)
 
 
-def _image(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str]) -> Image:
-    """The image of some equal pods, of which one is asked. Containers: the first of them that a pod has.
+def _ask(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str], wanted: Sequence[Requirement]) -> list[str] | None:
+    """Ask one of some equal pods. Containers: the first of them that a pod has.
 
     Raises:
         ClusterError: none of them runs, or it cannot be asked.
@@ -253,24 +238,16 @@ def _image(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str]) -> 
     args, image = body.get("args") or [], cleaned(str(body["image"]))
     # A SuperLink passes its setting on to the ServerApps that it starts itself; a SuperExec and a SuperNode install nothing by default.
     if _INSTALLS_NOT not in args if name == SUPERLINK else _INSTALLS in args:
-        return Image(image, None)
+        return None
     if not in_pod.may_run(cluster, meta["namespace"], meta["name"]):
         raise ClusterError(f"the right to exec in pod {meta['name']} is missing")
     output = in_pod.run(cluster, meta["namespace"], meta["name"], name, package_program, {}, seconds=_SECONDS)
     if output.rc:
         raise ClusterError(f"the Python of pod {meta['name']} cannot list its packages: {output.stderr}")
-    return read_packages(image, output.object())
-
-
-def read_packages(image: str, answer: Mapping[str, Any]) -> Image:
-    """An image with the answer of C(package_program), which comes from a container of someone else.
-
-    Raises:
-        ClusterError: it is not a list of packages.
-    """
+    answer = output.object()
     with expect_shape(ClusterError("its Python answers with something else than a list of packages")):
-        packages, environment = ({str(name): str(value) for name, value in answer[part].items()} for part in ("packages", "environment"))
-    return Image(image, packages, environment)
+        packages, environment = ({str(key): str(value) for key, value in answer[part].items()} for part in ("packages", "environment"))
+    return [f"image {image}: {cleaned(one)}" for one in lacking(wanted, packages, environment)]
 
 
 def _container(pod: Pod, name: str) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, packages
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import App
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.packages import Image, SitePods
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.packages import SitePods
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import package_program
 from ansible_collections.federated.flower.tests.unit.shared_namespace import selects
 
@@ -182,12 +182,12 @@ def test_the_pod_that_computes_is_asked() -> None:
     waiting = pod("supernode-cpu-1", "supernode", "superexec", pool="cpu", state="waiting")
     other = pod("supernode-cpu-2", "supernode", "superexec", pool="cpu")
     site: Any = Cluster(leaving, waiting, other, has=GOOD)
-    assert packages.pool_images(SitePods(site, "flower", "demo"), ["cpu"]) and site.asked == [("supernode-cpu-2", "superexec")]
+    assert "cpu" in packages.ask_pools(SitePods(site, "flower", "demo"), ["cpu"], WANTED) and site.asked == [("supernode-cpu-2", "superexec")]
     apart: Any = Cluster(pod("supernode-cpu-0", "supernode", pool="cpu"), pod("clientapp-cpu-0", "superexec", pool="cpu"), has=GOOD)
-    assert packages.pool_images(SitePods(apart, "flower", "demo"), ["cpu"]) and apart.asked == [("clientapp-cpu-0", "superexec")]
+    assert "cpu" in packages.ask_pools(SitePods(apart, "flower", "demo"), ["cpu"], WANTED) and apart.asked == [("clientapp-cpu-0", "superexec")]
     inside: Any = Cluster(pod("supernode-cpu-0", "sidecar", "supernode", pool="cpu"), has=GOOD)
-    assert packages.pool_images(SitePods(inside, "flower", "demo"), ["cpu"]) and inside.asked == [("supernode-cpu-0", "supernode")]
-    assert str(packages.pool_images(SitePods(inside, "flower", "other"), ["cpu"])["cpu"]) == "none of its pods runs", "pods of another federation"
+    assert "cpu" in packages.ask_pools(SitePods(inside, "flower", "demo"), ["cpu"], WANTED) and inside.asked == [("supernode-cpu-0", "supernode")]
+    assert str(packages.ask_pools(SitePods(inside, "flower", "other"), ["cpu"], WANTED)["cpu"]) == "none of its pods runs", "pods of another federation"
 
 
 def test_dependencies_that_cannot_be_read_are_named_before_anything_is_asked() -> None:
@@ -200,17 +200,15 @@ def test_dependencies_that_cannot_be_read_are_named_before_anything_is_asked() -
 def test_the_program_lists_what_can_be_imported() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM.read_text(encoding="utf-8")], capture_output=True, text=True, check=True)
     (line,) = done.stdout.splitlines()
-    found = packages.read_packages("image", json.loads(line))
-    assert found.packages["packaging"] == metadata.version("packaging")
-    assert found.environment["python_full_version"] == sys.version.split()[0]
-    assert found.environment["sys_platform"] == sys.platform and "platform_release" not in found.environment
-    assert "dev" not in found.packages
+    found = json.loads(line)
+    assert found["packages"]["packaging"] == metadata.version("packaging")
+    assert found["environment"]["python_full_version"] == sys.version.split()[0]
+    assert found["environment"]["sys_platform"] == sys.platform and "platform_release" not in found["environment"]
 
 
 # ---- what an image lacks ----
 
-IMAGE = Image(
-    "image",
+IMAGE: Any = (
     {
         "flwr": "1.41.0",
         "numpy": "1.26.4",
@@ -246,11 +244,11 @@ IMAGE = Image(
 def test_misfits(text: str, lacks: list[str]) -> None:
     wanted, faults = packages.parse([text])
     assert not faults
-    assert packages.lacking(wanted, IMAGE) == lacks
+    assert packages.lacking(wanted, *IMAGE) == lacks
 
 
 def test_versions_from_other_containers_cannot_forge_lines() -> None:
     wanted, _faults = packages.parse(["numpy<1"])
     for version in ("1\nfatal: [hub]", "\x1b[31m1", "1" * 100, ""):
-        (one,) = packages.lacking(wanted, Image("other", {"numpy": version}, IMAGE.environment))
+        (one,) = packages.lacking(wanted, {"numpy": version}, IMAGE[1])
         assert one == "numpy: <1 is required, and no version is installed"
