@@ -30,7 +30,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import last_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
@@ -87,7 +87,7 @@ class ActionModule(ClusterAction):
             runs.ids([params["run_id"]], "run_id")
             with self.connect() as hub:
                 cli = FlowerCLI(hub, params["namespace"])
-                self._draw_border(cli, f"run {params['run_id']} is not followed, and so not kept in its regions")
+                self._read_regions(cli, f"run {params['run_id']} is not followed, and so not kept in its regions")
                 return self._follow(cli, params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
@@ -104,7 +104,7 @@ class ActionModule(ClusterAction):
             return result | {"msg": "; ".join(words)}
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
-            self._draw_border(cli, "nothing was submitted")
+            self._read_regions(cli, "nothing was submitted")
             # Those that are denied have to be offline before others are asked for datasets and packages.
             self._wait_for_others(cli)
             result["datasets"] = submission.check_datasets(cli, params["datasets"] or [], self.say)
@@ -128,7 +128,7 @@ class ActionModule(ClusterAction):
                     _warn(result, f"the list beside the outputs of run {run_id} will not have what it began with: {error.message}")
             return self._follow(cli, run_id, result)
 
-    def _draw_border(self, cli: FlowerCLI, otherwise: str) -> None:
+    def _read_regions(self, cli: FlowerCLI, otherwise: str) -> None:
         """Read where the SuperNodes are, if the run stays in some regions.
 
         Raises:
@@ -210,7 +210,7 @@ class ActionModule(ClusterAction):
         output = run_log.highlights(log)
         result |= {
             "status": run.status,
-            "outcome": outcome(run),
+            "outcome": run.outcome,
             "elapsed": run.elapsed,
             "metrics": last_metrics(log),
             "log": log[-kept:] if kept else [],
@@ -223,10 +223,10 @@ class ActionModule(ClusterAction):
         if waits and self._border and self._border.unseen:
             unseen = f"for {self._border.unseen:.0f} s of run {run_id} it was not known which SuperNodes were online"
             _warn(result, f"{unseen}; those that came and were restarted since do not show in the times of the SuperLink")
-        if run.finished and (strayed := self._strayed(cli, run_id)):
-            return self._failed(result, f"run {run_id} of {run.app} is over ({run.status}), but {strayed}. Its outputs stay on the hub and are not fetched")
+        if run.finished and (fault := self._left_regions(cli, run_id)):
+            return self._failed(result, f"run {run_id} of {run.app} is over ({run.status}), but {fault}. Its outputs stay on the hub and are not fetched")
         if run.status == runs.COMPLETED:
-            self._bring_home(cli, run_id, result)
+            self._fetch_outputs(cli, run_id, result)
             words = f"run {run_id} of {run.app} completed in {run.elapsed:.1f} s"
             if failures:
                 _warn(result, f"run {run_id}: {failures}")
@@ -272,7 +272,7 @@ class ActionModule(ClusterAction):
         state = {"status": status, "outcome": status.partition(":")[2]} if status else {}
         return self._failed(state, f"{words}, because {why}")
 
-    def _strayed(self, cli: FlowerCLI, run_id: str) -> str:
+    def _left_regions(self, cli: FlowerCLI, run_id: str) -> str:
         """What was online during a run outside of its regions, in words."""
         if self._border is None:
             return ""
@@ -281,7 +281,7 @@ class ActionModule(ClusterAction):
         except ClusterError as error:
             return f"which SuperNodes were online during it cannot be read: {error.message}"
 
-    def _bring_home(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
+    def _fetch_outputs(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
         """Say where the outputs of a completed run are, and fetch them if that is requested. The run stays completed if that fails."""
         directory = self.params["outputs_directory"]
         result["outputs"] = {}

@@ -33,18 +33,6 @@ def named_run(run: Run) -> str:
     return f"run {run.run_id} of {run.app or 'an app'} ({run.status})"
 
 
-def state(report: RunReport, since: float, now: float) -> str:
-    """The state of a run in one line. C(since): when the report was made."""
-    run = report.run
-    words = run.status or "state not known"
-    if run.status == "running":
-        words += f" for {duration(run.elapsed + now - since)}"
-    words += ", number of online SuperNodes not known" if report.online is None else f", {report.online} of {report.nodes} SuperNodes online"
-    if run.status == "pending" and report.others:
-        words += f", behind {', '.join(map(named_run, report.others))}"
-    return words
-
-
 class Progress:
     """What is said about one run. Its methods may be called by several threads.
 
@@ -139,12 +127,18 @@ class Progress:
     def _state(self) -> None:
         now = self._clock()
         self._shown_at = now
-        words = state(self._last, self._at, now)
+        report, run = self._last, self._last.run
+        words = run.status or "state not known"
+        if run.status == "running":
+            words += f" for {duration(run.elapsed + now - self._at)}"
+        words += ", number of online SuperNodes not known" if report.online is None else f", {report.online} of {report.nodes} SuperNodes online"
+        if run.status == "pending" and report.others:
+            words += f", behind {', '.join(map(named_run, report.others))}"
         if self._trouble:
             words = f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
-        elif self._waits and not self._last.run.finished:
+        elif self._waits and not run.finished:
             words += f", {self._waits}"
-        elif self._last.run.status == "pending" and not self._last.others and now - self._start > _PATIENCE:
+        elif run.status == "pending" and not report.others and now - self._start > _PATIENCE:
             words += ", no ServerApp process has started it yet (see the pod of serverapp)"
         self._show_note(words)
 
@@ -156,8 +150,3 @@ class Progress:
     def _show(self, line: str) -> None:
         if not self._quiet:
             self._say(f"{self._host} | {line}")
-
-
-def outcome(run: Run) -> str:
-    """The result of a run in one word: C(completed), C(failed), C(stopped); else its status."""
-    return run.status.partition(":")[2] or run.status

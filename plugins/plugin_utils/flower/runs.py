@@ -59,6 +59,11 @@ class Run:
         """Is it over, well or not?"""
         return self.status.startswith("finished")
 
+    @property
+    def outcome(self) -> str:
+        """Its result in one word: C(completed), C(failed), C(stopped); else its status."""
+        return self.status.partition(":")[2] or self.status
+
 
 def ids(given: Sequence[str], option: str = "run_ids") -> list[str]:
     """Ids of runs, each once.
@@ -189,7 +194,7 @@ def stop(cli: FlowerCLI, run_ids: Sequence[str]) -> tuple[dict[str, str], dict[s
     for run_id, answer, after in zip(run_ids, answers[::2], answers[1::2]):
         run = parse_run(run_id, after)
         if run.finished and run.status != STOPPED:
-            over[run_id] = run.status.partition(":")[2]
+            over[run_id] = run.outcome
         elif not answer.ok and not run.finished:
             refused[run_id] = reason(answer)
     return over, refused
@@ -222,7 +227,7 @@ def describe_end(run: Run) -> str:
     """Describe the end of a run that did not complete."""
     details = f": {run.details}" if run.details else ""
     meaning = next((f". {words}. {_RESUME}{run.run_id}" for known, words in _MEANINGS.items() if run.details.startswith(known)), "")
-    return f"run {run.run_id} of {run.app} {run.status.partition(':')[2]} after {run.elapsed:.1f} s{details.rstrip('.') if meaning else details}{meaning}"
+    return f"run {run.run_id} of {run.app} {run.outcome} after {run.elapsed:.1f} s{details.rstrip('.') if meaning else details}{meaning}"
 
 
 def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str, waits: str = "") -> str:

@@ -129,7 +129,7 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
     log = ["INFO :      aggregate_train: Received 1 results and 1 failures", failed, *[f"line {number}" for number in range(60)]]
     end = runs.Run("5", runs.COMPLETED, "", 1.0, "me/app")
     monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (end, "", log))
-    monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
+    monkeypatch.setattr(run.ActionModule, "_fetch_outputs", lambda self, cli, run_id, result: result.update(outputs={}))
     monkeypatch.setattr(run_sites, "homes", lambda cli: EU.homes)
     found = act(run_id="5")
     assert succeeded(found) and found["node_errors"] in found["warnings"][0] and found["warnings"] == [
@@ -235,6 +235,6 @@ def test_a_run_that_was_not_watched_all_the_time_says_so(online: list[list[str]]
 
     monkeypatch.setattr(run.ActionModule, "_wait", wait)
     monkeypatch.setattr(run_regions, "fault_afterwards", lambda *_given: "")
-    monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
+    monkeypatch.setattr(run.ActionModule, "_fetch_outputs", lambda self, cli, run_id, result: result.update(outputs={}))
     (warning,) = act(run_id="5", regions=["eu"])["warnings"]
     assert warning.startswith("for 3600 s of run 5 it was not known which SuperNodes were online")
