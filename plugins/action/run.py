@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +16,21 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    handed,
-    outputs_home,
+    outputs_fetch,
     outputs_reader,
     packages,
     run_config,
+    run_inputs,
     run_log,
     run_regions,
     run_sites,
+    run_table,
     runs,
     submission,
-    submission_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.programs.run_metrics import last_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
@@ -85,46 +84,51 @@ class ActionModule(ClusterAction):
         if params["regions"] and not params["wait"]:
             raise FlowerError("regions (flower_run_regions) are watched while the run is waited for: leave wait (flower_run_wait) true.")
         if params["run_id"]:
-            if not params["run_id"].isdecimal():
-                raise FlowerError(f"run_id is a number, not '{params['run_id']}'")
+            runs.ids([params["run_id"]], "run_id")
             with self.connect() as hub:
                 cli = FlowerCLI(hub, params["namespace"])
-                self._draw_border(cli, f"run {params['run_id']} is not followed, and so not kept in its regions")
+                self._read_regions(cli, f"run {params['run_id']} is not followed, and so not kept in its regions")
                 return self._follow(cli, params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
         declared = packages.declared(app) if params["packages_check"] else []
-        given = handed.read(app, config, params["resume"] or "", params["inputs"] or "", self.say)
-        config |= given.run_config
+        inputs = run_inputs.read(app, config, params["resume"] or "", params["inputs"] or "", self.say)
+        config |= inputs.run_config
         about = {"name": app.name, "version": app.version, "files": len(app.files), "size": app.size}
         result: dict[str, Any] = {"changed": True, "app": about, "run_config": config, "warnings": app.warnings}
         if self.check:
             words = [f"would submit {app.name} {app.version}"]
-            if given.run_config:
+            if inputs.run_config:
                 with self.connect() as hub:
-                    words += self._hand_over(FlowerCLI(hub, params["namespace"]), given, result)
+                    words += self._provide(FlowerCLI(hub, params["namespace"]), inputs, result)
             return result | {"msg": "; ".join(words)}
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
-            self._draw_border(cli, "nothing was submitted")
+            self._read_regions(cli, "nothing was submitted")
             # Those that are denied have to be offline before others are asked for datasets and packages.
             self._wait_for_others(cli)
-            needs = submission_checks.Needs(app, params["datasets"] or [], declared, self._site_pods, params["outputs_min_free"] or "")
-            result |= submission_checks.check(cli, needs, self.say)
-            self._hand_over(cli, given, result)
+            result["datasets"] = submission.check_datasets(cli, params["datasets"] or [], self.say)
+            result["packages"] = packages.require(cli, app, declared, self._site_pods, self.say)
+            room, unknown = outputs_reader.known_room(cli, params["outputs_min_free"] or "")
+            result |= {"room": room.facts()} if room else {}
+            result["warnings"] = [*app.warnings, *([unknown] if unknown else [])]
+            self._provide(cli, inputs, result)
             result |= self._wait_for_others(cli)  # at the last moment
-            handed.hold(cli, given)
             try:
                 answer = submission.submit(cli, app, config)
             except submission.UnknownSubmission as error:
                 return result | {"failed": True, "submission": "unknown", "msg": self.named(error)}
             about["fab_hash"] = str(answer.get("fab-hash", ""))
             run_id = str(answer["run-id"])
-            if given.origin:
-                self._keep_origin(cli, run_id, given.origin, result)
+            if inputs.origin:
+                self.note(outputs=[{"change": "began", "run": run_id, **inputs.origin}])
+                try:
+                    outputs_reader.Reader(cli).begin(run_id, inputs.origin)
+                except ClusterError as error:
+                    _warn(result, f"the list beside the outputs of run {run_id} will not have what it began with: {error.message}")
             return self._follow(cli, run_id, result)
 
-    def _draw_border(self, cli: FlowerCLI, otherwise: str) -> None:
+    def _read_regions(self, cli: FlowerCLI, otherwise: str) -> None:
         """Read where the SuperNodes are, if the run stays in some regions.
 
         Raises:
@@ -165,89 +169,84 @@ class ActionModule(ClusterAction):
         cluster = connect(self.auth_of(site), timeout=self.api_timeout(site) or _SITE_TIMEOUT)
         return packages.SitePods(cluster, namespace, self.of_hub("federation"))
 
-    def _hand_over(self, cli: FlowerCLI, given: handed.Handed, result: dict[str, Any]) -> list[str]:
-        """Provide what the run begins with, last before it is submitted; in check mode only look."""
-        done = handed.provide(cli, given, self.params["outputs_min_free"] or "", self.say, check=self.check)
-        result |= done.result
-        if done.facts:
-            self.note(outputs=done.facts)
-        return done.words
-
-    def _keep_origin(self, cli: FlowerCLI, run_id: str, origin: Mapping[str, str], result: dict[str, Any]) -> None:
-        """Keep what a run began with: in the audit trail, and for the list beside its outputs."""
-        self.note(outputs=[{"change": "began", "run": run_id, **origin}])
-        try:
-            outputs_reader.Reader(cli).begin(run_id, origin)
-        except ClusterError as error:
-            unknown = f"the list beside the outputs of run {run_id} will not have what it began with: {error.message}"
-            result["warnings"] = [*result["warnings"], unknown]
+    def _provide(self, cli: FlowerCLI, inputs: run_inputs.RunInputs, result: dict[str, Any]) -> list[str]:
+        """Provide what the run begins with, last before it is submitted; in check mode only look. Returns it in words."""
+        found, facts, words = run_inputs.provide(cli, inputs, self.params["outputs_min_free"] or "", self.say, check=self.check)
+        result |= found
+        if facts:
+            self.note(outputs=facts)
+        return words
 
     def _follow(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> dict[str, Any]:
         """What becomes of a run. In check mode it is looked at once: it is neither waited for nor stopped, and nothing is fetched."""
+        params = self.params
         result["run_id"] = run_id
         trouble = ""
-        waits = self.params["wait"] and not self.check
+        waits = params["wait"] and not self.check
+        unwatched = (
+            " Until then nothing keeps it in its regions: wait for it with the same regions (flower_run_regions), and a longer wait_timeout "
+            "(flower_run_timeout)"
+        )
+        unwatched = unwatched if self._border else ""
         try:
             if waits:
                 run, trouble, log = self._wait(cli, run_id, submitted=result["changed"])
             elif result["changed"]:
-                later = "; its outputs are fetched when it is waited for with run_id (flower_run_id)" if self.params["outputs_directory"] else ""
+                later = "; its outputs are fetched when it is waited for with run_id (flower_run_id)" if params["outputs_directory"] else ""
                 return result | {"status": "pending", "msg": f"run {run_id} was submitted{later}"}
             else:
-                run = runs.look(cli, run_id)
-                log = self._log(cli, run, result)
+                run, log = runs.look(cli, run_id), []
+                try:
+                    log = run_log.read_log(cli, run)
+                except ClusterError as error:
+                    _warn(result, f"cannot read the log of run {run_id}: {error.message}")
         except run_regions.LeftRegion as error:
             return result | self._end(cli, run_id, error.message)
         except runs.UnknownRun as error:
-            return result | {"failed": True, "msg": self.named(FlowerError(f"run {run_id}: {error.message}"))}
+            return self._failed(result, f"run {run_id}: {error.message}")
         except ClusterError as error:
-            words = f"run {run_id}: {error.message.rstrip('.')}. It may still be running. {runs.way_out(cli, run_id)}{self._unwatched()}"
-            return result | {"failed": True, "msg": self.named(FlowerError(words))}
-        kept = max(self.params["log_lines"], 0)
+            return self._failed(result, f"run {run_id}: {error.message.rstrip('.')}. It may still be running. {runs.remedy_for(cli, run_id)}{unwatched}")
+        kept = max(params["log_lines"], 0)
         output = run_log.highlights(log)
         result |= {
             "status": run.status,
-            "outcome": outcome(run),
+            "outcome": run.outcome,
             "elapsed": run.elapsed,
             "metrics": last_metrics(log),
             "log": log[-kept:] if kept else [],
             "output": output[-kept:] if kept else [],
         }
-        failures = result["node_errors"] = self._failures(cli, log)
-        strayed = self._strayed(cli, run_id) if run.finished else ""
+        # Strategies go on without SuperNodes that answer with errors, so a run completes although a site had no part in it.
+        count, reasons = run_log.failed_replies(log)
+        failures = run_log.describe_failed_replies(count, reasons, run_sites.homes(cli) if reasons else {}) if count else ""
+        result["node_errors"] = failures
         if waits and self._border and self._border.unseen:
             unseen = f"for {self._border.unseen:.0f} s of run {run_id} it was not known which SuperNodes were online"
-            result["warnings"] = [*result.get("warnings", []), f"{unseen}; those that came and were restarted since do not show in the times of the SuperLink"]
-        if strayed:
-            words = f"run {run_id} of {run.app} is over ({run.status}), but {strayed}. Its outputs stay on the hub and are not fetched"
-            return result | {"failed": True, "msg": self.named(FlowerError(words))}
+            _warn(result, f"{unseen}; those that came and were restarted since do not show in the times of the SuperLink")
+        if run.finished and (fault := self._left_regions(cli, run_id)):
+            return self._failed(result, f"run {run_id} of {run.app} is over ({run.status}), but {fault}. Its outputs stay on the hub and are not fetched")
         if run.status == runs.COMPLETED:
-            self._bring_home(cli, run_id, result)
-            trouble = result["outputs"].get("error", "")
-            told = f"run {run_id} of {run.app} completed in {run.elapsed:.1f} s"
+            self._fetch_outputs(cli, run_id, result)
+            words = f"run {run_id} of {run.app} completed in {run.elapsed:.1f} s"
             if failures:
-                result["warnings"] = [*result.get("warnings", []), f"run {run_id}: {failures}"]
-            if trouble:
-                lost = FlowerError(f"{told}, but its outputs were not fetched: {trouble}")
-                return result | {"failed": True, "msg": self.named(lost)}
-            return result | {"msg": "; ".join(filter(None, (told, result["outputs"].pop("words", ""))))}
-        if not run.finished and not waits:
-            return result | {"msg": f"run {run_id} of {run.app} is {run.status}"}
+                _warn(result, f"run {run_id}: {failures}")
+            if lost := result["outputs"].get("error", ""):
+                return self._failed(result, f"{words}, but its outputs were not fetched: {lost}")
+            return result | {"msg": "; ".join(filter(None, (words, result["outputs"].pop("words", ""))))}
         if run.finished:
-            words = runs.describe_end(run) + outputs_home.full_words(cli)
+            words = runs.describe_end(run)
+        elif waits:
+            words = runs.describe_timeout(cli, run, params["wait_timeout"], trouble, run_log.waiting(log)) + unwatched
         else:
-            words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble, run_log.waiting(log)) + self._unwatched()
+            return result | {"msg": f"run {run_id} of {run.app} is {run.status}"}
         if failures:
             words += f"\n{failures}"
         if output:
             words += "\nThe end of its log:\n" + "\n".join(f"  {line}" for line in output[-_SHOWN:])
-        return result | {"failed": True, "msg": self.named(FlowerError(words))}
+        return self._failed(result, words)
 
-    @staticmethod
-    def _failures(cli: FlowerCLI, log: list[str]) -> str:
-        """What SuperNodes could not do, in words. Strategies go on without them, so a run completes although a site had no part in it."""
-        count, reasons = run_log.failed_replies(log)
-        return run_log.describe_failed_replies(count, reasons, run_sites.homes(cli) if reasons else {}) if count else ""
+    def _failed(self, result: dict[str, Any], words: str) -> dict[str, Any]:
+        return result | {"failed": True, "msg": self.named(FlowerError(words))}
 
     def _wait(self, cli: FlowerCLI, run_id: str, *, submitted: bool) -> tuple[runs.Run, str, list[str]]:
         """Follow a run; its last state, why it could not be read (or an empty text), and the end of its log."""
@@ -255,7 +254,7 @@ class ActionModule(ClusterAction):
         quiet = params["quiet"] or bool(self._task.no_log)  # Ansible hides the result, not what is said meanwhile
         progress = Progress(self.say, self.inventory_host, run_id, interval=params["interval"], quiet=quiet)
         progress.begin(submitted)
-        watch = run_regions.Fence(progress, self._border) if self._border else progress
+        watch = self._border.watched(progress) if self._border else progress
         following = Following(cli, run_id, watch)
         with progress.steady():
             run = following.follow(params["wait_timeout"])
@@ -271,27 +270,18 @@ class ActionModule(ClusterAction):
         else:
             words = f"run {run_id} was over ({status}) when it was to be stopped, and its outputs are not fetched"
         state = {"status": status, "outcome": status.partition(":")[2]} if status else {}
-        return state | {"failed": True, "msg": self.named(FlowerError(f"{words}, because {why}"))}
+        return self._failed(state, f"{words}, because {why}")
 
-    def _unwatched(self) -> str:
-        """What a run with regions is without this module."""
-        if self._border is None:
-            return ""
-        return (
-            " Until then nothing keeps it in its regions: wait for it with the same regions (flower_run_regions), and a longer wait_timeout "
-            "(flower_run_timeout)"
-        )
-
-    def _strayed(self, cli: FlowerCLI, run_id: str) -> str:
+    def _left_regions(self, cli: FlowerCLI, run_id: str) -> str:
         """What was online during a run outside of its regions, in words."""
         if self._border is None:
             return ""
         try:
-            return run_regions.fault_afterwards(cli, self._border, outputs_home.known_runs(cli, [run_id]).get(run_id, {}))
+            return run_regions.fault_afterwards(cli, self._border, run_table.known_runs(cli, [run_id]).get(run_id, {}))
         except ClusterError as error:
             return f"which SuperNodes were online during it cannot be read: {error.message}"
 
-    def _bring_home(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
+    def _fetch_outputs(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
         """Say where the outputs of a completed run are, and fetch them if that is requested. The run stays completed if that fails."""
         directory = self.params["outputs_directory"]
         result["outputs"] = {}
@@ -300,29 +290,19 @@ class ActionModule(ClusterAction):
             result["outputs"] = {"place": reader.folder(run_id)}
             if not directory:
                 return
-            if self.check:
-                would, words = outputs_home.foresee(reader, run_id, Path(directory).absolute())
-                result["outputs"]["words"] = words
-                result["changed"] |= would
-                return
-            run = outputs_home.known_runs(cli, [run_id]).get(run_id, {})
-            home = outputs_home.fetch(cli, run_id, run, Path(directory).absolute(), self.say, reader)
-            if home.changed:
-                self.note(outputs=[home.fact])
-            result["outputs"] |= {**home.result, "words": outputs_home.words(home.result)}
-            result["warnings"] = [*result.get("warnings", []), *home.warnings]
-            result["changed"] |= home.changed
+            run = run_table.known_runs(cli, [run_id]).get(run_id, {})
+            found = outputs_fetch.fetch_outputs(cli, reader, run_id, run, Path(directory).absolute(), self.say, check=self.check)
+            if found.fact:
+                self.note(outputs=[found.fact])
+            result["outputs"] |= {**found.result, "words": found.words}
+            _warn(result, *found.warnings)
+            result["changed"] |= found.changed
         except outputs_reader.NoFiles as error:
-            result["warnings"] = [*result.get("warnings", []), error.message]
+            _warn(result, error.message)
         except ClusterError as error:
             if directory:
                 result["outputs"]["error"] = error.message
 
-    def _log(self, cli: FlowerCLI, run: runs.Run, result: dict[str, Any]) -> list[str]:
-        try:
-            return run_log.read_log(cli, run)
-        except ClusterError as error:
-            result["warnings"] = [
-                *result.get("warnings", []), f"cannot read the log of run {run.run_id}: {error.message}"
-            ]  # fmt: skip
-            return []
+
+def _warn(result: dict[str, Any], *warnings: str) -> None:
+    result["warnings"] = [*result.get("warnings", []), *warnings]

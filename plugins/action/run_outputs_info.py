@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    outputs_table,
+    run_table,
+    runs,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 
@@ -25,15 +29,15 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read, join, show."""
-        wanted = outputs_table.ids(params["run_ids"])
+        wanted = runs.ids(params["run_ids"])
         warnings: list[str] = []
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
             reader = Reader(cli)
             room, stored, inputs = reader.list(wanted, warnings)
-            known = list(outputs_home.known_runs(cli).values())
+            known = list(run_table.known_runs(cli).values())
             listed = outputs_table.entries(stored, known)
-            if gone := outputs_table.missing(wanted, listed):
+            if gone := run_table.missing(wanted, listed):
                 raise FlowerError(
                     f"run {', '.join(gone)} has no outputs on {hub.name} (run_ids). federated.flower.outputs lists them"
                 )
@@ -47,7 +51,7 @@ class ActionModule(ClusterAction):
             "warnings": warnings,
             "outputs": listed,
             "inputs": sent,
-            "room": {"size": room.size, "free": room.free, "min_free": room.floor},
+            "room": room.facts(),
             "table": outputs_table.table(listed),
             "inputs_table": outputs_table.inputs_table(sent),
             "msg": outputs_table.summary(listed, sent, room),

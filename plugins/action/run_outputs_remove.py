@@ -7,12 +7,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import counted, readable
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_table, run_table, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 
@@ -37,7 +36,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Choose and delete; nothing is deleted while one of the named runs has none, or is active."""
-        named = outputs_table.ids(params["run_ids"] or [])
+        named = runs.ids(params["run_ids"] or [])
         named_inputs = outputs_table.names(params["inputs"] or [])
         keep = params["keep"]
         if keep is not None and keep < 0:
@@ -50,39 +49,38 @@ class ActionModule(ClusterAction):
             reader = Reader(cli)
             room, stored, sent = reader.list(named, warnings)
             # After the outputs: a run that began meanwhile is among those that Flower knows, and so is active.
-            known = outputs_home.known_runs(cli)
-            listed = outputs_table.entries(stored, list(known.values()))
-            inputs = outputs_table.input_entries(sent, list(known.values()))
-            outputs_home.refuse_active(named, known, "deleted")
+            known = run_table.known_runs(cli)
+            listed, inputs = outputs_table.entries(stored, [*known.values()]), outputs_table.input_entries(sent, [*known.values()])
+            run_table.refuse_active(named, known, "deleted")
             outputs_table.refuse_in_use(named, listed, named_inputs, inputs)
+            outputs, sets = {one["run_id"]: one for one in listed}, {one["name"]: one for one in inputs}
             gone = named or outputs_table.expired(listed, keep, limit)
             gone_inputs = named_inputs or outputs_table.expired(inputs, keep, limit)
-            absent = outputs_table.missing(gone, listed)
-            wanted = [one for one in gone if one not in absent]
-            wanted_inputs = [one["name"] for one in inputs if one["name"] in gone_inputs]
-            absent_inputs = [one for one in gone_inputs if one not in wanted_inputs]
+            wanted, wanted_inputs = [one for one in gone if one in outputs], [one for one in gone_inputs if one in sets]
             refused: dict[str, str] = {}
             if (wanted or wanted_inputs) and not self.check:
-                used = {one.name: one.used for one in (*stored, *sent)}
-                refused = reader.delete(wanted, wanted_inputs, used)
+                refused = reader.delete(wanted, wanted_inputs, {one.name: one.used for one in (*stored, *sent)})
                 room = reader.room()
-        entries = {one["run_id"]: one for one in listed}
         deleted = [one for one in wanted if one not in refused]
         deleted_inputs = [one for one in wanted_inputs if one not in refused]
-        size = sum(entries[one]["size"] for one in deleted)
-        of_inputs = [one for one in inputs if one["name"] in deleted_inputs]
+        absent, absent_inputs = [one for one in gone if one not in outputs], [one for one in gone_inputs if one not in sets]
+        size, size_of_inputs = sum(int(outputs[one]["size"]) for one in deleted), sum(int(sets[one]["size"]) for one in deleted_inputs)
         if (deleted or deleted_inputs) and not self.check:
-            self.note(outputs=[*(_fact(entries[one]) for one in deleted), *map(_input_fact, of_inputs)])
+            facts = [
+                {"run": one, "app": f"{outputs[one]['app']} {outputs[one]['version']}".strip(), "fab_hash": outputs[one]["fab_hash"], **_sums(outputs[one])}
+                for one in deleted
+            ]
+            facts += [{"inputs": one, **_sums(sets[one])} for one in deleted_inputs]
+            self.note(outputs=[{"change": "deleted", **one} for one in facts])
         words = []
         verb = "would delete" if self.check else "deleted"
         if deleted:
             words.append(f"{verb} the outputs of {counted(len(deleted), 'run')}, {readable(size)}: {', '.join(deleted)}")
         if deleted_inputs:
-            words.append(f"{verb} {len(of_inputs)} inputs, {readable(_size(of_inputs))}: {', '.join(deleted_inputs)}")
+            words.append(f"{verb} {len(deleted_inputs)} inputs, {readable(size_of_inputs)}: {', '.join(deleted_inputs)}")
         words += [f"run {one} has no outputs" for one in absent]
         words += [f"there are no inputs {one}" for one in absent_inputs]
-        for one, why in refused.items():
-            words.append(f"the {'outputs of run' if one in wanted else 'inputs'} {one} cannot be deleted: {why}")
+        words += [f"the {'outputs of run' if one in wanted else 'inputs'} {one} cannot be deleted: {why}" for one, why in refused.items()]
         message = "; ".join([*(words or ["no outputs are to be deleted"]), str(room)])
         return {
             "changed": bool(deleted or deleted_inputs),
@@ -91,24 +89,13 @@ class ActionModule(ClusterAction):
             "deleted": deleted,
             "deleted_inputs": deleted_inputs,
             "absent": [*absent, *absent_inputs],
-            "kept": [one for one in entries if one not in deleted],
-            "kept_inputs": [one["name"] for one in inputs if one["name"] not in deleted_inputs],
-            "size": size + _size(of_inputs),
-            "room": {"size": room.size, "free": room.free, "min_free": room.floor},
+            "kept": [one for one in outputs if one not in deleted],
+            "kept_inputs": [one for one in sets if one not in deleted_inputs],
+            "size": size + size_of_inputs,
+            "room": room.facts(),
             "msg": self.named(FlowerError(message)) if refused else message,
         }
 
 
-def _size(listed: Sequence[dict[str, Any]]) -> int:
-    return sum(int(one["size"]) for one in listed)
-
-
-def _fact(one: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "change": "deleted", "run": one["run_id"], "app": f"{one['app']} {one['version']}".strip(), "fab_hash": one["fab_hash"],
-        "files": one["files"], "size": one["size"],
-    }  # fmt: skip
-
-
-def _input_fact(one: dict[str, Any]) -> dict[str, Any]:
-    return {"change": "deleted", "inputs": one["name"], "files": one["files"], "size": one["size"]}
+def _sums(one: dict[str, Any]) -> dict[str, Any]:
+    return {"files": one["files"], "size": one["size"]}

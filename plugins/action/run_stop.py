@@ -24,11 +24,9 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Stop those that are active, and report the others; nothing is stopped while one of them is not known."""
-        ids = list(dict.fromkeys(params["run_ids"]))
+        ids = runs.ids(params["run_ids"])
         if not ids:
             raise FlowerError("run_ids is empty; it names the runs to stop")
-        if faults := [one for one in ids if not one.isdecimal()]:
-            raise FlowerError(f"run_ids: a run id is a number, not '{faults[0]}'")
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
             listed = run_table.entries(runs.read_some(cli, ids))

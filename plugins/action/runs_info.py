@@ -37,15 +37,15 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read, choose, show."""
-        wanted = run_table.choice(params, datetime.datetime.now(datetime.timezone.utc))
+        choose = run_table.chooser(params, datetime.datetime.now(datetime.timezone.utc))
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
-            listed = run_table.entries(self._read(cli, wanted.run_ids))
-            if gone := run_table.missing(wanted.run_ids, listed):
+            listed = run_table.entries(self._read(cli, params["run_ids"]))
+            if gone := run_table.missing(params["run_ids"], listed):
                 raise FlowerError(
                     f"the SuperLink on {hub.name} has no run {', '.join(gone)} (run_ids). federated.flower.runs lists its runs"
                 )
-            shown = run_table.chosen(listed, wanted)
+            shown = choose(listed)
             if params["logs"]:
                 for run in shown:
                     log = run_log.read_log(cli, runs.Run(run["run_id"], run["status"]))
@@ -56,7 +56,7 @@ class ActionModule(ClusterAction):
             "runs": shown,
             "table": run_table.table(shown),
             "details": run_table.details(shown),
-            "msg": run_table.summary(shown, shown if wanted.run_ids else listed),
+            "msg": run_table.summary(shown, shown if params["run_ids"] else listed),
         }
 
     @staticmethod

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters
-from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_page, summary
+from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_page, fleet_table, summary
 
 
 class FilterModule(Filters):
@@ -17,7 +17,7 @@ class FilterModule(Filters):
         "fleet_drift": summary.fleet_drift,
         "fleet_page": fleet_page.fleet_page,
         "fleet_report": fleet.fleet_report,
-        "fleet_table": fleet.fleet_table,
+        "fleet_table": fleet_table.fleet_table,
         "fleet_summary": summary.fleet_summary,
         "sites_to_report": summary.sites_to_report,
     }

@@ -32,7 +32,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.app import read_bundle, read_project
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader, checked
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import parse_contents
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable, status_of
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
@@ -126,8 +127,10 @@ def test_messages_and_warnings_are_cleaned_wherever_they_come_from() -> None:
         assert is_clean(shown["msg"]) and all(map(is_clean, shown["warnings"]))
     assert all(map(is_clean, cluster_action._shown({"msg": ["first", SCREEN]})["msg"]))
     assert cluster_action._shown({"sites": ["site-a"], "changed": True}) == {"sites": ["site-a"], "changed": True}
-    said = in_pod._said(f"Traceback\n{SCREEN}\nPLAY RECAP\n".encode("utf-8", "replace"))
-    assert is_clean(said) and "\n" not in said
+    failed = SimpleNamespace(rc=1, stderr=f"Traceback\n{SCREEN}\nPLAY RECAP\n".encode("utf-8", "replace"))
+    cluster: Any = SimpleNamespace(exec=lambda *_place, **_more: failed)
+    _rc, errors = in_pod.send(cluster, "flower", "superlink-0", "superlink", in_pod, {}, bytes, seconds=1)
+    assert is_clean(errors) and "\n" not in errors
 
 
 # ---- the audit trail -------------------------------------------------------------------------------------------------
@@ -219,10 +222,10 @@ SHAPES += [{"file": [["a"], 1, 1, ""]}, {"file": ["a", True, 1, ""]}, {"left_out
 @pytest.mark.parametrize("answer", SHAPES)
 def test_lists_of_outputs(answer: Any) -> None:
     head = {"room": {"size": 1, "free": 1}}
-    assert checked([head], "hub").files == {}
+    assert parse_contents([head], "hub").files == {}
     for answers in ([head, answer], [answer], []):
         with pytest.raises(FlowerError, match="reader of outputs on hub"):
-            checked(answers, "hub")
+            parse_contents(answers, "hub")
 
 
 @pytest.mark.parametrize("answers", [[], [{}], [{"room": 5}], [{"room": {"size": "x", "free": 1}}], [{"room": {"size": 1e999, "free": 1}}]])
@@ -261,7 +264,7 @@ def test_answers_that_are_none(text: str) -> None:
     ids=short,
 )  # fmt: skip
 def test_reports_on_a_run(line: str) -> None:
-    watch = SimpleNamespace(log=lambda *_words: None, sight=lambda _sight: None, trouble=lambda _text: None)
+    watch = SimpleNamespace(log=lambda *_words: None, report=lambda _report: None, trouble=lambda _text: None)
     following = Following(FlowerCLI(SimpleNamespace(name="hub"), "flower"), "5", watch)  # type: ignore[arg-type]
     try:
         following._receive(line)

@@ -38,32 +38,28 @@ def run_facts(variables: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         variables: the task's variables.
     """
-    words = context.CLIARGS.get("args") or ()
-    playbooks = [words] if isinstance(words, str) else list(words)
-    options = {name: context.CLIARGS.get(option) for option, name in _OPTIONS.items()}
-    who = {"user": _user(), "host": socket.gethostname()}
+    given = context.CLIARGS.get("args") or ()
+    playbooks = [given] if isinstance(given, str) else list(given)
+    options = {}
+    for option, name in _OPTIONS.items():
+        value = context.CLIARGS.get(option) or ""
+        text = value if isinstance(value, str) else ",".join(map(str, value))
+        if text not in ("", "all"):
+            options[name] = text
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name  # LOGNAME can be set by any user
+    except KeyError:  # a container with an arbitrary user id
+        user = f"uid {os.getuid()}"
+    who = {"user": user, "host": socket.gethostname()}
     for key, names in (("awx_user", _LAUNCHED_BY), ("awx_job", _JOB)):
-        found = next((str(variables[name]) for name in names if variables.get(name)), "")
-        if found:
+        if found := next((str(variables[name]) for name in names if variables.get(name)), ""):
             who[key] = found
     return {
         "pid": parent.playbook(Path(constants.DEFAULT_LOCAL_TMP)),
         "playbook": " ".join(os.path.basename(str(playbook)) for playbook in playbooks),
-        "options": {name: _listed(value) for name, value in options.items() if value and _listed(value) != "all"},
+        "options": options,
         "who": who,
     }
-
-
-def _listed(value: Any) -> str:
-    return value if isinstance(value, str) else ",".join(map(str, value))
-
-
-def _user() -> str:
-    """Name of the user on the control node, by its number: LOGNAME can be set by any user."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a container with an arbitrary user id
-        return f"uid {os.getuid()}"
 
 
 def kubernetes_user(cluster: Cluster) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -30,12 +30,9 @@ def named_hosts(host: str, message: str) -> str:
 
 
 def user_at_host(who: Mapping[str, Any]) -> str:
-    """The user, and where: C(jane@laptop).
+    """The user, and where: C(jane@laptop), of C(who) in the facts of a run (C(actions/run_facts.py)).
 
     AWX runs everything as one user: the user who launched the job is more useful.
-
-    Args:
-        who: C(who) of the facts of a run, see C(actions/run_facts.py).
     """
     return f"{who.get('awx_user') or who.get('user', '')}@{who.get('host', '')}"
 
@@ -53,6 +50,12 @@ def readable(size: float) -> str:
 def counted(number: int, thing: str) -> str:
     """A number of things, like C(1 file) and C(2 files)."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of texts as lines, in columns that are as wide as their widest text."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
 def duration(value: Any) -> datetime.timedelta | None:

@@ -24,7 +24,7 @@ _RESERVED = {"all", "ungrouped", "localhost"}
 _NAMESPACE = "flower"  # where the inventory sets none
 
 _SECONDS = 120
-_SAID = 400
+_SHOWN = 400  # characters of its errors
 # A source that cannot be read is an error: without it all of its sites would seem to have left.
 _STRICT = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_INVENTORY_UNPARSED_FAILED": "true"}
 
@@ -59,21 +59,14 @@ class Fleet:
         return ""
 
 
-@dataclass(frozen=True)
-class Changes:
-    """Sites that are new, whose variables have changed, and that are missing."""
-
-    joined: list[str]
-    changed: list[str]
-    left: list[str]
-
-
 def from_inventory(listed: Mapping[str, Any], hub_group: str, sites_group: str) -> Fleet:
     """The fleet of the output of C(ansible-inventory --list), which has variables as they are written: templates are not evaluated."""
     variables = listed.get("_meta", {}).get("hostvars", {})
     hubs, sites = _hosts(listed, hub_group, set()), _hosts(listed, sites_group, set())
-    found = {_namespace(variables.get(name, {}), "superlink_namespace") for name in hubs}
-    found |= {_namespace(variables.get(name, {}), "supernode_namespace") for name in sites}
+    found = set()
+    for names, own in ((hubs, "superlink_namespace"), (sites, "supernode_namespace")):  # as the roles find the namespace of a host
+        for given in (variables.get(name, {}) for name in names):
+            found.add(str(given.get(own) or given.get("flower_namespace") or _NAMESPACE))
     return Fleet(
         [hub_group, sites_group],
         {name: _digest(variables.get(name, {})) for name in sites},
@@ -87,13 +80,10 @@ def from_names(names: Iterable[str], hub_group: str, sites_group: str) -> Fleet:
     return Fleet([hub_group, sites_group], dict.fromkeys(names, ""), frozenset({hub_group, sites_group}))
 
 
-def changes(before: Mapping[str, str], after: Mapping[str, str]) -> Changes:
-    """Compare the sites of two readings."""
-    return Changes(
-        sorted(after.keys() - before.keys()),
-        sorted(name for name in after.keys() & before.keys() if after[name] != before[name]),
-        sorted(before.keys() - after.keys()),
-    )
+def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[list[str], list[str], list[str]]:
+    """Sites that are new, whose variables have changed, and that are missing, between two readings."""
+    changed = sorted(name for name in after.keys() & before.keys() if after[name] != before[name])
+    return sorted(after.keys() - before.keys()), changed, sorted(before.keys() - after.keys())
 
 
 def _hosts(listed: Mapping[str, Any], group: str, seen: set[str]) -> list[str]:
@@ -103,11 +93,6 @@ def _hosts(listed: Mapping[str, Any], group: str, seen: set[str]) -> list[str]:
     seen.add(group)
     below = [host for child in listed[group].get("children", []) for host in _hosts(listed, child, seen)]
     return [*listed[group].get("hosts", []), *below]
-
-
-def _namespace(variables: Mapping[str, Any], own: str) -> str:
-    """The namespace of a host, as the roles find it. C(own): the role's variable."""
-    return str(variables.get(own) or variables.get("flower_namespace") or _NAMESPACE)
 
 
 def _digest(variables: Mapping[str, Any]) -> str:
@@ -124,32 +109,22 @@ class ListingError(Exception):
 async def list_inventory(path: str) -> dict[str, Any]:
     """The output of C(ansible-inventory --list).
 
-    Args:
-        path: file or folder of the inventory.
-
     Raises:
         ListingError: it cannot be read, or not within two minutes.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
-            "ansible-inventory",
-            "-i",
-            path,
-            "--list",
-            env={**os.environ, **_STRICT},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
+        command, pipe = ["ansible-inventory", "-i", path, "--list"], asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **_STRICT}, stdout=pipe, stderr=pipe)
     except OSError as error:
         raise ListingError(f"inventory {path}: ansible-inventory cannot be started: {error}") from error
     try:
-        output, said = await asyncio.wait_for(process.communicate(), _SECONDS)
+        output, errors = await asyncio.wait_for(process.communicate(), _SECONDS)
     except asyncio.TimeoutError as error:
         raise ListingError(f"inventory {path}: not read within {_SECONDS} s") from error
     finally:
         if process.returncode is None:
             process.kill()
     if process.returncode:
-        raise ListingError(f"inventory {path}: {said.decode('utf-8', 'replace').strip()[-_SAID:]}")
+        raise ListingError(f"inventory {path}: {errors.decode('utf-8', 'replace').strip()[-_SHOWN:]}")
     found: dict[str, Any] = json.loads(output)
     return found

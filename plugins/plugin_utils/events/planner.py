@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From wishes to what is done: unknown sites are refused, wishes are brought together, and nothing is repeated endlessly. Pure."""
+"""From requests to what is done: unknown sites are refused, requests are brought together, and nothing is repeated endlessly. Pure."""
 
 from __future__ import annotations
 
@@ -47,20 +47,16 @@ class Planner:
         fetch: whether there is a place for outputs.
     """
 
-    def __init__(
-        self, repairs: int = RATES[REPAIR].a_day, pause: float = RATES[REPAIR].pause, most: int = MOST, fetch: bool = True
-    ) -> None:
+    def __init__(self, repairs: int = RATES[REPAIR].a_day, pause: float = RATES[REPAIR].pause, most: int = MOST, fetch: bool = True) -> None:
         self._rates = {**RATES, **dict.fromkeys((REPAIR, HEAL), Rate(pause, repairs))}
         self._most = most
         self._fetch = fetch
         self._done: dict[Request, list[float]] = {}
 
-    def plan(self, wishes: Iterable[Request], fleet: Fleet, now: float) -> tuple[list[dict[str, Any]], list[str]]:
+    def plan(self, requests: Iterable[Request], fleet: Fleet, now: float) -> tuple[list[dict[str, Any]], list[str]]:
         """Events for the rules.
 
         Args:
-            wishes: what is asked for; the same ones count once.
-            fleet: the fleet.
             now: seconds of a clock that is never set back.
 
         Returns:
@@ -68,15 +64,19 @@ class Planner:
             kind of action; and what is not done, each with the reason. Those that come too often are left out without a word if
             the last time was less than a pause ago.
         """
-        self._forget(now)
+        within_a_day = {one: [time for time in times if now - time < DAY] for one, times in self._done.items()}
+        self._done = {one: times for one, times in within_a_day.items() if times}
         refused: list[str] = []
         by_kind: dict[str, list[str]] = {}
-        for wish in sorted(set(wishes)):
-            fault = self._fault(wish, fleet) or self._worn_out(wish)
-            if fault:
+        for one in sorted(set(requests)):
+            if one.do == FETCH and not self._fetch:
+                refused.append(f"outputs of run {one.target} are not fetched: flower_outputs_directory is not set")
+            elif one.do in OF_SITES and (fault := fleet.fault(one.target)):
                 refused.append(fault)
-            elif not self._recent(wish, now):
-                by_kind.setdefault(wish.do, []).append(wish.target)
+            elif len(self._done.get(one, ())) >= (most := self._rates[one.do].a_day):
+                refused.append(f"{f'{one.do} {one.target}'.rstrip()}: was done {most} times in 24 hours, so it is not repeated. Look for the reason")
+            elif not self._recent(one, now):
+                by_kind.setdefault(one.do, []).append(one.target)
         for do in OF_SITES:
             if len(by_kind.get(do, [])) > self._most:
                 refused.append(
@@ -88,31 +88,12 @@ class Planner:
                     by_kind[REPORT] = [""]
         events = []
         for do in (*OF_SITES, ROTATE, FETCH, REPORT):
-            targets = by_kind.get(do)
-            if targets:
+            if targets := by_kind.get(do):
                 for target in targets:
                     self._done.setdefault(Request(do, target), []).append(now)
                 event: dict[str, Any] = {"do": do, "meta": {"hosts": targets if do in OF_SITES else fleet.whole}}
                 events.append({**event, "run_ids": ",".join(targets)} if do == FETCH else event)
         return events, refused
 
-    def _fault(self, wish: Request, fleet: Fleet) -> str:
-        if wish.do == FETCH and not self._fetch:
-            return f"outputs of run {wish.target} are not fetched: flower_outputs_directory is not set"
-        return fleet.fault(wish.target) if wish.do in OF_SITES else ""
-
-    def _recent(self, wish: Request, now: float) -> bool:
-        times = self._done.get(wish, [])
-        return any(now - time < self._rates[wish.do].pause for time in times[-1:])
-
-    def _worn_out(self, wish: Request) -> str:
-        """The reason if something was done too often; empty otherwise."""
-        most = self._rates[wish.do].a_day
-        if len(self._done.get(wish, ())) < most:
-            return ""
-        return f"{wish.do} {wish.target}".rstrip() + f": was done {most} times in 24 hours, so it is not repeated. Look for the reason"
-
-    def _forget(self, now: float) -> None:
-        """Remove what is more than a day ago."""
-        kept = {wish: [time for time in times if now - time < DAY] for wish, times in self._done.items()}
-        self._done = {wish: times for wish, times in kept.items() if times}
+    def _recent(self, one: Request, now: float) -> bool:
+        return any(now - time < self._rates[one.do].pause for time in self._done.get(one, [])[-1:])

@@ -48,7 +48,7 @@ _SECRETS = ("token", "hmac_secret")
 _SHORTEST = 16
 # Passed to the webhook as they are, if they have a value.
 _WEBHOOK = ("host", "port", *_SECRETS, "certfile", "keyfile", "password", "cafile")
-_NUMBERS = {"watch": 60.0, "gather": 5.0, "repairs": 3.0, "pause": 900.0, "most": 20.0}
+_NUMBERS: Mapping[str, float] = {"watch": 60.0, "gather": 5.0, "repairs": 3, "pause": 900.0, "most": 20}
 _NAMES = ("sites", "namespaces")
 _TEXTS = {"inventory": "", "outputs_directory": "", "hub_group": "flower_hub", "sites_group": "flower_sites"}
 
@@ -89,8 +89,10 @@ def parse_requests(payload: Any, alerts: Mapping[str, str], namespaces: Sequence
         return [], [f"a message is not an object, but {shown_request(payload)}"]
     if isinstance(payload.get("alerts"), list):
         found = [_of_alert(alert, alerts, namespaces) for alert in payload["alerts"]]
+    elif isinstance(kind := payload.get("type"), str) and kind in _TYPES:
+        found = [_request(_TYPES[kind], payload, f"message {kind}: field")]
     else:
-        found = [_of_message(payload)]
+        found = [f"a message has the type {shown_request(kind)}, which is not one of {', '.join(_TYPES)}"]
     return [one for one in found if isinstance(one, Request)], [one for one in found if isinstance(one, str)]
 
 
@@ -101,54 +103,32 @@ def _of_alert(alert: Any, alerts: Mapping[str, str], namespaces: Sequence[str]) 
         return f"an alert has no labels: {shown_request(alert)}"
     if alert.get("status") == "resolved":
         return None
-    name = labels.get("alertname")
+    name, namespace = labels.get("alertname"), labels.get("namespace")
     if not isinstance(name, str) or name not in alerts:
         return f"alert {shown_request(name)} has no action; flower_event_alerts can give it one"
-    namespace = labels.get("namespace")
     if namespace and namespace not in namespaces:
         return (
             f"alert {name}: label namespace is {shown_request(namespace)}, which is none of this federation's, {shown_request([*namespaces])}; "
             "flower_event_namespaces can name it"
         )
-    return _wish(alerts[name], labels.get("site"), labels.get("run_id"), f"alert {name}", "label")
+    return _request(alerts[name], labels, f"alert {name}: label")
 
 
-def _of_message(message: Mapping[str, Any]) -> Request | str:
-    kind = message.get("type")
-    if not isinstance(kind, str) or kind not in _TYPES:
-        return f"a message has the type {shown_request(kind)}, which is not one of {', '.join(_TYPES)}"
-    return _wish(_TYPES[kind], message.get("site"), message.get("run_id"), f"message {kind}", "field")
-
-
-def _wish(do: str, site: Any, run: Any, what: str, field: str) -> Request | str:
+def _request(do: str, given: Mapping[str, Any], where: str) -> Request | str:
+    """An action with the site or the run that a message names, or why there is none."""
+    site, run = given.get("site"), given.get("run_id")
     if do in OF_SITES:
-        return Request(do, site) if isinstance(site, str) and site else f"{what}: {field} site is {shown_request(site)}, not a name"
-    if do == FETCH:
-        if isinstance(run, bool) or not isinstance(run, (int, str)) or not _RUN.fullmatch(str(run)):
-            return f"{what}: {field} run_id is {shown_request(run)}, not the id of a run"
-        return Request(do, str(run))
-    return Request(do)
+        return Request(do, site) if isinstance(site, str) and site else f"{where} site is {shown_request(site)}, not a name"
+    if do != FETCH:
+        return Request(do)
+    if isinstance(run, bool) or not isinstance(run, (int, str)) or not _RUN.fullmatch(str(run)):
+        return f"{where} run_id is {shown_request(run)}, not the id of a run"
+    return Request(do, str(run))
 
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What the source does.
-
-    Attributes:
-        webhook: options of C(eda.builtin.webhook); empty without one.
-        alerts: alert -> action.
-        sites: names of sites, where there is no inventory.
-        namespaces: of the federation; empty: those of the inventory.
-        inventory: path of the inventory; empty without one.
-        hub_group: group of the hub.
-        sites_group: group of the sites.
-        outputs_directory: where outputs are fetched to; empty: they are not fetched.
-        watch: seconds between two readings of the inventory; 0 not to watch it.
-        gather: seconds for which messages are collected.
-        repairs: repairs of a site in 24 hours.
-        pause: seconds between two repairs of a site.
-        most: sites that are repaired or deployed at once.
-    """
+    """Options of the event source C(fleet_events), which documents them. C(webhook): those of C(eda.builtin.webhook); empty without one."""
 
     webhook: dict[str, Any]
     alerts: dict[str, str]
@@ -174,9 +154,17 @@ def read_options(args: Mapping[str, Any]) -> SourceOptions:
     unknown = sorted(args.keys() - {*_WEBHOOK, *_NUMBERS, *_TEXTS, *_NAMES, "alerts"})
     if unknown:
         raise ValueError(f"{', '.join(unknown)}: there is no such option")
-    numbers = {key: _number(key, args.get(key, default)) for key, default in _NUMBERS.items()}
+    numbers = {}
+    for key, default in _NUMBERS.items():
+        value = args.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            raise ValueError(f"{key}: {value!r} is not a number of 0 or more")
+        numbers[key] = type(default)(value)
     texts = {key: str(args.get(key) or default) for key, default in _TEXTS.items()}
-    names = {key: _names(key, args.get(key) or []) for key in _NAMES}
+    names: dict[str, list[str]] = {key: args.get(key) or [] for key in _NAMES}
+    for key, value in names.items():
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise ValueError(f"{key}: is not a list of names (flower_event_{key})")
     if bool(names["sites"]) == bool(texts["inventory"]):
         raise ValueError("inventory, sites: set one of them (flower_event_inventory, flower_event_sites); they say what events may act on")
     if texts["outputs_directory"] and not isabs(texts["outputs_directory"]):
@@ -187,42 +175,14 @@ def read_options(args: Mapping[str, Any]) -> SourceOptions:
     webhook = _webhook(args)
     if not webhook and not (texts["inventory"] and numbers["watch"]):
         raise ValueError("port, watch: there is nothing to do; set flower_event_port, or flower_event_inventory and flower_event_watch")
-    return SourceOptions(
-        webhook,
-        {**ALERTS, **_alerts(args.get("alerts") or {})},
-        names["sites"],
-        names["namespaces"],
-        texts["inventory"],
-        texts["hub_group"],
-        texts["sites_group"],
-        texts["outputs_directory"],
-        numbers["watch"],
-        numbers["gather"],
-        int(numbers["repairs"]),
-        numbers["pause"],
-        int(numbers["most"]),
-    )
-
-
-def _number(key: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        raise ValueError(f"{key}: {value!r} is not a number of 0 or more")
-    return float(value)
-
-
-def _names(key: str, value: Any) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise ValueError(f"{key}: is not a list of names (flower_event_{key})")
-    return value
-
-
-def _alerts(alerts: Any) -> dict[str, str]:
+    alerts = args.get("alerts") or {}
     if not isinstance(alerts, Mapping):
         raise ValueError("alerts: is not a dict of alert and action (flower_event_alerts)")
     for name, do in alerts.items():
         if do not in ASKED:
             raise ValueError(f"alerts: {name}: {do!r} is not one of {', '.join(ASKED)} (flower_event_alerts)")
-    return dict(alerts)
+    given: dict[str, Any] = {**numbers, **texts, **names}
+    return SourceOptions(webhook=webhook, alerts={**ALERTS, **alerts}, **given)
 
 
 def _webhook(args: Mapping[str, Any]) -> dict[str, Any]:

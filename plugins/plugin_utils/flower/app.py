@@ -12,6 +12,7 @@ refuse, or omit silently, is reported before anything is submitted.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import hashlib
 import io
 import lzma
@@ -29,7 +30,7 @@ from typing import Any
 import tomllib
 
 from ..base import foreign_data, formats
-from . import app_code, app_rules
+from . import app_checks
 from .cli import FlowerError
 
 PROJECT = "pyproject.toml"
@@ -41,13 +42,7 @@ ROOT_FILES = frozenset({"LICENSE", GITIGNORE})
 
 # Folders that flwr.common.constant.FAB_EXCLUDE_PATTERNS leaves out, at any depth and in the app's root folder; and .git.
 SKIPPED = frozenset({"__pycache__", ".git"})
-SKIPPED_IN_ROOT = frozenset(
-    {".flwr", "build", "eggs", ".eggs", "lib", "lib64", "parts", ".venv", "env", "venv", "ENV", "env.bak", "venv.bak"}
-)
-
-# Of these, Flower does not see files at all (APP_PUBLISH_EXCLUDE_PATTERNS). Of the others it sees the names, to which patterns of the app may refer.
-_UNSEEN = frozenset({".flwr", ".venv"})
-_NAMES = 5000  # names of files of such a folder that are sent at most
+SKIPPED_IN_ROOT = frozenset({".flwr", "build", "eggs", ".eggs", "lib", "lib64", "parts", ".venv", "env", "venv", "ENV", "env.bak", "venv.bak"})
 
 # Files beside the code that no app opens: what Flower leaves out of these is not worth a word.
 _ASIDE = frozenset({".pyc", ".ipynb", ".lock", ".sh", ".typed", ".ini", ".cfg"})
@@ -59,6 +54,13 @@ FAB_LIMIT = 10 * 1024 * 1024  # bytes of the packed app: flwr.common.constant.FA
 # What zipfile raises for files that are damaged, besides what any data can.
 _NO_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, RuntimeError)
 SEND_LIMIT = 64 * 1024 * 1024  # bytes of the files: they travel through the API server and the memory of a pod
+_NEEDED = (
+    ("project", "name"),
+    ("project", "version"),
+    ("tool", "flwr", "app", "publisher"),
+    ("tool", "flwr", "app", "components", "serverapp"),
+    ("tool", "flwr", "app", "components", "clientapp"),
+)
 
 
 @dataclass(frozen=True)
@@ -104,48 +106,66 @@ def load(path: str | os.PathLike[str]) -> App:
         FlowerError: it is not an app, is too big, or contains links to targets outside of it.
     """
     where = Path(path).expanduser()
-    if where.is_dir():
-        files, warnings = read_folder(where.resolve())
-    elif where.is_file() and where.suffix == ".fab":
-        files, warnings = read_bundle(where), []
-    else:
-        if "://" in str(path) or str(path).startswith("@"):
-            raise FlowerError(f"the app {path} is not on the control node: clone or download it, and name the folder or the .fab file")
-        what = "is neither a folder nor a .fab file" if where.exists() else "does not exist"
-        raise FlowerError(f"the app {where.absolute()} {what}")
+    if "://" in str(path) or str(path).startswith("@"):
+        raise FlowerError(f"the app {path} is not on the control node: clone or download it, and name the folder or the .fab file")
+    if not where.is_dir() and not (where.is_file() and where.suffix == ".fab"):
+        raise FlowerError(f"the app {where.absolute()} {'is neither a folder nor a .fab file' if where.exists() else 'does not exist'}")
+    try:
+        files, warnings = read_folder(where.resolve()) if where.is_dir() else (read_bundle(where), [])
+    except OSError as error:
+        raise FlowerError(
+            f"a part of the app cannot be read: {error.filename}: {error.strerror}. Correct its permissions, or leave it out with {GITIGNORE}."
+        ) from error
     # Editors of Windows begin files with it, and neither Flower's nor Python's reader of TOML takes it.
     files = {name: content.removeprefix(codecs.BOM_UTF8) if name == PROJECT else content for name, content in files.items()}
     project = read_project(where, files)
     try:
-        files = {**files, PROJECT: app_rules.without_connections(files[PROJECT])}
+        # Connections of apps for Flower before 1.26: Flower would move them to its own configuration, which is read-only in the SuperLink's pod.
+        files = {**files, PROJECT: app_checks.without_key(files[PROJECT].decode(), "tool", "flwr", "federations").encode()}
     except ValueError as error:
-        raise FlowerError(f"the app {where.absolute()}: {PROJECT}: {error}") from error
-    _check_size(where, files, project)
-    faults, notes = app_code.check(files, project)
+        raise FlowerError(
+            f"the app {where.absolute()}: {PROJECT}: remove [tool.flwr.federations] from it: Flower has not read connections there since 1.26"
+        ) from error
+    app = project["tool"]["flwr"]["app"]
+    # With its own patterns the app may be smaller than what is measured here; Flower then reports the real size.
+    if GITIGNORE not in files and not {"fab-include", "fab-exclude"} & set(app):
+        packed = sum(len(zlib.compress(content)) for content in files.values())
+        if packed > FAB_LIMIT:
+            sizes = {name: len(content) for name, content in files.items()}
+            raise _too_big(where.absolute(), sizes, f"{packed / 2**20:.1f} MiB packed, Flower takes 10 MiB", f"fab-exclude in [tool.flwr.app] or {GITIGNORE}")
+    faults, notes = app_checks.check_code(files, project)
     if faults:
         raise FlowerError(
             f"the app {where.absolute()} would be refused by Flower: {'; '.join(faults)}. Correct it. If it needs a newer Python than the control "
             f"node's, set requires-python in [project] of its {PROJECT}: then this is a warning."
         )
-    app = project["tool"]["flwr"]["app"]
+    dependencies = project["project"].get("dependencies", [])
+    if not isinstance(dependencies, list) or not all(isinstance(one, str) for one in dependencies):
+        raise FlowerError(f"the app {where.absolute()}: [project] dependencies in {PROJECT} is not a list of texts: {dependencies!r}")
     return App(
         name=f"{app['publisher']}/{project['project']['name']}",
         version=str(project["project"]["version"]),
         defaults=flatten(app.get("config", {})),
         files=files,
         warnings=warnings + notes,
-        dependencies=_dependencies(where, project["project"]),
+        dependencies=tuple(dependencies),
     )
 
 
 def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
     """Read the files of a folder that can be part of an app, without those that C(.gitignore) leaves out, and warn about unexpected omissions."""
-    files: dict[str, bytes] = {}
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    sizes: dict[str, int] = {}
     links: list[str] = []
     left_out: dict[str, int] = {}
-    size = 0
-    ignored = _ignored(root / GITIGNORE)
-    for folder, folders, names in os.walk(root, onerror=_refuse):
+    try:
+        ignored = app_checks.Ignored((root / GITIGNORE).read_bytes() if (root / GITIGNORE).is_file() else b"")
+    except ValueError as error:
+        raise FlowerError(f"the app {root}: {GITIGNORE}: {error}. Correct the line.") from error
+    for folder, folders, names in os.walk(root, onerror=refuse):
         inside = Path(folder).relative_to(root)
         skipped = SKIPPED | SKIPPED_IN_ROOT if inside == Path() else SKIPPED
         folders[:] = sorted(name for name in folders if name not in skipped and not ignored.folder((inside / name).as_posix()))
@@ -163,66 +183,23 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
                 links.append(relative)
             elif name in folders or not stat.S_ISREG((seen := path.stat()).st_mode):
                 continue
-            elif not wanted(relative):
-                left_out |= {} if _is_aside(relative) else {relative: seen.st_size}
-            else:
-                size += seen.st_size
-                if size > SEND_LIMIT:  # before it is read: the file may be larger than the memory
-                    raise FlowerError(_too_big(root, _sizes(files) | {relative: seen.st_size}, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE))
-                files[relative] = _read(path)
+            elif PurePosixPath(relative).suffix in SUFFIXES or relative in ROOT_FILES:
+                sizes[relative] = seen.st_size
+            elif not _is_aside(relative):
+                left_out[relative] = seen.st_size
+    if sum(sizes.values()) > SEND_LIMIT:  # before they are read: they may be larger than the memory
+        raise _too_big(root, sizes, f"more than {SEND_LIMIT >> 20} MiB to send", GITIGNORE)
     found = [f"Flower leaves links out of apps: {', '.join(links)} in {root}"] if links else []
     if left_out:
         kinds = ", ".join(sorted(SUFFIXES))
         found.append(f"Flower packs only {kinds}, so these files are not part of the app {root}: {_largest(left_out, _NAMED)}. {_DATA}")
-    return _names_of_skipped(root, files) | files, found
+    return {name: (root / name).read_bytes() for name in sizes}, found
 
 
 def _is_aside(path: str) -> bool:
     """Whether a file is one that no app opens: of an editor, a build, or for people."""
     parts = PurePosixPath(path)
     return any(part.startswith(".") for part in parts.parts) or parts.suffix in _ASIDE or parts.stem in _ASIDE_NAMES
-
-
-def _ignored(path: Path) -> app_rules.Ignored:
-    try:
-        return app_rules.Ignored(_read(path) if path.is_file() else b"")
-    except ValueError as error:
-        raise FlowerError(f"the app {path.parent}: {GITIGNORE}: {error}. Correct the line.") from error
-
-
-def _names_of_skipped(root: Path, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Empty files in place of those of skipped folders that patterns of the app name: Flower refuses a pattern without a file."""
-    try:
-        listed = app_rules.patterns(tomllib.loads(files.get(PROJECT, b"").decode("utf-8")))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return {}  # reported later
-    found: dict[str, bytes] = {}
-    for skipped in app_rules.named(sorted(SKIPPED_IN_ROOT - _UNSEEN), listed):
-        for folder, _folders, names in os.walk(root / skipped):
-            inside = Path(folder).relative_to(root)
-            found |= {(inside / name).as_posix(): b"" for name in sorted(names) if wanted(name) and len(found) < _NAMES}
-    return found
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise _refusal(error) from error
-
-
-def _refuse(error: OSError) -> None:
-    raise _refusal(error) from error
-
-
-def _refusal(error: OSError) -> FlowerError:
-    return FlowerError(f"a part of the app cannot be read: {error.filename}: {error.strerror}. Correct its permissions, or leave it out with .gitignore.")
-
-
-def wanted(name: str) -> bool:
-    """Whether a file can be part of an app, by its path in it."""
-    path = PurePosixPath(name)
-    return path.suffix in SUFFIXES or name in ROOT_FILES
 
 
 def read_bundle(bundle: Path) -> dict[str, bytes]:
@@ -238,7 +215,7 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
             content = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
     except (OSError, *_NO_ZIP, *foreign_data.FAULTS) as error:
         if isinstance(error, OSError) and error.filename:
-            raise _refusal(error) from error
+            raise
         raise FlowerError(f"the app {bundle} is not a Flower app bundle: {error}") from error
     listed = content.pop(".info/CONTENT", b"").decode("utf-8", "replace")
     for line in filter(None, listed.splitlines()):
@@ -249,10 +226,10 @@ def read_bundle(bundle: Path) -> dict[str, bytes]:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
             raise FlowerError(f"the app {bundle} contains a file with the path {name}")
-    try:
-        return {**content, PROJECT: app_rules.without_patterns(content[PROJECT])} if PROJECT in content else content
-    except foreign_data.FAULTS:
-        return content  # reported later
+    for key in ("fab-include", "fab-exclude") if PROJECT in content else ():
+        with contextlib.suppress(*foreign_data.FAULTS):  # other text than TOML is reported later, and what cannot be cut out stays
+            content[PROJECT] = app_checks.without_key(content[PROJECT].decode(), "tool", "flwr", "app", key).encode()
+    return content
 
 
 def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -263,31 +240,12 @@ def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
         project = tomllib.loads(files[PROJECT].decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise FlowerError(f"the app {where.absolute()}: cannot read {PROJECT}: {error}") from error
-    if _look(project, "tool", "flwr", "app", "components", "agentapp") is not None:
+    if app_checks.value_of(project, "tool", "flwr", "app", "components", "agentapp") is not None:
         raise FlowerError(f"{where.absolute()} is an AgentApp, which this collection does not run: its {PROJECT} has agentapp in [tool.flwr.app.components]")
-    missing = [
-        f"[{'.'.join(table)}] {name}"
-        for *table, name in (
-            ("project", "name"),
-            ("project", "version"),
-            ("tool", "flwr", "app", "publisher"),
-            ("tool", "flwr", "app", "components", "serverapp"),
-            ("tool", "flwr", "app", "components", "clientapp"),
-        )
-        if not isinstance(_look(project, *table, name), str)
-    ]
+    missing = [f"[{'.'.join(table)}] {name}" for *table, name in _NEEDED if not isinstance(app_checks.value_of(project, *table, name), str)]
     if missing:
         raise FlowerError(f"{where.absolute()} is not a Flower app: its {PROJECT} lacks {', '.join(missing)}")
     return project
-
-
-def _dependencies(where: Path, project: Mapping[str, Any]) -> tuple[str, ...]:
-    listed = project.get("dependencies", [])
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-        raise FlowerError(
-            f"the app {where.absolute()}: [project] dependencies in {PROJECT} is not a list of texts: {listed!r}"
-        )
-    return tuple(listed)
 
 
 def flatten(table: Mapping[str, Any], parent: str = "") -> dict[str, Any]:
@@ -299,28 +257,8 @@ def flatten(table: Mapping[str, Any], parent: str = "") -> dict[str, Any]:
     return flat
 
 
-def _look(table: Any, *names: str) -> Any:
-    for name in names:
-        table = table.get(name) if isinstance(table, dict) else None
-    return table
-
-
-def _check_size(where: Path, files: Mapping[str, bytes], project: Mapping[str, Any]) -> None:
-    # With its own patterns the app may be smaller than what is measured here; Flower then reports the real size.
-    if ".gitignore" in files or {"fab-include", "fab-exclude"} & set(project["tool"]["flwr"]["app"]):
-        return
-    packed = sum(len(zlib.compress(content)) for content in files.values())
-    if packed > FAB_LIMIT:
-        raise FlowerError(_too_big(where.absolute(), _sizes(files), f"{packed / 2**20:.1f} MiB packed, Flower takes 10 MiB"))
-
-
-def _sizes(files: Mapping[str, bytes]) -> dict[str, int]:
-    return {name: len(content) for name, content in files.items()}
-
-
-def _too_big(where: Path, found: Mapping[str, int], why: str, rules: str = "fab-exclude in [tool.flwr.app] or .gitignore") -> str:
-    found = {name: size for name, size in found.items() if size * 100 >= max(found.values())}
-    return f"the app {where} is too big: {why}. Largest files: {_largest(found, 3)}. An app is code. {_DATA}, or leave files out with {rules}."
+def _too_big(where: Path, sizes: Mapping[str, int], why: str, rules: str) -> FlowerError:
+    return FlowerError(f"the app {where} is too big: {why}. Largest files: {_largest(sizes, 3)}. An app is code. {_DATA}, or leave files out with {rules}.")
 
 
 def _largest(found: Mapping[str, int], most: int) -> str:

@@ -31,7 +31,7 @@ CONNECTION = "hub"  # name of the connection in the pod's config.toml
 # Seconds of one wait for SuperNodes. Nothing is sent meanwhile, and proxies and load balancers before API servers often close a connection
 # that is idle for 30 to 60 s. Each wait takes 0.65 s of the pod's CPU.
 _SLICE = 20.0
-_LOOK = 3.0  # seconds between two looks at why a pod does not start
+_CHECK_PAUSE = 3.0  # seconds between two looks at why a pod does not start
 _UNANSWERED = 60.0  # seconds after which an API server that does not answer is no longer waited for
 #: More runs than any SuperLink has.
 ALL_RUNS = 10**9
@@ -40,12 +40,10 @@ LISTING_SECONDS = 120.0
 
 
 def listing(most: int = ALL_RUNS) -> list[str]:
-    """Arguments of C(flwr list) for the newest runs; without a number, it lists 20 (flwr 1.40 to 1.42, C(control_handlers.list_runs)).
+    """Arguments of C(flwr list) for the newest runs, C(most) at most; without a number, it lists 20 (flwr 1.40 to 1.42, C(control_handlers.list_runs)).
 
-    Each takes about 4 ms (3000 runs took 11 s): the SuperLink cleans up after every run in the list that has ended.
-
-    Args:
-        most: how many at most. A run that is active may be older than any number of others.
+    Each takes about 4 ms (3000 runs took 11 s): the SuperLink cleans up after every run in the list that has ended. A
+    run that is active may be older than any number of others.
     """
     return ["list", "--limit", str(most)]
 
@@ -81,12 +79,7 @@ def read_answer(answer: Mapping[str, Any]) -> Answer:
 
 
 class FlowerCLI:
-    """The C(flwr) command of one SuperLink.
-
-    Args:
-        cluster: a connection to the hub.
-        namespace: the SuperLink's namespace.
-    """
+    """The C(flwr) command of one SuperLink."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster = cluster
@@ -115,7 +108,7 @@ class FlowerCLI:
             why = ""
             if now >= deadline:
                 seen = seen if pod or not seconds else refusal(self.cluster, self._workload()) or seen
-            elif now - looked >= _LOOK:
+            elif now - looked >= _CHECK_PAUSE:
                 looked = now
                 why = patience.is_over(self._workload(), partial(list, [pod] if pod else []))
             if now >= deadline or why:
@@ -137,12 +130,7 @@ class FlowerCLI:
         return {"metadata": {"name": SUPERLINK, "namespace": self.namespace}, "spec": {"replicas": 0}, **(found or {}), "kind": "StatefulSet"}
 
     def do(
-        self,
-        steps: Sequence[Mapping[str, Any]],
-        *,
-        files: Mapping[str, str] | None = None,
-        archive: bytes | None = None,
-        seconds: float = 60,
+        self, steps: Sequence[Mapping[str, Any]], *, files: Mapping[str, str] | None = None, archive: bytes | None = None, seconds: float = 60
     ) -> list[Answer]:
         """Run steps of the pod program in one exec.
 
@@ -162,7 +150,7 @@ class FlowerCLI:
         if output.rc != 0 or len(output.answers) != len(steps):
             raise FlowerError(
                 f"Flower's command line in pod {self.namespace}/{SUPERLINK_POD} on {self.cluster.name} ended with code {output.rc} "
-                f"after {len(output.answers)} of {len(steps)} answers: {output.said}"
+                f"after {len(output.answers)} of {len(steps)} answers: {output.stderr}"
             )
         return list(map(read_answer, output.objects()))
 
@@ -175,7 +163,7 @@ class FlowerCLI:
         return {**self.command(*arguments), "once": uuid.uuid4().hex}
 
     def nodes(self, wait_for: Sequence[str] = (), seconds: float = 0) -> dict[str, dict[str, Any]]:
-        """List the SuperNodes, on wish after waiting until some of them are online.
+        """List the SuperNodes, optionally after waiting until some of them are online.
 
         Args:
             wait_for: node ids that should be online.
@@ -188,8 +176,8 @@ class FlowerCLI:
             FlowerError: the SuperLink cannot list them.
             Unreachable: the API server does not answer, for 60 s or until C(seconds) are over.
         """
-        heard = time.monotonic()
-        deadline = heard + seconds
+        answered_at = time.monotonic()
+        deadline = answered_at + seconds
         while True:
             left = max(deadline - time.monotonic(), 0)
             part = min(left, _SLICE)
@@ -197,11 +185,11 @@ class FlowerCLI:
             try:
                 (answer,) = self.do([step], seconds=part + 60)
             except (Unreachable, Unavailable):  # it only reads, so it can be repeated
-                if time.monotonic() >= min(deadline, heard + _UNANSWERED):
+                if time.monotonic() >= min(deadline, answered_at + _UNANSWERED):
                     raise
                 time.sleep(1)  # one that refuses connections does so at once
                 continue
-            heard = time.monotonic()
+            answered_at = time.monotonic()
             if part == left or answer.ok:
                 found = nodes_of(answer, self.cluster.name)
                 if part == left or all(found.get(node, {}).get("status") == "online" for node in wait_for):
@@ -218,34 +206,25 @@ class FlowerCLI:
         steps = [self._once("supernode", "unregister", node) for node in node_ids]
         return self.do(steps, seconds=60 + 0.2 * len(steps)) if steps else []
 
-    def unregister_known(
-        self, wanted: Mapping[str, Sequence[str | None]], nodes: Mapping[str, Mapping[str, Any]]
-    ) -> dict[str, str]:
+    def unregister_known(self, wanted: Mapping[str, Sequence[str | None]], nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         """Unregister the SuperNodes of some sites, unless they are unregistered; returns site -> why that failed.
 
         Args:
             wanted: site -> node ids; None for a key that never had one.
             nodes: the result of C(nodes).
         """
-        todo = [
-            (site, node)
-            for site, ids in wanted.items()
-            for node in ids
-            if node and nodes.get(node, {}).get("status", "unregistered") != "unregistered"
-        ]
-        refused: dict[str, str] = {}
-        for (site, node), answer in zip(todo, self.unregister([node for _site, node in todo])):
-            if not answer.ok:
-                refused[site] = f"the SuperLink on {self.cluster.name} cannot unregister node {node}: {answer.message}"
-        return refused
+        known = {node for node, facts in nodes.items() if facts.get("status", "unregistered") != "unregistered"}
+        todo = [(site, node) for site, ids in wanted.items() for node in ids if node and node in known]
+        answers = self.unregister([node for _site, node in todo])
+        return {
+            site: f"the SuperLink on {self.cluster.name} cannot unregister node {node}: {answer.message}"
+            for (site, node), answer in zip(todo, answers)
+            if not answer.ok
+        }
 
 
 def nodes_of(answer: Answer, hub: str) -> dict[str, dict[str, Any]]:
     """Node id (text) -> its state, of an answer to C(flwr supernode list).
-
-    Args:
-        answer: it.
-        hub: name of the hub, for the message.
 
     Raises:
         FlowerError: the SuperLink could not list them. That is not a list without entries.
@@ -260,15 +239,12 @@ def superlink_state(pod: Mapping[str, Any] | None) -> str | None:
     if pod is None:
         return "there is no such pod"
     status = pod.get("status", {})
-    for container in status.get("containerStatuses", []):
-        if container["name"] != CONTAINER:
-            continue
+    for container in (one for one in status.get("containerStatuses", []) if one["name"] == CONTAINER):
         if container.get("ready") and not pod["metadata"].get("deletionTimestamp"):
             return None
         for state, detail in container.get("state", {}).items():
-            return f"container {state}" + "".join(
-                f", {key} {detail[key]}" for key in ("reason", "message", "exitCode") if detail.get(key)
-            )
+            facts = [f"{key} {detail[key]}" for key in ("reason", "message", "exitCode") if detail.get(key)]
+            return ", ".join([f"container {state}", *facts])
     for condition in status.get("conditions", []):
         if condition.get("status") == "False" and condition.get("message"):
             return f"pod {status.get('phase')}: {condition['message']}"

@@ -39,8 +39,8 @@ _OTHERS = 200
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What one look found.
+class RunReport:
+    """What is known of a run at one time.
 
     Attributes:
         run: the run.
@@ -63,18 +63,18 @@ class Watch(Protocol):
     def log(self, lines: Sequence[str], left_out: int) -> None:
         """New lines of the log, and how many before them are left out."""
 
-    def sight(self, sight: Sight) -> None:
+    def report(self, report: RunReport) -> None:
         """The state of the run."""
 
     def trouble(self, text: str) -> None:
         """The run could not be read; it is tried again."""
 
 
-def sight_of(run: Run, report: Mapping[str, Any]) -> Sight:
+def parse_report(run: Run, report: Mapping[str, Any]) -> RunReport:
     """Read a report of the program in the pod."""
     nodes, runs = report.get("nodes"), report.get("runs")
     online = [str(node) for node, status in (nodes or {}).items() if status == "online"]
-    return Sight(
+    return RunReport(
         run,
         None if nodes is None else len(online),
         sum(status != "unregistered" for status in (nodes or {}).values()),
@@ -86,22 +86,13 @@ def sight_of(run: Run, report: Mapping[str, Any]) -> Sight:
 def ahead(active: Sequence[Mapping[str, Any]], run_id: str) -> tuple[Run, ...]:
     """Of runs that are not finished, those that were submitted before one of them, the oldest first."""
     own = next((str(one.get("pending-at")) for one in active if str(one.get("run-id")) == run_id), "")
-    before = [
-        one for one in active if str(one.get("run-id")) != run_id and (str(one.get("pending-at")) <= own or not own)
-    ]
-    return tuple(
-        Run(str(one["run-id"]), str(one.get("status", "")), app=str(one.get("fab-id") or ""))
-        for one in sorted(before, key=lambda one: str(one.get("pending-at")))
-    )
+    before = [one for one in active if str(one.get("run-id")) != run_id and (str(one.get("pending-at")) <= own or not own)]
+    before.sort(key=lambda one: str(one.get("pending-at")))
+    return tuple(Run(str(one["run-id"]), str(one.get("status", "")), app=str(one.get("fab-id") or "")) for one in before)
 
 
 class Following:
     """Follows one run.
-
-    Args:
-        cli: the SuperLink's command line.
-        run_id: the run.
-        watch: receives the news.
 
     Attributes:
         run: its last known state.
@@ -110,13 +101,10 @@ class Following:
     """
 
     def __init__(self, cli: FlowerCLI, run_id: str, watch: Watch) -> None:
-        self.cli = cli
-        self.watch = watch
-        self.run = Run(run_id)
+        self.cli, self.watch, self.run = cli, watch, Run(run_id)
         self.trouble = ""
         self.lines: deque[str] = deque(maxlen=LOG_LINES)
-        self._seen = 0
-        self._failures = 0
+        self._seen = self._failures = 0
 
     def follow(self, seconds: float) -> Run:
         """Wait until the run is finished, at most C(seconds); returns its last known state. Without any time it is read once.
@@ -152,14 +140,18 @@ class Following:
             "poll": self.run.run_id, "connection": CONNECTION, "seconds": seconds, "pause": pause, "seen": self._seen, "lines": _MOST_LINES,
             "others": listing(_OTHERS) if self.run.status in ("", "pending") else [],
         }  # fmt: skip
-        output = in_pod.stream(
-            cli.cluster, cli.namespace, SUPERLINK_POD, CONTAINER, pod_program, {"steps": [step]}, self._receive,
-            seconds=seconds + _SILENCE, silence=_SILENCE,
-        )  # fmt: skip
-        if output.rc:
-            raise FlowerError(
-                f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {output.rc}: {output.said}"
-            )
+        lines = foreign_data.Lines()
+
+        def receive(piece: bytes) -> None:
+            for line in lines.feed(piece):
+                if line.strip() not in ("", in_pod.COMPLETE):
+                    self._receive(line)
+
+        rc, errors = in_pod.send(
+            cli.cluster, cli.namespace, SUPERLINK_POD, CONTAINER, pod_program, {"steps": [step]}, receive, seconds=seconds + _SILENCE, silence=_SILENCE
+        )
+        if rc:
+            raise FlowerError(f"the program that follows the run in pod {cli.namespace}/{SUPERLINK_POD} on {cli.cluster.name} ended with code {rc}: {errors}")
 
     def _receive(self, line: str) -> None:
         """Take a report.
@@ -174,7 +166,7 @@ class Following:
                 report = foreign_data.read_json(line)
                 at, left_out, lines = int(report["at"]), int(report["left_out"]), list(map(str, report["lines"]))
                 self.run = known_run(self.cli, self.run.run_id, read_answer(report["run"]))
-                sight = sight_of(self.run, report)
+                news = parse_report(self.run, report)
         except UnknownRun:
             raise
         except FlowerError as error:
@@ -183,7 +175,7 @@ class Following:
         if at > self._seen:
             raise lost
         self._failures, self.trouble = 0, ""
-        self.watch.sight(sight)
+        self.watch.report(news)
         first = at + left_out  # number of the first line that is there
         new = lines[max(self._seen - first, 0) :]
         left_out = max(first - self._seen, 0)

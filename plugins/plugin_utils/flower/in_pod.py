@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,19 +43,19 @@ class Output:
     Attributes:
         answers: the lines that it printed.
         rc: its exit code.
-        said: the end of its standard error in one line, or a text for none.
+        stderr: the end of its standard error in one line, or a text for none.
         where: its cluster and pod.
     """
 
     answers: list[str]
     rc: int
-    said: str
+    stderr: str
     where: str = ""
 
     @property
     def last(self) -> str:
         """The last line of its standard error."""
-        return self.said.rpartition(_BREAK)[2]
+        return self.stderr.rpartition(_BREAK)[2]
 
     def objects(self, count: int | None = None) -> list[dict[str, Any]]:
         """Its answers, each an object of JSON; so many, if that is given.
@@ -64,7 +64,7 @@ class Output:
             ClusterError: it failed, or did not give such answers. The container may have another Python, or someone has changed it.
         """
         if self.rc:
-            raise ClusterError(f"{self.where}: a program ended with code {self.rc}: {self.said}")
+            raise ClusterError(f"{self.where}: a program ended with code {self.rc}: {self.stderr}")
         with contextlib.suppress(ValueError):
             found = list(map(foreign_data.read_json, self.answers))
             if all(isinstance(one, dict) for one in found) and count in (None, len(found)):
@@ -74,6 +74,14 @@ class Output:
     def object(self) -> dict[str, Any]:
         """Its only answer. Raises as C(objects)."""
         return self.objects(1)[0]
+
+
+def is_running(pod: Mapping[str, Any] | None, container: str) -> bool:
+    """Whether a container runs, in a pod that is not being deleted."""
+    if pod is None or pod["metadata"].get("deletionTimestamp"):
+        return False
+    listed = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(one["name"] == container and "running" in (one.get("state") or {}) for one in listed)
 
 
 def may_run(cluster: Cluster, namespace: str, pod: str) -> bool:
@@ -93,7 +101,7 @@ def run(
     seconds: float,
     data: bytes = b"",
     silence: float | None = None,
-    heard: Callable[[], None] | None = None,
+    on_output: Callable[[], None] | None = None,
 ) -> Output:
     """Send a module that reads a request, one line of JSON, and prints answers, each a line.
 
@@ -110,90 +118,53 @@ def run(
         seconds: time limit of each time that it runs.
         data: what follows the request on standard input, for programs that read it from C(sys.stdin.buffer).
         silence: seconds without output after which the connection is considered lost, for programs that show that they are alive.
-        heard: called when there was output, also when it was only such a sign.
+        on_output: called when there was output, also when it was only such a sign.
 
     Raises:
         ClusterError: the program could not be started, the connection broke, or the answers were lost again and again.
     """
     where = f"{cluster.name}: pod {namespace}/{pod} ({container})"
-    stdin = stdin_of(program, request) + data
     for _attempt in range(_ATTEMPTS):
         answers: list[str] = []
-        output = _execute(cluster, namespace, pod, container, stdin, answers.append, seconds, silence, Lines(_MOST), heard)
-        if output.rc:
-            return replace(output, answers=answers, where=where)
-        if answers and answers[-1] == COMPLETE:
-            return replace(output, answers=answers[:-1], where=where)
+        lines = Lines(_MOST)
+
+        def receive(piece: bytes, answers: list[str] = answers, lines: Lines = lines) -> None:
+            answers += [line.rstrip("\r") for line in lines.feed(piece) if line.strip()]
+            if on_output is not None:
+                on_output()
+
+        rc, errors = send(cluster, namespace, pod, container, program, request, receive, seconds=seconds, silence=silence, data=data)
+        if rc or answers[-1:] == [COMPLETE]:
+            return Output(answers if rc else answers[:-1], rc, errors, where)
     raise ClusterError(
         f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) succeeded {_ATTEMPTS} times, but its answers did not "
-        f"arrive completely; last seen: {len(answers)} lines of output, and {output.said}. Check the node's container runtime."
+        f"arrive completely; last seen: {len(answers)} lines of output, and {errors}. Check the node's container runtime."
     )
 
 
-def stream(
+def send(
     cluster: Cluster,
     namespace: str,
     pod: str,
     container: str,
     program: ModuleType,
     request: Mapping[str, Any],
-    on_line: Callable[[str], None],
+    on_stdout: Callable[[bytes], None],
     *,
     seconds: float,
-    silence: float,
-) -> Output:
-    """Send a module as C(run) does, and receive each of its answers as soon as it is printed.
-
-    It is sent once. What was lost is for the caller to notice.
-
-    Args:
-        cluster: a connection to its cluster.
-        namespace: of the pod.
-        pod: its name.
-        container: the one to run it in.
-        program: the module; it may import nothing that the container has not.
-        request: its task.
-        on_line: receives each line.
-        seconds: time limit.
-        silence: seconds without a line after which the connection is considered lost.
+    silence: float | None = None,
+    data: bytes = b"",
+) -> tuple[int, str]:
+    """Send a module as C(run) does, once. C(on_stdout) receives what it prints, as soon as it is there; what was lost is for the caller to notice.
 
     Returns:
-        Its end; the answers are not part of it.
+        Its exit code, and the end of its standard error in one line, or a text for none.
 
     Raises:
         ClusterError: the program could not be started, or the connection broke.
     """
-
-    def receive(line: str) -> None:
-        if line != COMPLETE:
-            on_line(line)
-
-    return _execute(cluster, namespace, pod, container, stdin_of(program, request), receive, seconds, silence, Lines())
-
-
-def _execute(
-    cluster: Cluster, namespace: str, pod: str, container: str, stdin: bytes, on_line: Callable[[str], None], seconds: float,
-    silence: float | None, lines: Lines, heard: Callable[[], None] | None = None,
-) -> Output:  # fmt: skip
-    """Run what C(stdin_of) returned; the answers are not part of the result."""
-
-    def receive(piece: bytes) -> None:
-        for line in lines.feed(piece):
-            if line.strip():
-                on_line(line.rstrip("\r"))
-        if heard is not None:
-            heard()
-
-    result = cluster.exec(namespace, pod, container, ["python", "-c", LOADER], stdin=stdin, timeout=seconds, on_stdout=receive, silence=silence)
-    return Output([], result.rc, _said(result.stderr))
-
-
-def stdin_of(program: ModuleType, request: Mapping[str, Any]) -> bytes:
-    """What C(LOADER) reads: a program and its request."""
     text = Path(str(program.__file__)).read_text(encoding="utf-8")
-    return "\n".join((json.dumps(text), json.dumps(request), "")).encode()
-
-
-def _said(stderr: bytes) -> str:
-    lines = stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
-    return _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "it said nothing"
+    stdin = "\n".join((json.dumps(text), json.dumps(request), "")).encode() + data
+    result = cluster.exec(namespace, pod, container, ["python", "-c", LOADER], stdin=stdin, timeout=seconds, on_stdout=on_stdout, silence=silence)
+    lines = result.stderr.decode("utf-8", "replace").strip()[-2000:].splitlines()
+    return result.rc, _BREAK.join(filter(None, map(foreign_data.cleaned, lines))) or "no error output"

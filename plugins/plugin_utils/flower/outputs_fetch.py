@@ -17,18 +17,19 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..base import foreign_data
-from ..base.formats import readable
+from ..base.formats import counted, readable
 from ..base.object_names import OUTPUTS_READER
+from ..base.plain_data import digest
 from ..kube.api_errors import Unreachable
 from ..programs import outputs_program
-from . import in_pod
-from .cli import FlowerError
-from .outputs_reader import MANIFEST, SILENCE, Contents, File, Reader, shown
+from . import in_pod, outputs_table, run_sites
+from .cli import FlowerCLI, FlowerError
+from .outputs_list import MANIFEST, Contents, shown
+from .outputs_reader import SILENCE, Reader
 from .transfer import Attempts, Steady, sha256
 
 _SECONDS = 24 * 3600  # of one connection
@@ -37,126 +38,171 @@ _END = 100  # bytes after the files: the line with which every program ends
 _DESCRIPTORS = Path("/proc/self/fd")
 _SPARE = 1024 * 1024  # bytes that are left free on the control node, for names and folders
 FORMAT = 1
-
-
-class Changed(FlowerError):
-    """The run's files are still being changed."""
+_NAMED = 10  # files in a warning
 
 
 class Fetched(NamedTuple):
-    """What came of it.
+    """What was done about the outputs of a run, or would be.
 
     Attributes:
-        path: the run's folder on the control node.
+        changed: whether they were not there before.
+        words: that, for people.
+        result: for the result of a module; empty in check mode.
+        fact: for the audit trail; empty if nothing was changed.
+        warnings: files that are not among them.
+    """
+
+    changed: bool
+    words: str
+    result: dict[str, Any] = {}
+    fact: dict[str, Any] = {}
+    warnings: Sequence[str] = ()
+
+
+def fetch_outputs(
+    cli: FlowerCLI, reader: Reader, run_id: str, run: Mapping[str, Any], directory: Path, say: Callable[[str], None], *, check: bool
+) -> Fetched:
+    """Fetch the outputs of a run to C(directory), in which it gets a folder of its own; with C(check) only look.
+
+    Args:
+        run: what Flower knows of it; empty if that is nothing.
+
+    Raises:
+        ClusterError: they could not be fetched.
+    """
+    if check:
+        sizes = reader.contents(run_id).sizes
+        is_new = not (directory / run_id).exists()
+        verb = "would fetch" if is_new else "would compare"
+        return Fetched(is_new, f"{verb} {counted(len(sizes), 'file')} of run {run_id}, {readable(sum(sizes.values()))}")
+    about = {
+        "app": f"{run.get('app', '')} {run.get('version', '')}".strip(),
+        "fab_hash": run.get("fab_hash", ""),
+        "sites": run_sites.read(cli, run) if run else [],
+    }
+    facts = {"status": run.get("status", outputs_table.UNKNOWN), "finished_at": run.get("finished_at", ""), "hub": cli.cluster.name, "namespace": cli.namespace}
+    work = Fetching(reader, run_id, directory, say)
+    work.fetch({**about, **facts})
+    contents, path = work.contents, str(work.target)
+    sums: dict[str, Any] = {"files": len(contents.files), "size": sum(contents.sizes.values()), "sha256": digest(work.listed)}
+    result = {"run_id": run_id, "path": path, "changed": work.changed, **sums, "sites": about["sites"]}
+    result |= {"left_out": contents.left_out, "connections": work.attempts}
+    warnings = []
+    if left_out := [f"{name} ({why})" for name, why in contents.left_out.items()]:
+        more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+        warnings.append(f"not fetched of the outputs of run {run_id}: {', '.join(left_out[:_NAMED])}{more}")
+    verb = "fetched" if work.changed else "were there already"
+    words = f"outputs of run {run_id}: {counted(sums['files'], 'file')}, {readable(sums['size'])}, {verb}: {path}"
+    fact = {"change": "fetched", "run": run_id, **about, **sums} if work.changed else {}
+    return Fetched(work.changed, words, result, fact, warnings)
+
+
+class Fetching:
+    """Fetches the files of one run to C(directory), in which it gets a folder of its own.
+
+    Attributes:
+        contents: its files, once they were listed.
+        target: its folder.
         changed: whether something was fetched.
-        files: path -> {size, sha256}.
         attempts: connections that it took.
         received: bytes that came over the network.
     """
 
-    path: str
-    changed: bool
-    files: dict[str, dict[str, Any]]
-    attempts: int
-    received: int
-
-
-class Fetching:
-    """Fetches the files of one run.
-
-    Args:
-        reader: the other side.
-        run_id: the run.
-        contents: its files.
-        directory: the user's folder; the run gets one of its own in it.
-        say: shows the progress.
-    """
-
-    def __init__(self, reader: Reader, run_id: str, contents: Contents, directory: Path, say: Callable[[str], None]) -> None:
-        self.reader = reader
-        self.run_id = run_id
-        self.sizes = contents.sizes
-        self.left_out = contents.left_out
-        self.directory = directory
-        self.target = directory / run_id
-        self.folder = directory / f".{run_id}.part"
+    def __init__(self, reader: Reader, run_id: str, directory: Path, say: Callable[[str], None]) -> None:
+        self.reader, self.run_id, self.contents = reader, run_id, Contents()
+        self.directory, self.target, self.folder = directory, directory / run_id, directory / f".{run_id}.part"
         self.files = self.folder / "files"
-        self.received = self.attempts = 0
-        self._wanted: dict[str, File] = {}
+        self.changed = not os.path.lexists(self.target)
+        self.received = self.attempts = self._total = 0
         self._done: set[str] = set()
         self._attempts = Attempts(reader, say, f"fetching the outputs of run {run_id}")
         self._steady = Steady(say, f"outputs of run {run_id}")
-        self._total = sum(self.sizes.values())
-        self._there = 0
         self._parts: list[tuple[str, int]] = []  # path, and bytes that come, the next file last
 
-    def fetch(self, facts: Mapping[str, Any]) -> Fetched:
-        """Fetch everything, or find that it was fetched before.
+    @property
+    def listed(self) -> dict[str, dict[str, Any]]:
+        """Path -> size and SHA-256."""
+        return {path: {"size": one.size, "sha256": one.sha256} for path, one in sorted(self.contents.files.items())}
 
-        Args:
-            facts: what the manifest says of the run.
+    def fetch(self, facts: Mapping[str, Any]) -> None:
+        """Fetch everything, or find that it was fetched before. C(facts): what the manifest says of the run.
 
         Raises:
             ClusterError: it could not be completed. What was fetched is kept, and continued the next time.
         """
-        run_id, changed = self.run_id, not os.path.lexists(self.target)
-        if changed:
-            with self._taken():
-                self._clear()
-                if why := self._attempts.run(self._transfer):
-                    raise FlowerError(
-                        f"the outputs of run {run_id} could not be fetched completely: {why} {len(self._done)} of {len(self.sizes)} files are "
-                        f"there, and what was fetched is in {self.folder}: run this again to continue, or delete that folder"
-                    )
-                self._finish({"format": FORMAT, **facts, "run_id": run_id, "files": self._listed(), "left_out": self.left_out})
-        elif why := self._difference():
-            raise self._occupied(why)
-        return Fetched(str(self.target), changed, self._listed(), self.attempts, self.received)
+        self._try(self._list)
+        if not self.changed:
+            if why := self._difference():
+                raise self._occupied(why)
+            return
+        with self._staging():
+            self._remove_stale()
+            self._try(self._transfer)
+            began = {"began": self.contents.began} if self.contents.began else {}
+            self._finish({"format": FORMAT, **facts, **began, "run_id": self.run_id, "files": self.listed, "left_out": self.contents.left_out})
 
-    def _listed(self) -> dict[str, dict[str, Any]]:
-        return {path: {"size": one.size, "sha256": one.sha256} for path, one in sorted(self._wanted.items())}
+    def _try(self, step: Callable[[], bool]) -> None:
+        """Take a step, in several connections if one breaks.
+
+        Raises:
+            FlowerError: it could not be completed.
+        """
+        if why := self._attempts.run(step):
+            raise FlowerError(
+                f"the outputs of run {self.run_id} could not be fetched completely: {why} {len(self._done)} of {len(self.contents.files)} files are "
+                f"there, and what was fetched is in {self.folder}: run this again to continue, or delete that folder"
+            )
+
+    def _list(self) -> bool:
+        """List the files, and have the hub compute the SHA-256 of all that the disk has room for.
+
+        Raises:
+            FlowerError: it has no room for the rest, or they are being changed.
+        """
+        with self._faults("see what was fetched before"):
+            place = self.files if self.changed else self.target
+            there = sum(os.lstat(place / path).st_size for path in _files_below(place))
+            seen = os.statvfs(next(one for one in (self.directory, *self.directory.parents) if one.exists()))
+        free = seen.f_bavail * seen.f_frsize
+        self.contents = self.reader.contents(self.run_id, there + free, lambda: self._steady("the hub computes SHA-256, since {since}"))
+        self._total = sum(self.contents.sizes.values())
+        if self.changed and self._total - there + _SPARE > free:
+            raise FlowerError(
+                f"the disk of the control node has too little room for these outputs: {readable(self._total - there)} are to be fetched, "
+                f"{readable(free)} are free in {self.directory}. Make room, or choose another directory"
+            )
+        if self.changed and (gone := [path for path, one in self.contents.files.items() if not outputs_program.NAME.fullmatch(one.sha256)]):
+            raise self._being_changed(f"{shown(gone[0])}: it cannot be read")
+        return True
 
     def _difference(self) -> str:
         """Why what has the run's name is not what the outputs are; empty if it is."""
+        sizes = self.contents.sizes
         with self._faults("read what was fetched before"):
             if self.target.is_symlink() or not self.target.is_dir():
                 return "it is not a folder"
             there = _files_below(self.target)
             if MANIFEST not in there or (self.target / MANIFEST).is_symlink():
                 return f"it has no {MANIFEST}, so it was created by something else"
-            for path in sorted({*there, *self.sizes} - {MANIFEST}):
+            for path in sorted({*there, *sizes} - {MANIFEST}):
                 if path not in there:
                     return f"{shown(path)} is missing in it"
-                if path not in self.sizes:
+                if path not in sizes:
                     return f"it has {shown(path)}, which is not among the outputs"
-                if os.lstat(self.target / path).st_size != self.sizes[path]:
+                if os.lstat(self.target / path).st_size != sizes[path]:
                     return f"{shown(path)} has another size"
-            self._read_hashes()
-            other = (path for path, one in self._wanted.items() if sha256(self.target / path) != one.sha256)
+            other = (path for path, one in self.contents.files.items() if sha256(self.target / path) != one.sha256)
             return next((f"{shown(path)} has other content" for path in other), "")
 
-    def _read_hashes(self) -> None:
-        """Have the hub compute the SHA-256 of each file.
-
-        Raises:
-            Changed: they are not what was listed.
-        """
-        found = self.reader.contents(self.run_id, self._total, lambda: self._steady("the hub computes SHA-256, since {since}"))
-        for path in sorted({*self.sizes, *found.files}):
-            one = found.files.get(path)
-            if one is None or one.size != self.sizes.get(path) or not outputs_program.NAME.fullmatch(one.sha256):
-                raise self._changed(f"{shown(path)}: {'its size has changed' if one else 'No such file or directory'}")
-        self._wanted = found.files
-
-    def _changed(self, what: str) -> Changed:
-        return Changed(
+    def _being_changed(self, what: str) -> FlowerError:
+        return FlowerError(
             f"outputs of run {self.run_id} are not what was listed a moment ago: {what}. Something is still writing to these outputs; fetch them "
             "again when it is done"
         )
 
     @contextlib.contextmanager
-    def _taken(self) -> Iterator[None]:
-        """Make the folder for files that are not complete, for this process alone.
+    def _staging(self) -> Iterator[None]:
+        """The folder for files that are not complete, for this process alone.
 
         Raises:
             FlowerError: another process has it, it cannot be made, or someone else could have put something there.
@@ -165,111 +211,86 @@ class Fetching:
             self.directory.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileExistsError):
                 self.folder.mkdir(mode=0o700)
-            lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             with self._faults("make folders"):
                 try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     raise FlowerError(f"another process is fetching the outputs of this run into {self.folder}; wait until it ends") from None
-                self._refuse_others(lock)
+                facts = os.fstat(folder)
+                why = "belongs to another user" if facts.st_uid != os.geteuid() else "can be written to by other users" if facts.st_mode & 0o022 else ""
+                for inside, folders, names, at in os.fwalk(".", dir_fd=folder) if not why else ():
+                    for one in (*folders, *names):
+                        if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode):
+                            why = f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}"
+                if why:
+                    raise FlowerError(f"{self.folder} {why}, so what is fetched could go elsewhere: delete that folder, or choose another directory")
                 if _DESCRIPTORS.is_dir():  # Linux: then it stays this very folder, also when someone renames it
-                    self.files = _DESCRIPTORS / str(lock) / "files"
+                    self.files = _DESCRIPTORS / str(folder) / "files"
                 self.files.mkdir(exist_ok=True)
             yield
         finally:
             self.files = self.folder / "files"
-            os.close(lock)
+            os.close(folder)
 
-    def _refuse_others(self, folder: int) -> None:
-        """Refuse a folder in which someone else could put links, and links that are in it.
-
-        Raises:
-            FlowerError: it is to be deleted.
-        """
-        facts = os.fstat(folder)
-        why = "belongs to another user" if facts.st_uid != os.geteuid() else "can be written to by other users" if facts.st_mode & 0o022 else ""
-        for inside, folders, names, at in os.fwalk(".", dir_fd=folder) if not why else ():
-            for one in (*folders, *names):
-                if stat.S_ISLNK(os.stat(one, dir_fd=at, follow_symlinks=False).st_mode):
-                    why = f"has a symbolic link, {shown(os.path.normpath(os.path.join(inside, one)))}"
-        if why:
-            raise FlowerError(f"{self.folder} {why}, so what is fetched could go elsewhere: delete that folder, or choose another directory")
-
-    def _clear(self) -> None:
-        """Remove what an earlier attempt has left and is not among the outputs.
-
-        Raises:
-            FlowerError: the disk has no room for the rest.
-        """
+    def _remove_stale(self) -> None:
+        """Remove what an earlier attempt has left and is not among the outputs."""
         with self._faults("see what was fetched before"):
-            there = {path: os.lstat(self.files / path).st_size for path in _files_below(self.files)}
-            for path in [path for path, size in there.items() if size > self.sizes.get(path, -1)]:
-                (self.files / path).unlink()
-                del there[path]
+            for path in _files_below(self.files):
+                if os.lstat(self.files / path).st_size > self.contents.sizes.get(path, -1):
+                    (self.files / path).unlink()
             for folder, _folders, _names in os.walk(self.files, topdown=False):
                 if not os.listdir(folder) and folder != str(self.files):
                     os.rmdir(folder)
-            seen = os.statvfs(self.directory)
-        need, free = self._total - sum(there.values()), seen.f_bavail * seen.f_frsize
-        if need + _SPARE > free:
-            raise FlowerError(
-                f"the disk of the control node has too little room for these outputs: {readable(need)} are to be fetched, {readable(free)} are "
-                f"free in {self.directory}. Make room, or choose another directory"
-            )
 
     def _transfer(self) -> bool:
         """Read what is missing; whether every file is complete then."""
-        if not self._wanted:
-            self._read_hashes()
-        left = self._offsets()
-        self._attempts.left = sum(self.sizes[path] - offset for path, offset in left.items())
-        if left:
+        if left := self._incomplete():
+            self._attempts.left = sum(self.contents.files[path].size - offset for path, offset in left.items())
             self._read(left)
-            left = self._offsets()
+            left = self._incomplete()
         return not left
 
-    def _offsets(self) -> dict[str, int]:
+    def _incomplete(self) -> dict[str, int]:
         """How many bytes of each file are there, without those that are complete. One that has its size and another content is read again."""
         left = {}
-        for path in [path for path in self._wanted if path not in self._done]:
-            place, wanted = self.files / path, self._wanted[path]
+        for path, wanted in self.contents.files.items():
+            if path in self._done:
+                continue
+            place = self.files / path
             with self._faults(f"write {shown(path)}"):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.touch()
-                left[path] = place.stat().st_size
-                if left[path] >= wanted.size:
-                    if sha256(place, sync=True) == wanted.sha256:
-                        self._done.add(path)
-                        del left[path]
-                    else:
-                        os.truncate(place, 0)
-                        left[path] = 0
+                size = place.stat().st_size
+                if size < wanted.size:
+                    left[path] = size
+                elif sha256(place, sync=True) == wanted.sha256:
+                    self._done.add(path)
+                else:
+                    os.truncate(place, 0)
+                    left[path] = 0
         return left
 
     def _read(self, offsets: Mapping[str, int]) -> None:
         """Read the rest of files in one connection.
 
         Raises:
-            Changed: a file is not what was listed.
-            ClusterError: the connection ended before everything was received; or the disk is full.
+            ClusterError: a file is not what was listed, the connection ended before everything was received, or the disk is full.
         """
         self.attempts += 1
-        self._parts = [(path, self.sizes[path] - offset) for path, offset in offsets.items() if self.sizes[path] > offset][::-1]
-        self._there = self._total - sum(size for _path, size in self._parts)
-        files = [(path, offset, self._wanted[path].size, self._wanted[path].mtime) for path, offset in offsets.items()]
+        wanted = {path: self.contents.files[path] for path in offsets}
+        self._parts = [(path, one.size - offsets[path]) for path, one in wanted.items() if one.size > offsets[path]][::-1]
+        files = [(path, offsets[path], one.size, one.mtime) for path, one in wanted.items()]
         cluster, namespace, pod = self.reader.cluster, self.reader.namespace, self.reader.pod()
         request = {"do": "read", "run": self.run_id, "files": files}
-        stdin = in_pod.stdin_of(outputs_program, request)
-        command = ["python", "-c", in_pod.LOADER]
-        result = cluster.exec(
-            namespace, pod, OUTPUTS_READER, command, stdin=stdin, timeout=_SECONDS, on_stdout=self._append, silence=SILENCE
+        rc, errors = in_pod.send(
+            cluster, namespace, pod, OUTPUTS_READER, outputs_program, request, self._append, seconds=_SECONDS, silence=SILENCE
         )
-        if result.rc:
-            words = foreign_data.cleaned(result.stderr.decode("utf-8", "replace")[-500:]) or "it said nothing"
-            if result.rc == outputs_program.CHANGED:
-                raise self._changed(words)
-            raise Unreachable(f"{cluster.name}: the program that reads outputs in pod {namespace}/{pod} ended with code {result.rc}: {words}.")
+        if rc == outputs_program.CHANGED:
+            raise self._being_changed(errors)
+        if rc:
+            raise Unreachable(f"{cluster.name}: the program that reads outputs in pod {namespace}/{pod} ended with code {rc}: {errors}.")
 
     def _append(self, data: bytes) -> None:
         """Append to the files whose rest is read, one after the other.
@@ -287,10 +308,10 @@ class Fetching:
                 self._parts.append((path, left - count))
             rest = rest[count:]
             self.received += count
-            self._there += count
         if len(rest) > _END:
             raise Unreachable(f"{self.reader.cluster.name}: the program that reads outputs sent more than was requested.")
-        self._steady(f"{readable(self._there)} of {readable(self._total)} are there, {readable(self.received)} received")
+        there = self._total - sum(left for _path, left in self._parts)
+        self._steady(f"{readable(there)} of {readable(self._total)} are there, {readable(self.received)} received")
 
     def _finish(self, manifest: Mapping[str, Any]) -> None:
         """Give the folder its final name. Only after this it looks like outputs.
@@ -299,7 +320,7 @@ class Fetching:
             FlowerError: something else has this name meanwhile, or the disk is full.
         """
         with self._faults("finish the outputs"):
-            if missing := {*self.sizes} - _files_below(self.files):
+            if missing := {*self.contents.files} - _files_below(self.files):
                 raise FlowerError(
                     f"two files of the run have the same name {shown(min(missing))} on the control node's file system; choose another directory"
                 )

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base import formats
 from ..base.formats import readable
-from ..programs.outputs_program import NAME, RUN
+from ..programs.outputs_program import NAME
 from .cli import FlowerError
-from .outputs_reader import Room, Stored
+from .outputs_list import Room, Stored
 
 UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
 #: Ids of runs are random numbers of 64 bits. A folder C(2024) on a claim of the user does not belong to a run.
@@ -29,34 +29,28 @@ _BEFORE_SUBMISSION = datetime.timedelta(hours=1)
 
 
 def entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Outputs with what Flower knows of their runs, the newest first.
-
-    Args:
-        stored: what the reader found.
-        runs: entries of C(run_table).
-    """
+    """Outputs with what Flower knows of their runs (entries of C(run_table)), the newest first."""
     known = {run["run_id"]: run for run in runs}
     recently = _now() - _BEFORE_SUBMISSION
     since = min(_used_since(runs) or recently, recently)
-    found = [_entry(one, known.get(one.name), since) for one in stored]
+    found = []
+    for one in stored:
+        run = known.get(one.name, {})
+        found.append(
+            {
+                "run_id": one.name,
+                **{key: run.get(key, "") for key in ("app", "version", "fab_hash")},
+                "status": run.get("status", UNKNOWN),
+                "active": bool(run.get("active")),
+                "in_use": _moment(one.used) >= since,
+                # When a run ended is known from its files only, if the SuperLink has lost it.
+                "finished_at": _text(formats.moment(run.get("finished_at")) or _moment(one.changed)),
+                "files": one.files,
+                "size": one.size,
+                "left_out": one.left_out,
+            }
+        )
     return sorted(found, key=lambda one: (one["active"], one["finished_at"], one["run_id"]), reverse=True)
-
-
-def _entry(one: Stored, run: Mapping[str, Any] | None, since: datetime.datetime) -> dict[str, Any]:
-    known = run or {}
-    # When a run ended is known from its files only, if the SuperLink has lost it.
-    finished = formats.moment(known.get("finished_at")) or _moment(one.changed)
-    return {
-        "run_id": one.name,
-        **{key: known.get(key, "") for key in ("app", "version", "fab_hash")},
-        "status": known.get("status", UNKNOWN),
-        "active": bool(known.get("active")),
-        "in_use": _moment(one.used) >= since,
-        "finished_at": _text(finished),
-        "files": one.files,
-        "size": one.size,
-        "left_out": one.left_out,
-    }
 
 
 def input_entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -97,20 +91,12 @@ def _text(moment: datetime.datetime) -> str:
     return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def ids(given: Sequence[str], option: str = "run_ids", shape: re.Pattern[str] = RUN, kind: str = "a run id is a number, not {}") -> list[str]:
-    """Ids of runs, each once; or other names.
-
-    Raises:
-        FlowerError: one of them is none.
-    """
-    if faults := [one for one in given if not shape.fullmatch(one)]:
-        raise FlowerError(f"{option}: {kind.format(repr(faults[0]))}")
-    return list(dict.fromkeys(given))
-
-
 def names(given: Sequence[str]) -> list[str]:
-    """Names of inputs, each once. Raises as C(ids)."""
-    return ids(given, "inputs", NAME, "{} is not the name of inputs, which has 64 digits and letters a to f")
+    """Names of inputs, each once. Raises as C(runs.ids)."""
+    for one in given:
+        if not NAME.fullmatch(one):
+            raise FlowerError(f"inputs: {one!r} is not the name of inputs, which has 64 digits and letters a to f")
+    return list(dict.fromkeys(given))
 
 
 def age_limit(text: str, now: datetime.datetime) -> datetime.datetime:
@@ -164,39 +150,26 @@ def refuse_in_use(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]], i
 
 def inputs_table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
     """Inputs as lines of text; none without inputs."""
-    return _lines([_INPUT_COLUMNS, *map(_input_row, listed)]) if listed else []
-
-
-def _input_row(one: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        one["name"],
-        one["used_at"][:16],
-        str(one["files"]),
-        readable(one["size"]),
-        "" if one["whole"] else "sent in part; the next run with them continues",
-    )
+    notes = {True: "", False: "sent in part; the next run with them continues"}
+    rows = [(one["name"], one["used_at"][:16], str(one["files"]), readable(one["size"]), notes[one["whole"]]) for one in listed]
+    return formats.columns([_INPUT_COLUMNS, *rows]) if rows else []
 
 
 def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
     """Outputs as lines of text."""
-    return _lines([_COLUMNS, *map(_row, listed)])
-
-
-def _lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-
-
-def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        one["run_id"],
-        f"{one['app']} {one['version']}".strip(),
-        one["status"],
-        "" if one["active"] else one["finished_at"][:16],
-        str(one["files"]),
-        readable(one["size"]),
-        f"{one['left_out']} files cannot be fetched" if one["left_out"] else "",
-    )
+    rows = [
+        (
+            one["run_id"],
+            f"{one['app']} {one['version']}".strip(),
+            one["status"],
+            "" if one["active"] else one["finished_at"][:16],
+            str(one["files"]),
+            readable(one["size"]),
+            f"{one['left_out']} files cannot be fetched" if one["left_out"] else "",
+        )
+        for one in listed
+    ]
+    return formats.columns([_COLUMNS, *rows])
 
 
 def summary(listed: Sequence[Mapping[str, Any]], inputs: Sequence[Mapping[str, Any]], room: Room) -> str:
@@ -205,9 +178,3 @@ def summary(listed: Sequence[Mapping[str, Any]], inputs: Sequence[Mapping[str, A
     words += f"{len(inputs)} inputs, {readable(sum(one['size'] for one in inputs))}; " if inputs else ""
     words += str(room)
     return f"{words}, which is below the floor of {readable(room.floor)}: no run is submitted" if room.is_low else words
-
-
-def missing(run_ids: Collection[str], listed: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Runs without outputs."""
-    found = {one["run_id"] for one in listed}
-    return [one for one in run_ids if one not in found]

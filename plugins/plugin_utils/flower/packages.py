@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -43,6 +43,8 @@ from .cli import FlowerCLI, FlowerError
 
 Pod = Mapping[str, Any]
 T = TypeVar("T")
+#: A place -> what its image lacks, None where apps install their packages when they start, or why it cannot be asked.
+Answers = dict[str, "list[str] | ClusterError | None"]
 
 _OFF = "flower_run_packages_check=false"
 _REMEDY = (
@@ -54,8 +56,6 @@ _START = 60.0  # seconds that the SuperLink may take, as when a run is submitted
 _SECONDS = 60
 _APP = "app.kubernetes.io/name"
 _INSTALLS, _INSTALLS_NOT = (f"--{word}-runtime-dependency-installation" for word in ("allow", "disable"))
-# Flower's templates declare flwr[simulation]. Its packages simulate a federation on one machine; a deployed one does not use them.
-_UNUSED = ("flwr", "simulation")
 # Markers of the kernel, which belong to a node and not to an image: never those of the control node.
 _NO_KERNEL = {"platform_release": "", "platform_version": ""}
 
@@ -73,23 +73,6 @@ class SitePods:
     cluster: Cluster
     namespace: str
     federation: str
-
-
-@dataclass(frozen=True)
-class Image:
-    """The image of a container in which apps compute.
-
-    Attributes:
-        name: its reference in the pod.
-        packages: normalized name -> version; None where apps install their packages when they start.
-        environment: what markers of requirements refer to.
-        extras: name -> extra -> its requirements.
-    """
-
-    name: str
-    packages: Mapping[str, str] | None
-    environment: Mapping[str, str] = field(default_factory=dict)
-    extras: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 def declared(app: App) -> list[Requirement]:
@@ -124,8 +107,6 @@ def require(
     """Compare the dependencies of an app with the images of the ServerApp and of all ClientApps whose SuperNodes are online.
 
     Args:
-        cli: Flower's command line on the hub.
-        app: the app, for messages.
         wanted: its dependencies. Without any, nothing is asked.
         reach: name of a site -> how its pods are reached; raises C(ClusterError) for one whose pods cannot be asked.
         say: shows in one line what was not compared, and why.
@@ -138,14 +119,28 @@ def require(
     """
     if not wanted:
         return []
+    superlink = cli.wait_for_superlink(_START)  # without it nothing can be submitted
+    answers: Answers = {"ServerApp": _attempt(lambda: _ask_serverapp(cli, superlink, wanted))}
+    try:
+        index = Ledger(cli.cluster, cli.namespace, "", check=True).read_nodes()
+        pools, strange = site_indexes.pools_of(index, [node for node, facts in cli.nodes().items() if facts.get("status") == "online"])
+    except ClusterError as error:
+        pools, strange = {}, []
+        answers["ClientApps"] = error
+    if strange:
+        answers[counted(len(strange), "SuperNode")] = ClusterError("federated.flower.site records of which site it is")
+    reached = {site: _attempt(partial(reach, site)) for site in pools}  # by one thread, since it reads variables of hosts
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for found in threads.map(lambda site: _ask_site(site, reached[site], pools[site], wanted), pools):
+            answers |= found
     places, lines = [], []
     unknown: dict[str, list[str]] = {}
-    for place, image in _images(cli, reach).items():
-        if isinstance(image, ClusterError):
-            unknown.setdefault(cleaned(image.message), []).append(place)
-        elif image.packages is not None:
+    for place, answer in answers.items():
+        if isinstance(answer, ClusterError):
+            unknown.setdefault(cleaned(answer.message), []).append(place)
+        elif answer is not None:
             places.append(place)
-            lines += [f"  {place}, image {image.name}: {cleaned(one)}" for one in lacking(wanted, image)]
+            lines += [f"  {place}, {one}" for one in answer]
     if lines:
         listed = "\n".join(lines)
         raise FlowerError(f"nothing was submitted, because images lack packages that the app {app.name} declares as dependencies:\n{listed}\n{_REMEDY}.")
@@ -155,49 +150,28 @@ def require(
     return places
 
 
-def lacking(wanted: Sequence[Requirement], image: Image) -> list[str]:
-    """What an image lacks of some requirements and of the extras that they name, in sentences, each once. Pure."""
+def lacking(wanted: Sequence[Requirement], packages: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
+    """What an image with these packages lacks of some requirements, in sentences, each once. C(environment): what markers refer to. Pure."""
     found: dict[str, None] = {}
-    seen = {_UNUSED}
-    waiting = [(one, "", "") for one in wanted]
-    while waiting:
-        one, extra, of = waiting.pop(0)
-        if not _applies(one, image, extra):
-            continue
-        name = canonicalize_name(one.name)
-        version = (image.packages or {}).get(name)
-        title = f"{one.name} (required by {of})" if of else one.name
+    for one in wanted:
+        try:
+            if one.marker is not None and not one.marker.evaluate({**_NO_KERNEL, **environment, "extra": ""}):
+                continue
+        except (UndefinedComparison, UndefinedEnvironmentName, InvalidVersion):
+            pass  # one that cannot be evaluated counts, so that it is seen
+        version = packages.get(canonicalize_name(one.name))
         if version is None:
-            found[f"{title}: {one.specifier or 'any version'} is required, and it is not installed"] = None
+            found[f"{one.name}: {one.specifier or 'any version'} is required, and it is not installed"] = None
             continue
-        if not _fits(one, version):
-            found[f"{title}: {one.specifier} is required, and {_printable(version)} is installed"] = None
-        for more in sorted(map(canonicalize_name, one.extras)):
-            if (name, more) not in seen:
-                seen.add((name, more))
-                waiting += [(inner, more, f"{one.name}[{more}]") for inner in parse(image.extras.get(name, {}).get(more, ()))[0]]
+        try:
+            # Pre-releases count: they are installed. Nothing is known of what comes from a URL.
+            fits = bool(one.url) or one.specifier.contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            fits = not one.specifier
+        if not fits:
+            is_plain = len(version) <= 60 and version.isascii() and version.isprintable() and version  # it comes from a container of someone else
+            found[f"{one.name}: {one.specifier} is required, and {version if is_plain else 'no version'} is installed"] = None
     return list(found)
-
-
-def _applies(wanted: Requirement, image: Image, extra: str) -> bool:
-    """Whether a requirement counts in the image's environment. One that cannot be evaluated counts, so that it is seen."""
-    try:
-        return wanted.marker is None or wanted.marker.evaluate({**_NO_KERNEL, **image.environment, "extra": extra})
-    except (UndefinedComparison, UndefinedEnvironmentName, InvalidVersion):
-        return True
-
-
-def _fits(wanted: Requirement, version: str) -> bool:
-    """Whether a version is in the range. Pre-releases count: they are installed. Nothing is known of what comes from a URL."""
-    try:
-        return bool(wanted.url) or wanted.specifier.contains(Version(version), prereleases=True)
-    except InvalidVersion:
-        return not wanted.specifier
-
-
-def _printable(version: str) -> str:
-    """A version for people; it comes from a container of someone else."""
-    return version if len(version) <= 60 and version.isascii() and version.isprintable() and version else "no version"
 
 
 def _attempt(question: Callable[[], T]) -> T | ClusterError:
@@ -208,58 +182,34 @@ def _attempt(question: Callable[[], T]) -> T | ClusterError:
         return error
 
 
-def _images(cli: FlowerCLI, reach: Callable[[str], SitePods]) -> dict[str, Image | ClusterError]:
-    """Place -> its image, or why it cannot be asked."""
-    superlink = cli.wait_for_superlink(_START)  # without it nothing can be submitted
-    images: dict[str, Image | ClusterError] = {"ServerApp": _attempt(partial(_serverapp_image, cli, superlink))}
-    online = _attempt(partial(_online_pools, cli))
-    if isinstance(online, ClusterError):
-        return images | {"ClientApps": online}
-    pools, strange = online
-    if strange:
-        images[counted(len(strange), "SuperNode")] = ClusterError("federated.flower.site records of which site it is")
-    reached = {site: _attempt(partial(reach, site)) for site in pools}
-    with ThreadPoolExecutor(_THREADS) as threads:
-        for found in threads.map(lambda site: _site_images(site, reached[site], pools[site]), pools):
-            images |= found
-    return images
-
-
-def _online_pools(cli: FlowerCLI) -> tuple[dict[str, list[str]], list[str]]:
-    """Site -> its pools with a SuperNode that is online; and those that are online and of no known site."""
-    index = Ledger(cli.cluster, cli.namespace, "", check=True).read_nodes()
-    return site_indexes.pools_of(index, [node for node, facts in cli.nodes().items() if facts.get("status") == "online"])
-
-
-def _site_images(site: str, access: SitePods | ClusterError, pools: Sequence[str]) -> dict[str, Image | ClusterError]:
-    """Place -> its image, or why it cannot be asked, of the pools of a site."""
-    if isinstance(access, ClusterError):
-        return {site: access}
+def _ask_site(site: str, access: SitePods | ClusterError, pools: Sequence[str], wanted: Sequence[Requirement]) -> Answers:
+    """What the images of the pools of a site lack."""
     try:
+        if isinstance(access, ClusterError):
+            raise access
         with access.cluster, expect_shape(ClusterError("its API server gives answers of another form")):
-            found = pool_images(access, pools)
+            return {f"{site}, pool {pool}": answer for pool, answer in ask_pools(access, pools, wanted).items()}
     except ClusterError as error:
         return {site: error}
-    return {f"{site}, pool {pool}": image for pool, image in found.items()}
 
 
-def pool_images(site: SitePods, pools: Sequence[str]) -> dict[str, Image | ClusterError]:
-    """Pool -> the image in which its ClientApps compute, or why it cannot be asked.
+def ask_pools(site: SitePods, pools: Sequence[str], wanted: Sequence[Requirement]) -> Answers:
+    """Pool -> what the image lacks in which its ClientApps compute.
 
     Raises:
         ClusterError: the pods cannot be listed.
     """
     pods = site.cluster.list("v1", "Pod", site.namespace, labels=proof.pods_query(site.federation, CLIENTAPP, SUPERNODE))
-    found = {}
+    found: Answers = {}
     for pool in pools:
         own = [pod for pod in pods if proof.labels_of(pod).get(POOL_LABEL) == pool]
         separate = [pod for pod in own if proof.labels_of(pod)[_APP] == CLIENTAPP]
-        found[pool] = _attempt(partial(_image, site.cluster, separate or own, (SUPEREXEC, SUPERNODE)))
+        found[pool] = _attempt(partial(_ask, site.cluster, separate or own, (SUPEREXEC, SUPERNODE), wanted))
     return found
 
 
-def _serverapp_image(cli: FlowerCLI, superlink: Pod) -> Image:
-    """The image in which ServerApps compute. The SuperLink's pod names the pod of ServerApps if outputs are kept there."""
+def _ask_serverapp(cli: FlowerCLI, superlink: Pod, wanted: Sequence[Requirement]) -> list[str] | None:
+    """The pods in which ServerApps compute. The SuperLink's pod names the pod of ServerApps if outputs are kept there."""
     hub, namespace = cli.cluster, cli.namespace
     place = (superlink["metadata"].get("annotations") or {}).get(OUTPUTS_POD_ANNOTATION)
     pods: Sequence[Pod]
@@ -269,18 +219,18 @@ def _serverapp_image(cli: FlowerCLI, superlink: Pod) -> Image:
         pods = [superlink]
     else:
         pods = hub.list("v1", "Pod", namespace, labels=f"{_APP}={SERVERAPP}")
-    return _image(hub, pods, (SUPEREXEC, SUPERLINK))
+    return _ask(hub, pods, (SUPEREXEC, SUPERLINK), wanted)
 
 
-def _image(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str]) -> Image:
-    """The image of some equal pods, of which one is asked. Containers: the first of them that a pod has.
+def _ask(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str], wanted: Sequence[Requirement]) -> list[str] | None:
+    """Ask one of some equal pods. Containers: the first of them that a pod has.
 
     Raises:
         ClusterError: none of them runs, or it cannot be asked.
     """
     for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):
         name = next((name for name in containers if _container(pod, name)), "")
-        if _runs(pod, name):
+        if in_pod.is_running(pod, name):
             break
     else:
         raise ClusterError("none of its pods runs")
@@ -288,34 +238,17 @@ def _image(cluster: Cluster, pods: Sequence[Pod], containers: Sequence[str]) -> 
     args, image = body.get("args") or [], cleaned(str(body["image"]))
     # A SuperLink passes its setting on to the ServerApps that it starts itself; a SuperExec and a SuperNode install nothing by default.
     if _INSTALLS_NOT not in args if name == SUPERLINK else _INSTALLS in args:
-        return Image(image, None)
+        return None
     if not in_pod.may_run(cluster, meta["namespace"], meta["name"]):
         raise ClusterError(f"the right to exec in pod {meta['name']} is missing")
     output = in_pod.run(cluster, meta["namespace"], meta["name"], name, package_program, {}, seconds=_SECONDS)
     if output.rc:
-        raise ClusterError(f"the Python of pod {meta['name']} cannot list its packages: {output.said}")
-    return read_packages(image, output.object())
-
-
-def read_packages(image: str, answer: Mapping[str, Any]) -> Image:
-    """An image with the answer of C(package_program), which comes from a container of someone else.
-
-    Raises:
-        ClusterError: it is not a list of packages.
-    """
+        raise ClusterError(f"the Python of pod {meta['name']} cannot list its packages: {output.stderr}")
+    answer = output.object()
     with expect_shape(ClusterError("its Python answers with something else than a list of packages")):
-        packages, environment = ({str(name): str(value) for name, value in answer[part].items()} for part in ("packages", "environment"))
-        extras = {
-            name: {extra: [str(text) for text in [*texts]] for extra, texts in named.items()} for name, named in answer["extras"].items()
-        }
-    return Image(image, packages, environment, extras)
+        packages, environment = ({str(key): str(value) for key, value in answer[part].items()} for part in ("packages", "environment"))
+    return [f"image {image}: {cleaned(one)}" for one in lacking(wanted, packages, environment)]
 
 
 def _container(pod: Pod, name: str) -> Mapping[str, Any]:
     return next((one for one in pod["spec"]["containers"] if one["name"] == name), {})
-
-
-def _runs(pod: Pod, container: str) -> bool:
-    listed = (pod.get("status") or {}).get("containerStatuses") or []
-    running = any(one["name"] == container and "running" in (one.get("state") or {}) for one in listed)
-    return running and not pod["metadata"].get("deletionTimestamp")

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from .following import Sight
+from .following import RunReport
 from .run_log import waiting
 from .runs import Run
 
@@ -33,31 +33,6 @@ def named_run(run: Run) -> str:
     return f"run {run.run_id} of {run.app or 'an app'} ({run.status})"
 
 
-def nodes(sight: Sight) -> str:
-    """How many SuperNodes are online."""
-    if sight.online is None:
-        return "number of online SuperNodes not known"
-    return f"{sight.online} of {sight.nodes} SuperNodes online"
-
-
-def state(sight: Sight, since: float, now: float) -> str:
-    """The state of a run in one line.
-
-    Args:
-        sight: what is known.
-        since: when it was known.
-        now: the present time.
-    """
-    run = sight.run
-    words = run.status or "state not known"
-    if run.status == "running":
-        words += f" for {duration(run.elapsed + now - since)}"
-    words += f", {nodes(sight)}"
-    if run.status == "pending" and sight.others:
-        words += f", behind {', '.join(map(named_run, sight.others))}"
-    return words
-
-
 class Progress:
     """What is said about one run. Its methods may be called by several threads.
 
@@ -71,35 +46,20 @@ class Progress:
     """
 
     def __init__(
-        self,
-        say: Callable[[str], None],
-        host: str,
-        run_id: str,
-        *,
-        interval: float = 30,
-        quiet: bool = False,
-        clock: Callable[[], float] = time.time,
+        self, say: Callable[[str], None], host: str, run_id: str, *, interval: float = 30, quiet: bool = False, clock: Callable[[], float] = time.time
     ) -> None:
-        self._say = say
-        self._host = host
-        self._run_id = run_id
-        self._interval = interval
-        self._quiet = quiet
-        self._clock = clock
+        self._say, self._host, self._run_id = say, host, run_id
+        self._interval, self._quiet, self._clock = interval, quiet, clock
         self._lock = threading.Lock()
-        self._sight = Sight(Run(run_id))
-        self._start = self._at = self._spoken = clock()
+        self._last = RunReport(Run(run_id))
+        self._start = self._at = self._shown_at = clock()
         self._trouble = ""
         self._waits = ""
         self._lost = 0.0  # when the run could not be read for the first time
 
     def begin(self, submitted: bool) -> None:
         """Name the run, and how to follow it again, before it is waited for; also when it is quiet."""
-        begin = (
-            "was submitted. If this playbook is interrupted, it continues; follow it"
-            if submitted
-            else "is followed. Follow it"
-        )
+        begin = "was submitted. If this playbook is interrupted, it continues; follow it" if submitted else "is followed. Follow it"
         self._say(f"{self._host}: run {self._run_id} {begin} again with -e flower_run_id={self._run_id}")
 
     def log(self, lines: Sequence[str], left_out: int) -> None:
@@ -112,20 +72,20 @@ class Progress:
                 if line.strip() not in _EMPTY:
                     self._show(line)
 
-    def sight(self, sight: Sight) -> None:
+    def report(self, report: RunReport) -> None:
         """Show the state if it changed."""
         with self._lock:
-            before, first = self._sight, not self._sight.run.status
+            before, first = self._last, not self._last.run.status
             # Others are not read each time.
-            others = before.others if sight.others is None else sight.others
-            self._sight = Sight(sight.run, sight.online, sight.nodes, others)
+            others = before.others if report.others is None else report.others
+            self._last = RunReport(report.run, report.online, report.nodes, others)
             self._at = self._clock()
             again, self._trouble, self._lost = bool(self._trouble), "", 0.0
-            if sight.run.finished:
+            if report.run.finished:
                 return  # the result of the task says it
-            if again or sight.run.status != before.run.status:
+            if again or report.run.status != before.run.status:
                 self._state()
-            if first and sight.run.status != "pending" and others:
+            if first and report.run.status != "pending" and others:
                 self._show_note(f"it shares the SuperNodes with {', '.join(map(named_run, others))}")
 
     def trouble(self, text: str) -> None:
@@ -139,7 +99,7 @@ class Progress:
     def tick(self) -> float:
         """Show the state if it is time to; returns the seconds until the next time."""
         with self._lock:
-            left = self._spoken + self._interval - self._clock()
+            left = self._shown_at + self._interval - self._clock()
             if left > 0:
                 return left
             self._state()
@@ -151,9 +111,8 @@ class Progress:
         over = threading.Event()
 
         def work() -> None:
-            pause = self.tick()
-            while not over.wait(pause):
-                pause = self.tick()
+            while not over.wait(self.tick()):
+                pass
 
         thread = threading.Thread(target=work, daemon=True)
         if not self._quiet:
@@ -167,15 +126,19 @@ class Progress:
 
     def _state(self) -> None:
         now = self._clock()
-        self._spoken = now
-        words = state(self._sight, self._at, now)
+        self._shown_at = now
+        report, run = self._last, self._last.run
+        words = run.status or "state not known"
+        if run.status == "running":
+            words += f" for {duration(run.elapsed + now - self._at)}"
+        words += ", number of online SuperNodes not known" if report.online is None else f", {report.online} of {report.nodes} SuperNodes online"
+        if run.status == "pending" and report.others:
+            words += f", behind {', '.join(map(named_run, report.others))}"
         if self._trouble:
-            words = (
-                f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
-            )
-        elif self._waits and not self._sight.run.finished:
+            words = f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
+        elif self._waits and not run.finished:
             words += f", {self._waits}"
-        elif self._sight.run.status == "pending" and not self._sight.others and now - self._start > _PATIENCE:
+        elif run.status == "pending" and not report.others and now - self._start > _PATIENCE:
             words += ", no ServerApp process has started it yet (see the pod of serverapp)"
         self._show_note(words)
 
@@ -187,8 +150,3 @@ class Progress:
     def _show(self, line: str) -> None:
         if not self._quiet:
             self._say(f"{self._host} | {line}")
-
-
-def outcome(run: Run) -> str:
-    """The result of a run in one word: C(completed), C(failed), C(stopped); else its status."""
-    return run.status.partition(":")[2] or run.status

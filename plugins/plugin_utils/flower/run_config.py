@@ -45,7 +45,21 @@ def check(wanted: Mapping[str, Any], defaults: Mapping[str, Any], app: str) -> d
             f"the app {app} has no run config {', '.join(map(repr, unknown))}; it has "
             f"{', '.join(sorted(defaults)) or 'none at all'}"
         )
-    return {name: _value(name, convert_text(name, value, defaults[name])) for name, value in flat.items()}
+    found: dict[str, Value] = {}
+    for name, given in flat.items():
+        value = found[name] = convert_text(name, given, defaults[name])
+        why = ""
+        if not isinstance(value, (bool, int, float, str)):
+            why = f"a value is a text, a number or a boolean, not {type(value).__name__}"
+        elif isinstance(value, float) and not math.isfinite(value):
+            why = f"{value} is not a finite number"
+        elif isinstance(value, int) and not flower_toml.INT_MIN <= value <= flower_toml.INT_MAX:
+            why = f"{value} does not fit into 64 bits"
+        elif isinstance(value, str) and flower_toml.find_surrogate(value) >= 0:
+            why = "the text contains half a character (a lone surrogate), which TOML cannot write"
+        if why:
+            raise FlowerError(f"run_config {name}: {why}")
+    return found
 
 
 def convert_text(name: str, value: Any, default: Any) -> Any:
@@ -72,17 +86,3 @@ def convert_text(name: str, value: Any, default: Any) -> Any:
 def write(config: Mapping[str, Value]) -> str:
     """Write values as a TOML file; every name is quoted, so a dot in it stays part of it and Flower finds the same."""
     return "".join(f"{flower_toml.literal(name)} = {flower_toml.literal(value)}\n" for name, value in config.items())
-
-
-def _value(name: str, value: Any) -> Value:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise FlowerError(f"run_config {name}: {value} is not a finite number")
-    if isinstance(value, int) and not flower_toml.INT_MIN <= value <= flower_toml.INT_MAX:
-        raise FlowerError(f"run_config {name}: {value} does not fit into 64 bits")
-    if isinstance(value, str) and flower_toml.find_surrogate(value) >= 0:
-        raise FlowerError(
-            f"run_config {name}: the text contains half a character (a lone surrogate), which TOML cannot write"
-        )
-    if not isinstance(value, (bool, int, float, str)):
-        raise FlowerError(f"run_config {name}: a value is a text, a number or a boolean, not {type(value).__name__}")
-    return value

@@ -64,13 +64,7 @@ def failed_replies(lines: Sequence[str]) -> tuple[int, dict[str, str]]:
 
 
 def describe_failed_replies(count: int, reasons: Mapping[str, str], homes: Mapping[str, str]) -> str:
-    """Describe answers that were errors.
-
-    Args:
-        count: how many.
-        reasons: node id -> reason.
-        homes: node id -> site, as far as that is known.
-    """
+    """Describe answers that were errors: their number, the reason of each node, and the site of those of which it is known."""
     places = {node: f"{homes[node]} (node {node})" if node in homes else f"node {node}" for node in reasons} | {_SUPERLINK: "the SuperLink for a lost one"}
     named = [f"{places[node]}: {why[:_LONGEST_REASON]}" for node, why in reasons.items()]
     more = f"; and {len(named) - _NAMED} more SuperNodes" if len(named) > _NAMED else ""

@@ -11,6 +11,7 @@ so that is what is checked: before the run, at every look while it runs, and aft
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,14 +22,14 @@ from ..kube.api_errors import Forbidden
 from ..state.ledger import NODES
 from . import run_sites
 from .cli import FlowerCLI, FlowerError
-from .following import Sight, Watch
+from .following import RunReport, Watch
 
 # Seconds for which it may stay unknown where a SuperNode is, before it counts as one of another region.
 _UNKNOWN = 60.0
 # Seconds for which the SuperLink may not list its SuperNodes while it answers about the run, before the run counts as unwatched and ends.
 # One try takes up to a minute at a SuperLink that is busy.
-_UNSEEN = 300.0
-_LOOK = 3.0  # seconds between two looks at SuperNodes that go offline
+_UNLISTED = 300.0
+_PAUSE = 3.0  # seconds between two looks at SuperNodes that go offline
 _REMEDY = (
     "Deny these sites for the time of the run: -e flower_run_regions_only=true does it and admits them afterwards, with the rights of a fleet "
     "operator; or federated.flower.site_access"
@@ -63,19 +64,15 @@ class Regions:
 
     def outside(self, nodes: Iterable[str]) -> list[str]:
         """Those of some SuperNodes that are not in these regions, by site, in words."""
-        found: dict[str, int] = {}
-        for node in nodes:
-            site = self.homes.get(node, "")
-            if not site or self.places.get(site, "") not in self.wanted:
-                found[site] = found.get(site, 0) + 1
-        return [self._words(site, count) for site, count in sorted(found.items())]
-
-    def _words(self, site: str, count: int) -> str:
-        many = counted(count, "SuperNode")
-        if not site:
-            return f"{many} of no known site"
-        region = self.places.get(site, "")
-        return f"{many} of {site} ({f'region {region}' if region else 'without a region'})"
+        sites = Counter(self.homes.get(node, "") for node in nodes)
+        found = []
+        for site, count in sorted(sites.items()):
+            many, region = counted(count, "SuperNode"), self.places.get(site, "")
+            if not site:
+                found.append(f"{many} of no known site")
+            elif region not in self.wanted:
+                found.append(f"{many} of {site} ({f'region {region}' if region else 'without a region'})")
+        return found
 
 
 def read(cli: FlowerCLI, wanted: Sequence[str]) -> Regions:
@@ -95,23 +92,19 @@ def read(cli: FlowerCLI, wanted: Sequence[str]) -> Regions:
 def known(cli: FlowerCLI, wanted: tuple[str, ...]) -> Regions:
     """As C(read), also where no site is in one of the regions."""
     try:
-        homes, places = run_sites.read_places(cli)
+        return Regions(wanted, *run_sites.read_places(cli))
     except Forbidden as error:
         raise FlowerError(
             f"where the SuperNodes are is not known: {error.message} The playbook federated.flower.rbac gives data scientists the right to "
             f"read ConfigMap {cli.namespace}/{NODES}"
         ) from error
-    return Regions(wanted, homes, places)
 
 
 def require(cli: FlowerCLI, border: Border, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
     """Check that only SuperNodes of these regions are online.
 
     Args:
-        cli: Flower's command line on the hub.
-        border: judges them. Sites may join or move while they are waited for.
         seconds: how long others may take to be offline.
-        say: shows what is waited for.
 
     Returns:
         For the result of a module: C(regions), and C(region_sites), the sites that are in them.
@@ -122,7 +115,7 @@ def require(cli: FlowerCLI, border: Border, seconds: float, say: Callable[[str],
     deadline, wanted = time.monotonic() + seconds, ", ".join(border.regions.wanted)
     shown: list[str] = []
     while True:
-        online = _online(cli)
+        online = [node for node, facts in cli.nodes().items() if facts.get("status") == "online"]
         others = border.outside(online)
         if not others:
             break
@@ -134,14 +127,10 @@ def require(cli: FlowerCLI, border: Border, seconds: float, say: Callable[[str],
         if others != shown:
             say(f"waiting until they are offline: {', '.join(others)}")
             shown = others
-        time.sleep(_LOOK)  # until they are offline, or the deadline
+        time.sleep(_PAUSE)  # until they are offline, or the deadline
     if not online:
         raise FlowerError(f"nothing was submitted: no SuperNode of {wanted} is online; federated.flower.status says why")
     return {"regions": list(border.regions.wanted), "region_sites": border.regions.inside()}
-
-
-def _online(cli: FlowerCLI) -> list[str]:
-    return [node for node, facts in cli.nodes().items() if facts.get("status") == "online"]
 
 
 class Border:
@@ -155,15 +144,37 @@ class Border:
 
     Attributes:
         regions: as they were read last.
-        unseen: seconds of an active run for which it was not known which SuperNodes were online, in gaps of more than a minute.
+        unseen: seconds of the run for which it was not known which SuperNodes were online, in gaps of more than a minute.
     """
 
     def __init__(self, regions: Regions, again: Callable[[], Regions]) -> None:
         self.regions, self._again = regions, again
         self.unseen = 0.0
-        self._unknown_since: float | None = None
-        self._unlisted_since: float | None = None
-        self._seen_at = time.monotonic()
+        self._known_at = time.monotonic()  # the last time that all SuperNodes which were online were judged
+        self._unknown_since: float | None = None  # the first look after it that could not judge them
+
+    def watched(self, watch: Watch) -> Border:
+        """Watch a run from now on, for what is shown of it and for SuperNodes of other regions. C(watch) receives the news, too."""
+        self._watch, self.log, self.trouble = watch, watch.log, watch.trouble
+        self.unseen, self._known_at = 0.0, time.monotonic()
+        return self
+
+    def report(self, report: RunReport) -> None:
+        """See C(following.Watch).
+
+        Raises:
+            LeftRegion: one is online, or which ones are could not be read for C(_UNLISTED) seconds.
+            FlowerError: where one is cannot be known now.
+        """
+        self._watch.report(report)
+        if report.run.finished:
+            self._all_known()
+        elif report.online is None:
+            if (unlisted := self._unknown_for()) >= _UNLISTED:
+                raise LeftRegion(f"the SuperLink has not listed its SuperNodes for {unlisted:.0f} s, so it is not known whether others came online")
+        elif others := self.outside(report.online_ids):
+            wanted = ", ".join(self.regions.wanted)
+            raise LeftRegion(f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}. The app may have addressed them")
 
     def renew(self) -> Regions:
         """Read again where the SuperNodes are.
@@ -174,6 +185,18 @@ class Border:
         self.regions = self.regions.renewed(self._again())
         return self.regions
 
+    def _all_known(self) -> None:
+        """All that are online were judged, or the run is over."""
+        now = time.monotonic()
+        self.unseen += now - self._known_at if now - self._known_at > _UNKNOWN else 0.0
+        self._known_at, self._unknown_since = now, None
+
+    def _unknown_for(self) -> float:
+        """A look could not judge all that are online; returns for how many seconds none could, since the first of these looks."""
+        now = time.monotonic()
+        self._unknown_since = now if self._unknown_since is None else self._unknown_since
+        return now - self._unknown_since
+
     def outside(self, nodes: Sequence[str]) -> list[str]:
         """As C(Regions.outside), after the records were read again if a SuperNode seems to be outside.
 
@@ -182,99 +205,33 @@ class Border:
         Raises:
             FlowerError: they cannot be read now, and SuperNodes are of no known site.
         """
-        self.close_gap()
-        self._unlisted_since = None
-        if not self.regions.outside(nodes):
-            self._unknown_since = None
-            return []
         try:
-            found = self.renew().outside(nodes)
-            self._unknown_since = None
-            return found
+            found = self.regions.outside(nodes) and self.renew().outside(nodes)
         except ClusterError as error:
-            now = time.monotonic()
-            self._unknown_since = now if self._unknown_since is None else self._unknown_since
-            is_late = now - self._unknown_since >= _UNKNOWN
-            others = self.regions.outside(node for node in nodes if is_late or node in self.regions.homes)
-            if others:
+            is_late = self._unknown_for() >= _UNKNOWN
+            if others := self.regions.outside(node for node in nodes if is_late or node in self.regions.homes):
                 return others
             raise FlowerError(f"where SuperNodes are that came online is not known: {error.message}") from error
-
-    def open_gap(self) -> None:
-        """The run begins now."""
-        self.unseen, self._seen_at = 0.0, time.monotonic()
-
-    def close_gap(self) -> None:
-        """It is known now which SuperNodes are online, or the run is over."""
-        now = time.monotonic()
-        self.unseen += now - self._seen_at if now - self._seen_at > _UNKNOWN else 0.0
-        self._seen_at = now
-
-    def unlisted(self) -> float:
-        """A look did not say which SuperNodes are online; returns for how many seconds none has, since the first of these looks."""
-        now = time.monotonic()
-        self._unlisted_since = now if self._unlisted_since is None else self._unlisted_since
-        return now - self._unlisted_since
-
-
-class Fence:
-    """Watches a run for what is shown of it, and for SuperNodes of other regions.
-
-    Args:
-        watch: receives the news, too.
-        border: judges them.
-    """
-
-    def __init__(self, watch: Watch, border: Border) -> None:
-        self._watch, self._border = watch, border
-        self.log, self.trouble = watch.log, watch.trouble
-        border.open_gap()
-
-    def sight(self, sight: Sight) -> None:
-        """See C(following.Watch).
-
-        Raises:
-            LeftRegion: one is online, or which ones are could not be read for C(_UNSEEN) seconds.
-            FlowerError: where one is cannot be known now.
-        """
-        self._watch.sight(sight)
-        if sight.run.finished:
-            self._border.close_gap()
-            return
-        if sight.online is None:
-            unlisted = self._border.unlisted()
-            if unlisted >= _UNSEEN:
-                raise LeftRegion(f"the SuperLink has not listed its SuperNodes for {unlisted:.0f} s, so it is not known whether others came online")
-            return
-        others = self._border.outside(sight.online_ids)
-        if others:
-            wanted = ", ".join(self._border.regions.wanted)
-            raise LeftRegion(
-                f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}. The app may have addressed them"
-            )
+        self._all_known()
+        return found
 
 
 def fault_afterwards(cli: FlowerCLI, border: Border, run: Mapping[str, Any]) -> str:
-    """What was online during a run and should not have been, in words; empty for nothing.
-
-    Args:
-        cli: Flower's command line on the hub.
-        border: judges them.
-        run: an entry of C(run_table).
+    """What was online during a run (an entry of C(run_table)) and should not have been, in words; empty for nothing.
 
     Raises:
         ClusterError: it cannot be known.
     """
     nodes = cli.nodes()
-    found = _strangers(nodes, border.regions, run) and _strangers(nodes, border.renew(), run)
+
+    def strangers(regions: Regions) -> list[str]:
+        """Sites outside of the regions, and SuperNodes of no known site, that were online during the run."""
+        unknown = {node: f"node {node}" for node in nodes if node not in regions.homes}
+        during = run_sites.during(nodes, {**regions.homes, **unknown}, run)
+        return [site for site in during if regions.places.get(site, "") not in regions.wanted]
+
+    found = strangers(border.regions) and strangers(border.renew())
     if not found:
         return ""
-    regions = border.regions
-    return f"{', '.join(found)} had SuperNodes online during it, outside of {', '.join(regions.wanted)}, and the app may have addressed them"
-
-
-def _strangers(nodes: Mapping[str, Mapping[str, Any]], regions: Regions, run: Mapping[str, Any]) -> list[str]:
-    """Sites outside of the regions, and SuperNodes of no known site, that were online during a run."""
-    unknown = {node: f"node {node}" for node in nodes if node not in regions.homes}
-    during = run_sites.during(nodes, {**regions.homes, **unknown}, run)
-    return [site for site in during if regions.places.get(site, "") not in regions.wanted]
+    wanted = ", ".join(border.regions.wanted)
+    return f"{', '.join(found)} had SuperNodes online during it, outside of {wanted}, and the app may have addressed them"

@@ -20,12 +20,7 @@ from .cli import FlowerCLI
 
 
 def read(cli: FlowerCLI, run: Mapping[str, Any]) -> list[str]:
-    """Names of the sites; none where they cannot be known.
-
-    Args:
-        cli: Flower's command line on the hub.
-        run: an entry of C(run_table) or C(outputs_table).
-    """
+    """Names of the sites of a run (an entry of C(run_table)); none where they cannot be known."""
     known = homes(cli)
     try:
         return during(cli.nodes(), known, run) if known else []
@@ -54,13 +49,7 @@ def read_places(cli: FlowerCLI) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def during(nodes: Mapping[str, Mapping[str, Any]], homes: Mapping[str, str], run: Mapping[str, Any]) -> list[str]:
-    """Sites with a SuperNode that was online at some time of the run. Pure.
-
-    Args:
-        nodes: node id -> its state at Flower.
-        homes: node id -> site.
-        run: with the times C(running_at) and C(finished_at), or without.
-    """
+    """Sites with a SuperNode that was online at some time of the run. C(homes): node id -> site. Pure."""
     start, end = formats.moment(run.get("running_at")), formats.moment(run.get("finished_at"))
     return sorted({homes[node] for node in nodes if node in homes and _was_online(nodes[node], start, end)})
 

@@ -2,20 +2,19 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs of a SuperLink: read, choose, show. Pure."""
+"""Runs of a SuperLink: read, choose, show."""
 
 from __future__ import annotations
 
 import datetime
 import fnmatch
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base import formats
-from .cli import FlowerError
+from . import runs
+from .cli import FlowerCLI, FlowerError
 from .progress import duration
-from .runs import seconds_of
 
 STATUSES = ("pending", "starting", "running", "completed", "failed", "stopped")
 #: Words for several of them.
@@ -25,68 +24,49 @@ _COLUMNS = ("run", "app", "status", "elapsed", "submitted (UTC)", "notes")
 _TIMES = ("pending-at", "starting-at", "running-at", "finished-at")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which runs are shown.
-
-    Attributes:
-        run_ids: these, whatever else; empty for all.
-        statuses: with one of these; empty for all.
-        app: a pattern (C(*), C(?)) for C(publisher/name), or for the name alone; empty for all.
-        since: submitted at this time or later.
-        limit: the newest ones at most, unless they are named; 0 for all.
-    """
-
-    run_ids: tuple[str, ...] = ()
-    statuses: frozenset[str] = frozenset()
-    app: str = ""
-    since: datetime.datetime | None = None
-    limit: int = 0
-
-
-def choice(given: Mapping[str, Any], now: datetime.datetime) -> Choice:
-    """Read the options of M(federated.flower.runs_info).
+def chooser(given: Mapping[str, Any], now: datetime.datetime) -> Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]]:
+    """A function that returns the runs which the options of M(federated.flower.runs_info) choose, in the same order.
 
     Raises:
-        FlowerError: with every fault in them.
+        FlowerError: with every fault in the options.
     """
-    faults = [f"run_ids: a run id is a number, not '{one}'" for one in given["run_ids"] if not one.isdecimal()]
-    statuses: set[str] = set()
-    for name in given["status"]:
-        statuses.update(GROUPS.get(name, (name,)))
-    since = None
+    run_ids, limit, app, since = given["run_ids"], given["limit"], given["app"] or "*", None
+    faults = []
     try:
-        since = moment(given["since"], now) if given["since"] else None
-    except ValueError as error:
-        faults.append(f"since: {error}")
-    if given["limit"] < 0:
-        faults.append(f"limit: {given['limit']} is negative; 0 shows all runs")
+        runs.ids(run_ids)
+    except FlowerError as error:
+        faults.append(error.message)
+    statuses = {status for name in given["status"] for status in GROUPS.get(name, (name,))}
+    if text := given["since"]:
+        try:
+            since = formats.moment(text) or formats.before(now, text)
+        except ValueError:
+            kinds = "a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w"
+            faults.append(f"since: '{text}' is neither {kinds}")
+    if limit < 0:
+        faults.append(f"limit: {limit} is negative; 0 shows all runs")
     if faults:
         raise FlowerError("; ".join(faults))
-    return Choice(tuple(given["run_ids"]), frozenset(statuses), given["app"] or "", since, given["limit"])
 
+    def choose(listed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        if run_ids:
+            return [run for run in listed if run["run_id"] in run_ids]
+        found = []
+        for run in listed:
+            is_named = any(fnmatch.fnmatchcase(name, app) for name in (run["app"], run["app"].rpartition("/")[2]))
+            # One whose time is not known is shown.
+            is_late = since is None or (formats.moment(run["pending_at"]) or since) >= since
+            if is_named and is_late and (run["status"] in statuses or not given["status"]):
+                found.append(run)
+        return found[:limit] if limit else found
 
-def moment(text: str, now: datetime.datetime) -> datetime.datetime:
-    """Read a time: ISO 8601 (UTC unless it has an offset), or how long ago it was, like C(12h).
-
-    Raises:
-        ValueError: it is neither.
-    """
-    fault = ValueError(
-        f"'{text}' is neither a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w"
-    )
-    if found := formats.moment(text):
-        return found
-    try:
-        return formats.before(now, text)
-    except ValueError:
-        raise fault from None
+    return choose
 
 
 def entry(run: Mapping[str, Any]) -> dict[str, Any]:
     """A run of C(flwr list) as M(federated.flower.runs_info) returns it. Times that Flower does not have are empty."""
     status, _colon, outcome = str(run.get("status", "")).partition(":")
-    details = str(run.get("status-details") or "")
+    texts = {name: text if (text := str(run.get(name) or "")) != "N/A" else "" for name in (*_TIMES, "status-details")}
     return {
         "run_id": str(run["run-id"]),
         "app": str(run.get("fab-id") or ""),
@@ -94,64 +74,50 @@ def entry(run: Mapping[str, Any]) -> dict[str, Any]:
         "fab_hash": str(run.get("fab-hash") or ""),
         "status": outcome or status,
         "active": status != "finished",
-        "details": "" if details == "N/A" else details,
-        "elapsed": seconds_of(run.get("elapsed")),
-        **{name.replace("-", "_"): _time(run.get(name)) for name in _TIMES},
+        "details": texts["status-details"],
+        "elapsed": runs.seconds_of(run.get("elapsed")),
+        **{name.replace("-", "_"): texts[name] for name in _TIMES},
         "behind": [],
     }
 
 
-def _time(value: Any) -> str:
-    text = str(value or "")
-    return "" if text == "N/A" else text
-
-
-def entries(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def entries(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """All runs, the newest first; those that wait have the active ones that were submitted before in C(behind)."""
-    listed = sorted(map(entry, runs), key=lambda one: (one["pending_at"], one["run_id"]), reverse=True)
+    listed = sorted(map(entry, found), key=lambda one: (one["pending_at"], one["run_id"]), reverse=True)
     for place, run in enumerate(listed):
         if run["status"] == "pending":
             run["behind"] = [one["run_id"] for one in reversed(listed[place + 1 :]) if one["active"]]
     return listed
 
 
-def chosen(listed: Sequence[dict[str, Any]], wanted: Choice) -> list[dict[str, Any]]:
-    """The runs that are wanted, in the same order."""
-    found = [run for run in listed if _is_chosen(run, wanted)]
-    return found[: wanted.limit] if wanted.limit and not wanted.run_ids else found
+def known_runs(cli: FlowerCLI, run_ids: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+    """Id -> run, of all runs that the SuperLink knows, or of some of them."""
+    found = runs.read_all(cli) if run_ids is None else runs.read_some(cli, run_ids)
+    return {one["run_id"]: one for one in entries(found)}
 
 
-def _is_chosen(run: Mapping[str, Any], wanted: Choice) -> bool:
-    if wanted.run_ids:
-        return run["run_id"] in wanted.run_ids
-    if wanted.statuses and run["status"] not in wanted.statuses:
-        return False
-    if wanted.app and not any(
-        fnmatch.fnmatchcase(name, wanted.app) for name in (run["app"], run["app"].rpartition("/")[2])
-    ):
-        return False
-    return wanted.since is None or _submitted(run) >= wanted.since
+def refuse_active(run_ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], what: str) -> None:
+    """Refuse to touch outputs that are still being made.
 
-
-def _submitted(run: Mapping[str, Any]) -> datetime.datetime:
-    """When it was submitted; the present if that is not known, so that it is shown."""
-    return formats.moment(run["pending_at"]) or datetime.datetime.now(datetime.timezone.utc)
+    Raises:
+        FlowerError: some of the runs are not finished.
+    """
+    active = [one for one in run_ids if one in known and known[one]["active"]]
+    if active:
+        raise FlowerError(
+            f"run {', '.join(active)} is not finished, and its outputs are not {what} before that. Wait for it (federated.flower.run -e "
+            "flower_run_id=ID), or stop it (federated.flower.runs -e flower_runs=stop -e flower_run_id=ID)"
+        )
 
 
 def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
     """Runs as lines of text."""
-    rows = [_COLUMNS, *map(_row, listed)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-
-
-def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
-    notes = " ".join(run["details"].split())
-    if run["behind"]:
-        notes = f"behind {', '.join(run['behind'])}"
-    app = f"{run['app']} {run['version']}".strip()
-    elapsed = duration(run["elapsed"]) if run["running_at"] else ""
-    return (run["run_id"], app, run["status"], elapsed, run["pending_at"][:16], notes)
+    rows = []
+    for run in listed:
+        notes = f"behind {', '.join(run['behind'])}" if run["behind"] else " ".join(run["details"].split())
+        elapsed = duration(run["elapsed"]) if run["running_at"] else ""
+        rows.append((run["run_id"], f"{run['app']} {run['version']}".strip(), run["status"], elapsed, run["pending_at"][:16], notes))
+    return formats.columns([_COLUMNS, *rows])
 
 
 def details(listed: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -186,6 +152,6 @@ def summary(shown: Sequence[Mapping[str, Any]], listed: Sequence[Mapping[str, An
 
 
 def missing(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Ids that no run has."""
-    known = {run["run_id"] for run in listed}
+    """Ids that no entry of a list has."""
+    known = {one["run_id"] for one in listed}
     return [one for one in run_ids if one not in known]

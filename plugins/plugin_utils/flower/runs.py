@@ -23,6 +23,7 @@ SHOWN = 100
 COMPLETED = "finished:completed"
 STOPPED = "finished:stopped"
 
+_ID = re.compile(r"[0-9]{1,20}")  # Flower's are numbers of 64 bits
 # Flower's code for an unknown run: the SuperLink has lost its database, or it is another SuperLink.
 _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
 # Details of Flower -> what they mean, and what to do.
@@ -58,38 +59,45 @@ class Run:
         """Is it over, well or not?"""
         return self.status.startswith("finished")
 
+    @property
+    def outcome(self) -> str:
+        """Its result in one word: C(completed), C(failed), C(stopped); else its status."""
+        return self.status.partition(":")[2] or self.status
+
+
+def ids(given: Sequence[str], option: str = "run_ids") -> list[str]:
+    """Ids of runs, each once.
+
+    Raises:
+        FlowerError: one of them is none.
+    """
+    for one in given:
+        if not _ID.fullmatch(one):
+            raise FlowerError(f"{option}: a run id is a number, not {one!r}")
+    return list(dict.fromkeys(given))
+
 
 def parse_run(run_id: str, answer: Answer) -> Run:
     """Read the answer of C(flwr list --run-id); the status is empty when it has none."""
-    for run in answer.data.get("runs", []) if answer.ok else []:
-        if str(run.get("run-id")) == run_id:
-            details = str(run.get("status-details") or "")
-            return Run(
-                run_id,
-                str(run.get("status", "")),
-                "" if details == "N/A" else details,
-                seconds_of(run.get("elapsed")),
-                str(run.get("fab-id", "")),
-            )
+    listed = answer.data.get("runs", []) if answer.ok else []
+    for run in (run for run in listed if str(run.get("run-id")) == run_id):
+        details = str(run.get("status-details") or "")
+        return Run(run_id, str(run.get("status", "")), "" if details == "N/A" else details, seconds_of(run.get("elapsed")), str(run.get("fab-id", "")))
     return Run(run_id)
 
 
 def seconds_of(value: Any) -> float:
-    """Seconds of a duration of Flower, which before 1.26 writes C([D days, ]H:MM:SS)."""
+    """Seconds of a duration of Flower; 0 where it has none."""
     try:
         return round(float(value), 3)
     except (TypeError, ValueError):
-        found = re.fullmatch(r"(?:(\d+) days?, )?(\d+):(\d+):(\d+)(?:\.\d+)?", str(value))
-        days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
-        return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+        return 0.0
 
 
 def reason(answer: Answer) -> str:
-    """Why Flower refused something, in one paragraph."""
+    """Why Flower refused something, in one paragraph. Before the code there are messages about its progress."""
     words = " ".join(answer.message.split())
-    return (
-        words[max(words.find("[code: "), 0) :] or "no reason reported"
-    )  # before the code there are messages about its progress
+    return words[max(words.find("[code: "), 0) :] or "no reason reported"
 
 
 def command_line(cli: FlowerCLI, *arguments: str) -> str:
@@ -163,10 +171,6 @@ def read_some(cli: FlowerCLI, run_ids: Sequence[str]) -> list[dict[str, Any]]:
 def runs_of(answer: Answer, hub: str) -> list[dict[str, Any]]:
     """The runs of an answer to C(flwr list).
 
-    Args:
-        answer: it.
-        hub: name of the hub, for the message.
-
     Raises:
         FlowerError: the SuperLink could not list them. That is not a list without entries.
     """
@@ -190,7 +194,7 @@ def stop(cli: FlowerCLI, run_ids: Sequence[str]) -> tuple[dict[str, str], dict[s
     for run_id, answer, after in zip(run_ids, answers[::2], answers[1::2]):
         run = parse_run(run_id, after)
         if run.finished and run.status != STOPPED:
-            over[run_id] = run.status.partition(":")[2]
+            over[run_id] = run.outcome
         elif not answer.ok and not run.finished:
             refused[run_id] = reason(answer)
     return over, refused
@@ -223,23 +227,21 @@ def describe_end(run: Run) -> str:
     """Describe the end of a run that did not complete."""
     details = f": {run.details}" if run.details else ""
     meaning = next((f". {words}. {_RESUME}{run.run_id}" for known, words in _MEANINGS.items() if run.details.startswith(known)), "")
-    return f"run {run.run_id} of {run.app} {run.status.partition(':')[2]} after {run.elapsed:.1f} s{details.rstrip('.') if meaning else details}{meaning}"
+    return f"run {run.run_id} of {run.app} {run.outcome} after {run.elapsed:.1f} s{details.rstrip('.') if meaning else details}{meaning}"
 
 
 def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str, waits: str = "") -> str:
     """Describe a run that was not finished in time, with the remedy. While it cannot be read, it may have ended."""
     seen = run.status or "nothing"
-    if seen == "pending":
-        seen += " (no ServerApp process has started it: see the pod of serverapp)"
-    elif waits:
-        seen += f" ({waits})"
+    seen += " (no ServerApp process has started it: see the pod of serverapp)" if seen == "pending" else f" ({waits})" if waits else ""
     if trouble:
         words = f"it is not known whether run {run.run_id} is over, after {seconds:g} s (wait_timeout); last seen: {seen}; the last read failed: "
-        return f"{words}{trouble.rstrip('.')}. It may still be running. {way_out(cli, run.run_id)}"
-    words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {seen}"
-    return f"{words}. It is still running. {way_out(cli, run.run_id)}"
+        words += f"{trouble.rstrip('.')}. It may still be running"
+    else:
+        words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {seen}. It is still running"
+    return f"{words}. {remedy_for(cli, run.run_id)}"
 
 
-def way_out(cli: FlowerCLI, run_id: str) -> str:
+def remedy_for(cli: FlowerCLI, run_id: str) -> str:
     """What to do about a run that may not be over."""
     return f"Wait for it with run_id (flower_run_id): {run_id}, or stop it: {command_line(cli, 'stop', run_id)}"

@@ -2,21 +2,65 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Submit an app, once."""
+"""Submit an app, once; and what is checked before."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..kube.api_errors import ApiError, ExecBroken, Unauthorized
+from ..kube.api_errors import ApiError, ExecBroken, Forbidden, Unauthorized
+from ..state import site_indexes
+from ..state.ledger import DATASETS, Ledger
 from . import run_config
 from .app import App
 from .cli import CONNECTION, FlowerCLI, FlowerError
 from .runs import command_line, reason
+
+
+class UnknownSubmission(FlowerError):
+    """An app was submitted, and whether there is a run of it is not known."""
+
+
+def check_datasets(cli: FlowerCLI, wanted: Sequence[str], say: Callable[[str], None]) -> dict[str, list[str]]:
+    """Check that every SuperNode that is online has some datasets. Without any, nothing is asked.
+
+    Returns:
+        Dataset -> sites that have it.
+
+    Raises:
+        FlowerError: some lack one, by site and pool; no SuperNode is online; or it cannot be known.
+    """
+    if not wanted:
+        return {}
+    hub, namespace = cli.cluster, cli.namespace
+    try:
+        index = Ledger(hub, namespace, "", check=True).read_datasets()
+    except Forbidden as error:
+        raise FlowerError(
+            f"which sites have the datasets {', '.join(wanted)} is not known: {error.message} The playbook federated.flower.rbac gives data "
+            f"scientists the right to read ConfigMap {namespace}/{DATASETS}"
+        ) from error
+    online = [node for node, facts in cli.nodes().items() if facts.get("status") == "online"]
+    if not online:
+        raise FlowerError(
+            f"no SuperNode is online at {hub.name}, so no site can provide the datasets {', '.join(wanted)}; federated.flower.status says why"
+        )
+    missing = site_indexes.lacking(index, wanted, online)
+    if missing:
+        # A reply is bound to the version that it answers.
+        doubts = [f"{one}: its reply to that version shows it (federated.flower.join)" for one in site_indexes.doubts(index, wanted, online)]
+        raise FlowerError(
+            f"nothing was submitted, because SuperNodes that are online lack datasets: {'; '.join([*missing, *doubts])}. Give them the dataset "
+            "(supernode_datasets) and run federated.flower.site, or leave it out of flower_run_datasets"
+        )
+    found = site_indexes.holders(index, wanted)
+    for name in dict.fromkeys(wanted):
+        say(f"dataset {name}: {', '.join(found[name])}")
+    return {name: found[name] for name in wanted}
 
 
 def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> dict[str, Any]:
@@ -59,7 +103,3 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
         f"the app {app.name} was being submitted when the connection was lost, and it is unknown whether a run started. Check before you "
         f"submit again: {command_line(cli, 'list')} (what happened: {lost.message if lost else 'no answer'})"
     )
-
-
-class UnknownSubmission(FlowerError):
-    """An app was submitted, and whether there is a run of it is not known."""

@@ -29,8 +29,6 @@ class Attempts:
     """Attempts of a transfer, which go on for as long as they bring something.
 
     Args:
-        reader: the other side.
-        say: shows the progress.
         doing: what is continued, for people.
 
     Attributes:
@@ -77,17 +75,17 @@ class Steady:
     def __init__(self, say: Callable[[str], None], about: str) -> None:
         self.say = say
         self.about = about
-        self.begun = self._said = time.monotonic()
+        self.begun = self._shown_at = time.monotonic()
 
     def __call__(self, words: str) -> None:
         """Show where it is, or nothing if that was shown a moment ago. C({since}) in it becomes the seconds since the begin."""
-        if (now := time.monotonic()) >= self._said + STEADY:
-            self._said = now
+        if (now := time.monotonic()) >= self._shown_at + STEADY:
+            self._shown_at = now
             self.say(f"{self.about}: {words.replace('{since}', f'{now - self.begun:.0f} s')}")
 
 
-def sha256(path: Path, heard: Callable[[], None] = lambda: None, *, sync: bool = False) -> str:
-    """SHA-256 of a file. C(heard) is called now and then; C(sync) waits until the file is on the disk.
+def sha256(path: Path, on_chunk: Callable[[], None] = lambda: None, *, sync: bool = False) -> str:
+    """SHA-256 of a file. C(on_chunk) is called now and then; C(sync) waits until the file is on the disk.
 
     Raises:
         OSError: it cannot be read.
@@ -98,5 +96,5 @@ def sha256(path: Path, heard: Callable[[], None] = lambda: None, *, sync: bool =
             os.fsync(stream.fileno())
         while data := stream.read(_CHUNK):
             found.update(data)
-            heard()
+            on_chunk()
     return found.hexdigest()

@@ -15,7 +15,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from ..base import formats
 from ..base.formats import counted
-from .fleet import if_applied
+from .fleet import datasets_of
 
 WIDTH, HEIGHT = 240, 60
 _EDGE = 4  # so that the line is not cut off
@@ -49,11 +49,7 @@ _RUNS = 50
 
 
 def drawn(name: str, points: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """One curve.
-
-    Args:
-        name: of the metric, with the place where it was measured.
-        points: round and value, by round; two or more.
+    """One curve. C(points): round and value, by round; two or more.
 
     Returns:
         C(name), C(points) (of an SVG polyline in a box of C(WIDTH) and C(HEIGHT)), C(x) and C(y) of its last point, C(last) (its value) and
@@ -99,12 +95,7 @@ def state_of(site: Mapping[str, Any]) -> str:
 
 
 def access_of(site: Mapping[str, Any], network: Mapping[str, Any]) -> str:
-    """How the hub and a site are connected, as far as the report knows.
-
-    Args:
-        site: one of the report.
-        network: that of the report.
-    """
+    """How the hub and a site are connected, as far as the report knows."""
     delivery = "Open Cluster Management" if site.get("ocm") else "bundle" if site.get("bundle") else "direct"
     if site["cluster"] not in (network.get("sites") or {}):
         return delivery
@@ -136,11 +127,11 @@ def _link(sites: Sequence[Mapping[str, Any]], network: Mapping[str, Any]) -> dic
     dashes where it is not known of all of them."""
     counts = Counter(state_of(site) for site in sites)
     online, unknown = counts["ok"] + counts["unready"], counts["unknown"]
-    ways = Counter(access_of(site, network) for site in sites)
-    words = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
+    kinds = Counter(access_of(site, network) for site in sites)
+    words = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     link = "whole" if online == len(sites) else "unsure" if unknown else "part" if online else "none"
     unsure = f", {unknown} not known" if unknown else ""
-    return {"link": link, "way": f"{online} of {len(sites)} sites online{unsure}; {words}"}
+    return {"link": link, "connection": f"{online} of {len(sites)} sites online{unsure}; {words}"}
 
 
 def _box(name: str, sites: Sequence[Mapping[str, Any]], y: int) -> dict[str, Any]:
@@ -165,13 +156,7 @@ def _box(name: str, sites: Sequence[Mapping[str, Any]], y: int) -> dict[str, Any
 
 
 def fleet_page(report: Mapping[str, Any], time: str, changes: Sequence[str] = ()) -> str:
-    """The page.
-
-    Args:
-        report: result of C(fleet.fleet_report).
-        time: now, ISO 8601, UTC.
-        changes: lines of the audit trail's table.
-    """
+    """The page. C(time): now, ISO 8601, UTC. C(changes): lines of the audit trail's table."""
     now = formats.moment(time) or datetime.datetime.now(datetime.timezone.utc)
     sites, hub, network = report["sites"], report["hub"], report.get("network") or {}
     anchors = {site["cluster"]: f"site-{number}" for number, site in enumerate(sites)}
@@ -231,13 +216,13 @@ def _ends(not_after: str, now: datetime.datetime) -> dict[str, str]:
     return {"text": f"{not_after[:10]}, {days} days left", "state": "soon" if days < _SOON else ""}
 
 
-def _rows(site: Mapping[str, Any], anchor: str, way: str, now: datetime.datetime) -> list[dict[str, Any]]:
+def _rows(site: Mapping[str, Any], anchor: str, connection: str, now: datetime.datetime) -> list[dict[str, Any]]:
     common = {
         "site": site["cluster"],
         "region": site["region"] or "",
         "state": state_of(site),
         "ends": _ends(site["certificate"].get("not_after", ""), now),
-        "way": way,
+        "connection": connection,
     }
     empty = {"pool": "", "online": "", "ready": "", "version": "", "last_seen": "", "datasets": ""}
     rows = [
@@ -248,16 +233,11 @@ def _rows(site: Mapping[str, Any], anchor: str, way: str, now: datetime.datetime
             "ready": "unknown" if pool["desired"] is None else f"{pool['ready']} of {pool['desired']}",
             "version": pool["version"],
             "last_seen": pool["last_seen"],
-            "datasets": ", ".join(_datasets(pool)),
+            "datasets": ", ".join(datasets_of(pool)),
         }
         for pool in site["pools"]
     ] or [{**common, **empty}]
     return [{**row, "anchor": anchor if number == 0 else ""} for number, row in enumerate(rows)]
-
-
-def _datasets(pool: Mapping[str, Any]) -> list[str]:
-    promised = pool.get("promised") or {}
-    return [*(pool.get("datasets") or []), *(f"{name} ({if_applied(version)})" for name, version in promised.items())]
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
 
     Args:
         hub: result of M(federated.flower.superlink_info).
-        known: sites of the inventory.
         gone: sites that were forgotten.
     """
     sites, nodes = hub.get("sites") or {}, hub.get("nodes") or {}
@@ -33,7 +32,12 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
     denied = [site for site in staying if sites[site].get("access")]
     verb = "is" if online == 1 else "are"
     words = [f"{counted(online, 'SuperNode')} of {counted(len(staying), 'site')} {verb} online at {hub.get('address')}."]
-    away = [text for site in staying if site not in denied and (text := _away(site, sites[site]["keys"], nodes))]
+    away = []
+    for site in staying:
+        used = findings.used_keys(sites[site]["keys"])
+        missed = used - findings.serving_keys(sites[site]["keys"], nodes)  # one that still serves with a key that leaves is online
+        if missed and site not in denied:
+            away.append(f"{len(missed)} of {len(used)} of {site}")
     words += [f"Not online: {', '.join(away[:_SHOWN])}{f' and those of {len(away) - _SHOWN} more sites' if away[_SHOWN:] else ''}."] if away else []
     words += [f"Denied: {', '.join(denied)}."] if denied else []
     words += [f"{', '.join(gone)} is forgotten."] if gone else []
@@ -45,13 +49,6 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
     if hub.get("upgrade"):
         words.append(f"{hub['upgrade'][0].upper()}{hub['upgrade'][1:]}.")
     return " ".join(words)
-
-
-def _away(site: str, keys: Sequence[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]) -> str:
-    """How many of a site's SuperNodes are not online, in words; empty for none. One that still serves with a key that leaves is online."""
-    used = findings.used_keys(keys)
-    away = used - findings.serving_keys(keys, nodes)
-    return f"{len(away)} of {len(used)} of {site}" if away else ""
 
 
 def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[dict[str, str]]:
@@ -77,15 +74,9 @@ def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str])
 def _entries(host: str, result: Mapping[str, Any], words: str) -> list[dict[str, str]]:
     if not result.get("changed"):
         return []
-    listed = [
-        (f"{one['kind']} {'/'.join(filter(None, (one.get('namespace'), one['name'])))}", str(one["change"]))
-        for one in result.get("objects") or []
-        if one.get("change") in ("created", "changed", "deleted")
-    ] or [(words, "changed")]
-    return [
-        {"host": host, "object": name, "change": change, "text": f"{host}: {name} would be {change}"}
-        for name, change in listed
-    ]
+    changed = [one for one in result.get("objects") or [] if one.get("change") in ("created", "changed", "deleted")]
+    listed = [(f"{one['kind']} {'/'.join(filter(None, (one.get('namespace'), one['name'])))}", str(one["change"])) for one in changed] or [(words, "changed")]
+    return [{"host": host, "object": name, "change": change, "text": f"{host}: {name} would be {change}"} for name, change in listed]
 
 
 def sites_to_report(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str], variable: str) -> list[str]:
@@ -101,12 +92,8 @@ def sites_to_report(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[s
     names = [str(site) for site in sites]
     registered: Mapping[str, Any] = next((found for name in names if (found := (hostvars.get(name) or {}).get(variable))), {})
     results = {name: result for name in names if (result := (registered.get("sites") or {}).get(name))}
-    speaking = [name for name, result in results.items() if _speaks(result)]
-    if all(results[name].get("failed") for name in speaking):
+    reported = [name for name, result in results.items() if any(result.get(key) for key in ("failed", "changed", "warnings"))]
+    if all(results[name].get("failed") for name in reported):
         keeper = next((name for name, result in results.items() if not result.get("failed")), None)
-        return [name for name in names if name in speaking or (speaking and name == keeper)]
-    return speaking
-
-
-def _speaks(result: Mapping[str, Any]) -> bool:
-    return any(result.get(key) for key in ("failed", "changed", "warnings"))
+        return [name for name in names if name in reported or (reported and name == keeper)]
+    return reported

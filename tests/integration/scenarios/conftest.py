@@ -453,7 +453,7 @@ class Federation:
         request = {"calls": wanted, "identity": identity}
         cluster = connect({"kubeconfig": str(self.kubeconfig), "context": context})  # threads share no connection
         output = in_pod.run(cluster, NAMESPACE, pod, container, gateway_probe, request, seconds=seconds)
-        assert output.rc == 0, f"{pod}/{container}: {output.said}"
+        assert output.rc == 0, f"{pod}/{container}: {output.stderr}"
         return json.loads(output.answers[0])
 
     def probe(self, context: str, url: str = "http://127.0.0.1:8404/probe/now") -> tuple[int, dict[str, str]]:

@@ -122,7 +122,7 @@ def test_only_registered_keys_get_an_id(fed):
         output = in_pod.run(
             fed.cluster("site-a"), fed.namespace, pod, "supernode", supernodes, {"keys": keys}, seconds=90
         )
-        assert output.rc == 0, output.said
+        assert output.rc == 0, output.stderr
         return json.loads(output.answers[0])
 
     told = start(registered=known, foreign=keypairs.make_supernode_key(), none=None)

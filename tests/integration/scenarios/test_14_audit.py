@@ -139,7 +139,7 @@ def test_who_left_is_refused_with_all_that_was_kept(fed, taken):
     pod = min(fed.pods("site-a"))
     request = {"keys": {"old": taken["key"]}}
     output = in_pod.run(fed.cluster("site-a"), fed.namespace, pod, "supernode", supernodes, request, seconds=90)
-    assert output.rc == 0, output.said
+    assert output.rc == 0, output.stderr
     told = json.loads(output.answers[0])["old"]
     assert "SuperNode ID" not in told, told
     assert fed.nodes() == before, "it has changed something"

@@ -97,7 +97,7 @@ def test_a_connection_that_is_cut_is_continued(made, tmp_path):
     said: list[str] = []
     with fed.cluster("hub") as cluster:
         reader = Reader(FlowerCLI(cluster, NAMESPACE))
-        work = Fetching(reader, UNKNOWN, reader.contents(UNKNOWN), tmp_path, said.append)
+        work = Fetching(reader, UNKNOWN, tmp_path, said.append)
         open_websocket, channels = cluster._open_websocket, []
 
         def noted(path: str, what: str) -> Any:
@@ -119,14 +119,14 @@ def test_a_connection_that_is_cut_is_continued(made, tmp_path):
         cutter = threading.Thread(target=cut)
         cutter.start()
         try:
-            found = work.fetch({})
+            work.fetch({})
         finally:
             stop.set()
             cutter.join()
-    assert found.attempts == 4, said
+    assert work.attempts == 4, said
     summed = serverapp(fed, SUM, f"/outputs/{UNKNOWN}/noise")
-    assert found.files["noise"]["sha256"] == summed.strip()
-    assert work.left_out == {"link": "it is a symbolic link"} and not (tmp_path / UNKNOWN / "link").exists()
+    assert work.listed["noise"]["sha256"] == summed.strip()
+    assert work.contents.left_out == {"link": "it is a symbolic link"} and not (tmp_path / UNKNOWN / "link").exists()
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_send
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import local_inputs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_inputs import Sending
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
@@ -88,7 +88,7 @@ def test_a_run_begins_with_a_file(fed, straight):
     fed.play("run", *begin)
     (noted,) = fed.noted(fed.recorded(before), "hub", "outputs", "sent")
     name = noted["inputs"]
-    local = inputs_send.load(str(straight / "model.json"))
+    local = local_inputs.load(str(straight / "model.json"))
     assert name == local.name
     assert fed.python("hub", "serverapp-0", "superexec", SUM, local.place).strip() == local.files["model.json"].sha256
     assert ", there already: " in fed.play("run", "--check", *begin).messages()
@@ -107,7 +107,7 @@ def test_a_connection_that_is_cut_is_continued(fed, tmp_path):
     said: list[str] = []
     with fed.cluster("hub") as cluster:
         reader = Reader(FlowerCLI(cluster, NAMESPACE))
-        work = Sending(reader, inputs_send.load(str(file)), "0", said.append)
+        work = Sending(reader, local_inputs.load(str(file)), "0", said.append)
         open_websocket, passed, cuts = cluster._open_websocket, 0, 0
 
         def cut_now_and_then(path: str, what: str) -> Any:

@@ -18,20 +18,14 @@ from typing import TYPE_CHECKING, Any
 from ansible_rulebook.event_source import webhook
 
 if TYPE_CHECKING:
-    from ansible_collections.federated.flower.plugins.plugin_utils.events import known_fleet, planner
-    from ansible_collections.federated.flower.plugins.plugin_utils.events import known_fleet as listing
-    from ansible_collections.federated.flower.plugins.plugin_utils.events import request as source_options
-    from ansible_collections.federated.flower.plugins.plugin_utils.events import request as wish
+    from ansible_collections.federated.flower.plugins.plugin_utils.events import known_fleet, planner, request
 else:
     # ansible-rulebook has no loader of collections, and Ansible's own would change how ansible-rulebook finds its files. So the
     # plugins of this collection are made a package by their place.
     if "federated_flower" not in sys.modules:
         sys.modules["federated_flower"] = ModuleType("federated_flower")
         sys.modules["federated_flower"].__path__ = [str(Path(__file__).resolve().parents[4] / "plugins")]
-    from federated_flower.plugin_utils.events import known_fleet, planner
-    from federated_flower.plugin_utils.events import known_fleet as listing
-    from federated_flower.plugin_utils.events import request as source_options
-    from federated_flower.plugin_utils.events import request as wish
+    from federated_flower.plugin_utils.events import known_fleet, planner, request
 
 DOCUMENTATION = r"""
 ---
@@ -127,7 +121,7 @@ EXAMPLES = r"""
 _log = logging.getLogger("federated.flower.fleet_events")
 # Seconds after which an inventory is read again before a message is judged.
 _FRESH = 60.0
-# Wishes that wait. A fleet has no more, so what comes in addition is of no use.
+# Requests that wait. A fleet has no more, so what comes in addition is of no use.
 _WAITING = 2000
 _SAID_AT_ONCE = 20
 
@@ -140,11 +134,11 @@ class FleetEvents:
         options: the options.
     """
 
-    def __init__(self, queue: asyncio.Queue[Any], options: source_options.SourceOptions) -> None:
+    def __init__(self, queue: asyncio.Queue[Any], options: request.SourceOptions) -> None:
         self._queue = queue
         self._options = options
         self._planner = planner.Planner(options.repairs, options.pause, options.most, bool(options.outputs_directory))
-        self._waiting: set[wish.Request] = set()
+        self._waiting: set[request.Request] = set()
         self._refused: set[str] = set()
         self._woken = asyncio.Event()
         self._fleet = known_fleet.from_names(options.sites, options.hub_group, options.sites_group)
@@ -168,10 +162,10 @@ class FleetEvents:
     async def put(self, event: dict[str, Any]) -> None:
         """Take a message from the webhook."""
         namespaces = self._options.namespaces or self._fleet.namespaces
-        self._add(*wish.parse_requests(event.get("payload"), self._options.alerts, namespaces))
+        self._add(*request.parse_requests(event.get("payload"), self._options.alerts, namespaces))
 
-    def _add(self, wishes: Iterable[wish.Request], refused: Iterable[str] = ()) -> None:
-        self._waiting.update(islice(wishes, _WAITING - len(self._waiting)))
+    def _add(self, requests: Iterable[request.Request], refused: Iterable[str] = ()) -> None:
+        self._waiting.update(islice(requests, _WAITING - len(self._waiting)))
         self._refused.update(islice(refused, _WAITING - len(self._refused)))
         self._woken.set()
 
@@ -183,9 +177,9 @@ class FleetEvents:
             if self._options.inventory and time.monotonic() - self._read_at > _FRESH:
                 await self._read_again()
             self._woken.clear()
-            wishes, refused = self._waiting, self._refused
+            requests, refused = self._waiting, self._refused
             self._waiting, self._refused = set(), set()
-            events, more = self._planner.plan(wishes, self._fleet, time.monotonic())
+            events, more = self._planner.plan(requests, self._fleet, time.monotonic())
             self._say([f"refused: {reason}" for reason in [*sorted(refused), *more]])
             for event in events:
                 _log.warning("%s, limited to %s", event["do"], ",".join(event["meta"]["hosts"]))
@@ -197,24 +191,24 @@ class FleetEvents:
         while True:
             await asyncio.sleep(self._options.watch)
             await self._read_again()
-            found = known_fleet.changes(seen, self._fleet.sites)
+            joined, changed, left = known_fleet.changes(seen, self._fleet.sites)
             seen = self._fleet.sites
-            for names, what in ((found.joined, "new"), (found.changed, "changed"), (found.left, "no longer there")):
+            for names, what in ((joined, "new"), (changed, "changed"), (left, "no longer there")):
                 self._say([f"inventory: {what}: {', '.join(names)}"] if names else [])
-            wanted = [wish.Request(wish.DEPLOY, name) for name in (*found.joined, *found.changed)]
-            self._add([*wanted, *(wish.Request(wish.REPORT, name) for name in found.left)])
+            wanted = [request.Request(request.DEPLOY, name) for name in (*joined, *changed)]
+            self._add([*wanted, *(request.Request(request.REPORT, name) for name in left)])
 
     async def _read(self) -> None:
-        listed = await listing.list_inventory(self._options.inventory)
+        listed = await known_fleet.list_inventory(self._options.inventory)
         fleet = known_fleet.from_inventory(listed, self._options.hub_group, self._options.sites_group)
         if not fleet.sites:
-            raise listing.ListingError(f"inventory {self._options.inventory}: group {self._options.sites_group} has no hosts")
+            raise known_fleet.ListingError(f"inventory {self._options.inventory}: group {self._options.sites_group} has no hosts")
         self._fleet, self._read_at = fleet, time.monotonic()
 
     async def _read_again(self) -> None:
         try:
             await self._read()
-        except listing.ListingError as error:
+        except known_fleet.ListingError as error:
             self._say([f"{error}. The sites that were known before count"])
 
     @staticmethod
@@ -227,4 +221,4 @@ class FleetEvents:
 
 async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     """Entry point of ansible-rulebook."""
-    await FleetEvents(queue, source_options.read_options(args)).run()
+    await FleetEvents(queue, request.read_options(args)).run()

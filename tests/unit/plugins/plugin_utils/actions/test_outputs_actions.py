@@ -21,7 +21,6 @@ from ansible_collections.federated.flower.plugins.action import (
     run_outputs_remove,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    handed,
     run_log,
     run_regions,
     run_sites,
@@ -325,21 +324,6 @@ def test_what_a_run_goes_on_from_stays_while_it_is_not_finished(cluster, app, mo
     assert [path.name for path in cluster.root.iterdir()] == ["3"], "the mark goes as well"
 
 
-def test_a_run_whose_beginning_is_deleted_meanwhile_is_not_submitted(cluster, app, tmp_path, monkeypatch):
-    (tmp_path / "x").write_text("x")
-    provide = handed.provide
-
-    def slow(*given, **more):
-        done = provide(*given, **more)
-        os.rename(cluster.root / "2", cluster.root / ".deleted-2")
-        return done
-
-    monkeypatch.setattr(handed, "provide", slow)
-    with pytest.raises(FlowerError, match="nothing was submitted: run 2 has no outputs on hub to go on from"):
-        act(run, cluster, app=str(app), resume="2", inputs=str(tmp_path / "x"), outputs_min_free="0")
-    assert cluster.submitted == []
-
-
 @pytest.mark.parametrize(
     ("resume", "words"),
     [
@@ -353,12 +337,6 @@ def test_what_no_run_can_go_on_from(cluster, app, resume, words):
         with pytest.raises(FlowerError, match=words):
             act(run, cluster, check=check, app=str(app), resume=resume)
     assert cluster.submitted == []
-
-
-def test_an_earlier_run_whose_folder_is_empty(cluster, app):
-    (cluster.root / "2/model").unlink()
-    with pytest.raises(FlowerError, match="run 2 has no outputs"):
-        act(run, cluster, app=str(app), resume="2")
 
 
 def test_a_run_is_handed_a_file(cluster, app, tmp_path):

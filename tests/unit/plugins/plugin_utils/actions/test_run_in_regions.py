@@ -19,14 +19,14 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.plugins.action import run
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
-    handed,
-    outputs_home,
+    outputs_reader,
     packages,
+    run_inputs,
     run_regions,
     run_sites,
+    run_table,
     runs,
     submission,
-    submission_checks,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unauthorized
@@ -73,7 +73,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(run_regions, "read", lambda cli, wanted: EU)
     monkeypatch.setattr(run_regions, "known", lambda cli, wanted: EU)
     monkeypatch.setattr(run_regions.time, "sleep", lambda seconds: None)
-    monkeypatch.setattr(outputs_home, "known_runs", lambda cli, ids: {})
+    monkeypatch.setattr(run_table, "known_runs", lambda cli, ids: {})
     return looks
 
 
@@ -101,19 +101,18 @@ def test_what_is_denied_is_offline_before_datasets_are_compared(online: list[lis
 
     def compare(cli: FlowerCLI, *_given: Any, **_more: Any) -> dict[str, Any]:
         seen.append(sorted(node for node, state in cli.nodes().items() if state["status"] == "online"))
-        return {"warnings": []}
+        return {}
 
     app = SimpleNamespace(name="me/app", version="1", files={}, size=0, warnings=[], defaults={})
     monkeypatch.setattr(run.apps, "load", lambda path: app)
     monkeypatch.setattr(packages, "declared", lambda app: [])
     given = SimpleNamespace(run_config={}, origin={})
-    monkeypatch.setattr(handed, "read", lambda *_given: given)
-    monkeypatch.setattr(handed, "hold", lambda *_given: None)
-    monkeypatch.setattr(handed, "provide", lambda *_given, **_more: SimpleNamespace(result={}, facts=[], words=[]))
-    monkeypatch.setattr(submission_checks, "check", compare)
+    monkeypatch.setattr(run_inputs, "read", lambda *_given: given)
+    monkeypatch.setattr(run_inputs, "provide", lambda *_given, **_more: ({}, [], []))
+    monkeypatch.setattr(submission, "check_datasets", compare)
+    monkeypatch.setattr(outputs_reader, "known_room", lambda *_given: (None, ""))
     monkeypatch.setattr(submission, "submit", lambda cli, app, config: {"run-id": 5})
     ends(monkeypatch, runs.Run("5", "finished:failed", "", 1.0, "me/app"))
-    monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
     found = act(app=str(tmp_path), regions=["eu"], datasets=["ct"], regions_wait=60)
     assert seen == [["1"]] and found["run_id"] == "5" and found["region_sites"] == ["site-a"] and not found["succeeded"]
 
@@ -130,7 +129,7 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
     log = ["INFO :      aggregate_train: Received 1 results and 1 failures", failed, *[f"line {number}" for number in range(60)]]
     end = runs.Run("5", runs.COMPLETED, "", 1.0, "me/app")
     monkeypatch.setattr(run.ActionModule, "_wait", lambda *_given, **_more: (end, "", log))
-    monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
+    monkeypatch.setattr(run.ActionModule, "_fetch_outputs", lambda self, cli, run_id, result: result.update(outputs={}))
     monkeypatch.setattr(run_sites, "homes", lambda cli: EU.homes)
     found = act(run_id="5")
     assert succeeded(found) and found["node_errors"] in found["warnings"][0] and found["warnings"] == [
@@ -138,7 +137,6 @@ def test_a_run_that_completed_without_a_site_warns(monkeypatch: pytest.MonkeyPat
         "The last error of each: site-b (node 3): <class 'ValueError'>:<'3 columns'>"
     ]
     end = runs.Run("5", "finished:failed", "", 1.0, "me/app")
-    monkeypatch.setattr(outputs_home, "full_words", lambda cli: "")
     assert "site-b (node 3): <class 'ValueError'>" in act(run_id="5")["msg"]
     log[:2] = []
     assert "answers of SuperNodes" not in act(run_id="5")["msg"]
@@ -237,13 +235,6 @@ def test_a_run_that_was_not_watched_all_the_time_says_so(online: list[list[str]]
 
     monkeypatch.setattr(run.ActionModule, "_wait", wait)
     monkeypatch.setattr(run_regions, "fault_afterwards", lambda *_given: "")
-    monkeypatch.setattr(run.ActionModule, "_bring_home", lambda self, cli, run_id, result: result.update(outputs={}))
+    monkeypatch.setattr(run.ActionModule, "_fetch_outputs", lambda self, cli, run_id, result: result.update(outputs={}))
     (warning,) = act(run_id="5", regions=["eu"])["warnings"]
     assert warning.startswith("for 3600 s of run 5 it was not known which SuperNodes were online")
-
-
-def test_nothing_starts_where_others_stay_online(online: list[list[str]]) -> None:
-    online[:] = [["1", "3"]]
-    cli: Any = SimpleNamespace(nodes=lambda: {"3": {"status": "online"}})
-    with pytest.raises(FlowerError, match="nothing was submitted"):
-        run_regions.require(cli, run_regions.Border(EU, lambda: EU), 0, str)

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.action.superlink_info import A
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
-from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
+from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_table
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
 
@@ -58,7 +58,7 @@ def test_a_superlink_that_was_deleted(left: list[dict[str, Any]]) -> None:
     assert "there is no such pod" in found["error"] and found["insecure"] is True
     report = fleet.fleet_report("hub", found, {})
     assert not any("they may be well" in one["remedy"] for one in report["findings"]) and not report["hub"]["well"]
-    assert "unreachable" not in fleet.fleet_table(report)
+    assert "unreachable" not in fleet_table.fleet_table(report)
 
 
 def test_the_pod_of_before_a_change_is_not_the_one_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

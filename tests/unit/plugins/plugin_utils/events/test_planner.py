@@ -44,12 +44,6 @@ def test_an_alert_that_comes_and_goes_has_three_repairs_a_day() -> None:
     assert said == {"repair site-1: was done 3 times in 24 hours, so it is not repeated. Look for the reason"}
 
 
-def test_another_site_does_not_wait() -> None:
-    planner = Planner()
-    planner.plan(repairs(1), FLEET, 0)
-    assert [event["meta"]["hosts"] for event in planner.plan(repairs(1, 2), FLEET, 1)[0]] == [["site-2"]]
-
-
 def test_many_sites_at_once_are_reported_and_not_repaired() -> None:
     planner = Planner(most=20)
     events, (reason,) = planner.plan(repairs(*range(21)), FLEET, 0)

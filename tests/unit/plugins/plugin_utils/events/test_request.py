@@ -13,7 +13,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.events.request im
     Request,
     parse_requests,
     read_options,
-    shown_request,
 )
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
@@ -33,10 +32,6 @@ def test_defaults() -> None:
 def test_alerts_are_added() -> None:
     found = read_options({**GOOD, "alerts": {"Mine": "report", "FlowerSiteOffline": "report"}}).alerts
     assert (found["Mine"], found["FlowerSiteOffline"], found["FlowerSuperNodeOffline"]) == ("report", "report", "heal")
-
-
-def test_namespaces_of_the_federation() -> None:
-    assert read_options({**GOOD, "namespaces": ["trial", "trial-a"]}).namespaces == ["trial", "trial-a"]
 
 
 @pytest.mark.parametrize(
@@ -126,11 +121,6 @@ def test_what_is_asked_for(payload: Any, wanted: list[Request]) -> None:
 def test_what_is_refused(payload: Any, reason: str) -> None:
     found, (refused,) = parse_requests(payload, ALERTS, NAMESPACES)
     assert found == [] and refused.startswith(reason), refused
-
-
-def test_a_value_is_shown_on_one_short_line() -> None:
-    assert shown_request("a\nb") == r"'a\nb'"
-    assert len(shown_request("x" * 1000)) == 80
 
 
 def test_the_alerts_are_those_of_the_collection():

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.action import run_stop, runs_info, superlink_info
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import following, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
@@ -168,15 +168,3 @@ def test_that_a_run_cannot_be_looked_up_does_not_mean_that_there_is_none() -> No
     with pytest.raises(FlowerError, match="database is locked"):
         runs.read_some(cli, ["1"])
     assert runs.read_some(cli, []) == []
-
-
-def test_who_follows_a_run_sees_more_than_twenty_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    def stream(*place: Any, **_more: Any) -> SimpleNamespace:
-        asked.append(place[5])
-        return SimpleNamespace(rc=0)
-
-    monkeypatch.setattr(following.in_pod, "stream", stream)
-    following.Following(SuperLink(), "30", None)._poll(1, 1)  # type: ignore[arg-type]
-    assert asked[0]["steps"][0]["others"] == ["list", "--limit", "200"]

@@ -105,12 +105,6 @@ def test_a_link_inside_is_left_out_with_a_warning(folder: Path) -> None:
     assert "demo/more.py" in app.warnings[0]
 
 
-def test_links_in_an_environment_do_not_matter(folder: Path) -> None:
-    (folder / ".venv" / "bin").mkdir(parents=True)
-    (folder / ".venv" / "bin" / "python").symlink_to("/usr/bin/python3")
-    assert apps.load(folder).warnings == []
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -148,7 +142,7 @@ def test_a_project_from_windows(folder: Path) -> None:
 def test_too_big(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apps, "FAB_LIMIT", 1024 * 1024)
     (folder / "demo" / "weights.json").write_bytes(os.urandom(apps.FAB_LIMIT + 1))
-    with pytest.raises(FlowerError, match=r"too big.*Largest files: demo/weights\.json 1\.0 MiB\. .*\(flower_run_inputs\), or leave files out"):
+    with pytest.raises(FlowerError, match=r"too big.*Largest files: demo/weights\.json 1\.0 MiB, .* and 2 more\. .*\(flower_run_inputs\), or leave files out"):
         apps.load(folder)
     (folder / ".gitignore").write_text("weights.json\n")
     assert "demo/weights.json" not in apps.load(folder).files
@@ -199,13 +193,6 @@ def test_a_file_that_flower_does_not_pack_is_named_with_its_size(folder: Path, n
     (folder / name).write_bytes(bytes(3 * 1024))
     (warning,) = apps.load(folder).warnings
     assert f": {name} 3.0 KiB. Bring data to the sites (flower_run_datasets)" in warning and "flower_run_inputs" in warning
-
-
-def test_the_largest_of_many_files_are_named(folder: Path) -> None:
-    for number in range(30):
-        (folder / f"{number:02}.npy").write_bytes(bytes(number))
-    (warning,) = apps.load(folder).warnings
-    assert "29.npy 29 B, 28.npy 28 B, 27.npy 27 B, 26.npy 26 B, 25.npy 25 B and 25 more" in warning
 
 
 @pytest.mark.parametrize("name", ["Dockerfile", "demo/py.typed", "uv.lock", "notes.ipynb", ".env", ".github/logo.png", "run.sh", "demo/x.pyc", "LICENSE.txt"])

@@ -11,7 +11,7 @@ import pytest
 import tomllib
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, run_config, run_log, runs
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, read_answer
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 
 DEFAULTS = {"text": "", "rounds": 3, "rate": 0.1, "fail": False, "a.b": 1}
 
@@ -108,29 +108,6 @@ def test_a_text_in_place_of_a_number_or_boolean_is_refused(text: str, default: A
 def test_what_a_run_config_cannot_be(wanted: dict[str, Any], message: str) -> None:
     with pytest.raises(FlowerError, match=message):
         run_config.check(wanted, DEFAULTS, "me/app")
-
-
-def answer(*entries: dict[str, Any]) -> runs.Answer:
-    """Flower's answer to C(flwr list)."""
-    return read_answer({"rc": 0, "out": {"success": True, "runs": list(entries)}})
-
-
-def test_parse_run() -> None:
-    entry = {
-        "run-id": "13164552291825540154",
-        "status": "running",
-        "status-details": "N/A",
-        "elapsed": 1.23456,
-        "fab-id": "me/app",
-    }
-    run = runs.parse_run("13164552291825540154", answer({"run-id": "1", "status": "pending"}, entry))
-    assert run == runs.Run("13164552291825540154", "running", "", 1.235, "me/app")
-    assert not run.finished
-    assert runs.parse_run(
-        "5", answer(entry | {"run-id": 5, "status": "finished:failed", "elapsed": "1 day, 0:01:02"})
-    ) == runs.Run("5", "finished:failed", "", 86462.0, "me/app")
-    assert runs.parse_run("7", answer(entry)) == runs.Run("7")
-    assert runs.parse_run("7", read_answer({"rc": 1, "out": "Traceback"})) == runs.Run("7")
 
 
 def test_logs_are_cleaned() -> None:

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import run
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import following
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following, Sight, ahead
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following, RunReport, ahead
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import Run, UnknownRun
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
@@ -29,15 +29,15 @@ class Watch:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.left_out: list[int] = []
-        self.sights: list[Sight] = []
+        self.reports: list[RunReport] = []
         self.troubles: list[str] = []
 
     def log(self, lines: Sequence[str], left_out: int) -> None:
         self.lines += lines
         self.left_out += [left_out] if left_out else []
 
-    def sight(self, sight: Sight) -> None:
-        self.sights.append(sight)
+    def report(self, report: RunReport) -> None:
+        self.reports.append(report)
 
     def trouble(self, text: str) -> None:
         self.troubles.append(text)
@@ -179,7 +179,7 @@ def test_time_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_supernodes_are_counted() -> None:
     nodes = {"1": "online", "2": "offline", "3": "unregistered", "4": "online"}
     _found, watch, _pod = followed([report("running", nodes=nodes), report("finished:completed")])
-    assert [(one.online, one.nodes, one.online_ids) for one in watch.sights] == [(2, 3, ("1", "4")), (None, 0, ())]
+    assert [(one.online, one.nodes, one.online_ids) for one in watch.reports] == [(2, 3, ("1", "4")), (None, 0, ())]
 
 
 def test_a_program_that_fails_is_reported() -> None:
@@ -224,8 +224,8 @@ class Said:
         return found
 
 
-def sight(status: str, online: int | None = 2, others: tuple[Run, ...] | None = None, elapsed: float = 0) -> Sight:
-    return Sight(Run("5", status, elapsed=elapsed, app="me/app"), online, 3, others)
+def news(status: str, online: int | None = 2, others: tuple[Run, ...] | None = None, elapsed: float = 0) -> RunReport:
+    return RunReport(Run("5", status, elapsed=elapsed, app="me/app"), online, 3, others)
 
 
 def test_log_lines_are_shown_as_they_are() -> None:
@@ -236,24 +236,24 @@ def test_log_lines_are_shown_as_they_are() -> None:
 
 def test_the_state_is_said_when_it_changes_and_at_a_steady_pace() -> None:
     said = Said(interval=30)
-    said.progress.sight(sight("pending", others=(Run("4", "running", app="a/b"),)))
+    said.progress.report(news("pending", others=(Run("4", "running", app="a/b"),)))
     assert said.new() == ["hub: run 5: pending, 2 of 3 SuperNodes online, behind run 4 of a/b (running)"]
     said.now = 10
-    said.progress.sight(sight("pending"))
+    said.progress.report(news("pending"))
     assert said.progress.tick() == 20
     assert said.new() == []
-    said.progress.sight(sight("running", elapsed=1))
+    said.progress.report(news("running", elapsed=1))
     assert said.new() == ["hub: run 5: running for 0:00:01, 2 of 3 SuperNodes online"]
     said.now = 40
     assert said.progress.tick() == 30
     assert said.new() == ["hub: run 5: running for 0:00:31, 2 of 3 SuperNodes online"]
-    said.progress.sight(sight("finished:completed"))
+    said.progress.report(news("finished:completed"))
     assert said.new() == []
 
 
 def test_an_app_that_waits_for_supernodes_is_told() -> None:
     said = Said()
-    said.progress.sight(sight("running"))
+    said.progress.report(news("running"))
     said.progress.log(["INFO :      Waiting for nodes to connect: 2 connected (minimum required: 5)."], 0)
     said.new()
     for now, elapsed in ((30, "0:00:30"), (60, "0:01:00")):
@@ -267,18 +267,10 @@ def test_an_app_that_waits_for_supernodes_is_told() -> None:
     assert "waits" not in said.new()[-1]
 
 
-def test_a_run_that_nothing_starts() -> None:
-    said = Said()
-    said.progress.sight(sight("pending", others=()))
-    said.now = 30
-    said.progress.tick()
-    assert "pod of serverapp" in said.new()[-1]
-
-
 def test_others_are_named_once() -> None:
     said = Said()
     for _time in range(2):
-        said.progress.sight(sight("running", None, (Run("4", "running", app="a/b"),)))
+        said.progress.report(news("running", None, (Run("4", "running", app="a/b"),)))
     assert said.new() == [
         "hub: run 5: running for 0:00:00, number of online SuperNodes not known",
         "hub: run 5: it shares the SuperNodes with run 4 of a/b (running)",
@@ -287,7 +279,7 @@ def test_others_are_named_once() -> None:
 
 def test_trouble_is_said_once_and_again_at_the_pace_and_its_end() -> None:
     said = Said()
-    said.progress.sight(sight("running"))
+    said.progress.report(news("running"))
     said.new()
     said.progress.trouble("hub: refused")
     said.progress.trouble("hub: refused")
@@ -297,7 +289,7 @@ def test_trouble_is_said_once_and_again_at_the_pace_and_its_end() -> None:
     said.now = 30
     said.progress.tick()
     assert "cannot be read for 0:00:30" in said.new()[0]
-    said.progress.sight(sight("running"))
+    said.progress.report(news("running"))
     assert said.new() == ["hub: run 5: running for 0:00:00, 2 of 3 SuperNodes online"]
 
 
@@ -306,7 +298,7 @@ def test_quiet() -> None:
     said.progress.begin(submitted=True)
     assert "-e flower_run_id=5" in said.new()[0]
     with said.progress.steady():
-        said.progress.sight(sight("running"))
+        said.progress.report(news("running"))
         said.progress.log(["line"], 0)
         said.progress.trouble("hub: refused")
     assert said.new() == []
@@ -315,7 +307,7 @@ def test_quiet() -> None:
 @pytest.mark.parametrize("no_log", [False, True])
 def test_a_task_without_log_says_nothing(monkeypatch: pytest.MonkeyPatch, no_log: bool) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(following.in_pod, "stream", lambda *_place, **_more: pytest.fail("not asked"))
+    monkeypatch.setattr(following.in_pod, "send", lambda *_place, **_more: pytest.fail("not asked"))
 
     class Finished(Following):
         def follow(self, seconds: float) -> Run:
@@ -330,12 +322,3 @@ def test_a_task_without_log_says_nothing(monkeypatch: pytest.MonkeyPatch, no_log
     action._wait(FlowerCLI(Pod(), "flower"), "5", submitted=True)
     assert ("hub | secret" in lines) is not no_log
     assert "hub: run 5 was submitted" in lines[0]
-
-
-def test_the_pace_needs_no_news() -> None:
-    lines: list[str] = []
-    progress = Progress(lines.append, "hub", "5", interval=0.01)
-    with progress.steady():
-        while len(lines) < 3:
-            pass
-    assert "state not known, number of online SuperNodes not known" in lines[0]

@@ -61,11 +61,11 @@ def test_lost_answers_are_asked_for_again(program, lost, keep):
 
 
 def test_each_sign_of_life_is_heard(program):
-    node, heard = Node(0), []
+    node, on_output = Node(0), []
     output = in_pod.run(
-        node, "flower", "x", "x", program, {"rc": 0}, seconds=20, silence=9, heard=lambda: heard.append(1)
+        node, "flower", "x", "x", program, {"rc": 0}, seconds=20, silence=9, on_output=lambda: on_output.append(1)
     )
-    assert output.answers == ["1", "2"] and len(heard) == 3 and node.silence == 9
+    assert output.answers == ["1", "2"] and len(on_output) == 3 and node.silence == 9
 
 
 def test_a_node_that_loses_everything_is_named(program):

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import program_text
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_send, transfer
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import local_inputs, run_inputs, transfer
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import TooFull
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import TooFull
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_inputs import Sending
 from ansible_collections.federated.flower.plugins.plugin_utils.programs import outputs_program
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import (
     noise,
@@ -31,17 +30,17 @@ MIB = 1024 * 1024
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(inputs_send, "PIECE", MIB)
+    monkeypatch.setattr(run_inputs, "PIECE", MIB)
     monkeypatch.setattr(transfer, "PAUSES", (0, 0, 0))
 
 
 def sending(root, path, floor="0", said=None):
-    return Sending(reader_of(root), inputs_send.load(str(path)), floor, (said if said is not None else []).append)
+    return Sending(reader_of(root), local_inputs.load(str(path)), floor, (said if said is not None else []).append)
 
 
 def written(work):
     """Everything is sent, and has no name yet."""
-    work._write(work._offsets(work._listed({})), 0)
+    work._write(work._compare({})[1], 0)
 
 
 def inputs_of(root):
@@ -75,7 +74,7 @@ def test_a_folder_is_sent_once(root, folder):
 
 def test_the_name_follows_the_content(tmp_path):
     def name(path, data):
-        return inputs_send.load(str(write(tmp_path / path, data))).name
+        return local_inputs.load(str(write(tmp_path / path, data))).name
 
     assert name("a/x", b"1") == name("b/x", b"1")
     assert len({name("a/x", b"1"), name("a/y", b"1"), name("a/x", b"2")}) == 3
@@ -138,7 +137,7 @@ def test_what_an_app_changed_is_sent_again(root, folder, change):
 
 def test_what_is_handed_over_with_them_is_marked_with_each_piece(root, folder):
     write(root / "7/model")
-    work = Sending(reader_of(root), inputs_send.load(str(folder)), "0", [].append, "7")
+    work = Sending(reader_of(root), local_inputs.load(str(folder)), "0", [].append, "7")
     mark = root / ".used-7"
     assert work.missing() and not mark.exists(), "looking changes nothing"
     asked, ask = [], work.reader.ask
@@ -152,28 +151,6 @@ def test_what_is_handed_over_with_them_is_marked_with_each_piece(root, folder):
     work.reader.ask = watched
     work.send()
     assert len(asked) > 3 and {what for what, _marked in asked} == {"files", "write", "finish"} and all(marked for _what, marked in asked)
-
-
-def test_each_piece_says_that_they_are_in_use(root, folder):
-    work = sending(root, folder)
-    part = root / "inputs" / f".{work.inputs.name}.part"
-    write(part / "model.bin")  # the folder does not change when this gets longer
-    for one in (part, root / "inputs"):
-        os.utime(one, (0, 0))
-    work._write({"model.bin": 1}, 0)
-    (found,) = inputs_of(root)
-    assert found.used > 10**9 and not found.whole
-
-
-def test_damage_is_noticed(root, folder):
-    work = sending(root, folder)
-    written(work)
-    part = root / "inputs" / f".{work.inputs.name}.part"
-    write(part / "exact", noise(MIB, 3))
-    write(part / "empty", b"too long")
-    assert work.missing() == MIB
-    work.send()
-    assert tree(root / work.inputs.place) == tree(folder)
 
 
 def test_a_file_that_changes_while_it_is_sent(root, folder):
@@ -194,47 +171,13 @@ def test_no_room(root, folder):
         sending(root, folder, floor="1000Ti").missing()
 
 
-def test_a_volume_that_becomes_full_loses_the_part(root, folder, monkeypatch, tmp_path):
-    source = program_text("outputs_program.py").replace(
-        "file.write(data[:size])",
-        "file.write(data[:size]) if path != 'exact' else os.write(os.open('/dev/full', 1), b'x')",
-    )
-    (tmp_path / "full.py").write_text(source)
-    monkeypatch.setattr(outputs_program, "__file__", str(tmp_path / "full.py"))
-    with pytest.raises(TooFull, match="became full while the inputs"):
-        sending(root, folder).send()
-    assert list((root / "inputs").iterdir()) == []
-
-
 def test_what_others_write_meanwhile_does_not_take_the_room_of_runs(root, folder):
     write(root / "7/checkpoint")
     work = sending(root, folder)
     work._write({"empty": 0}, 0)
     with pytest.raises(TooFull, match=r"became full while .*superlink_outputs_min_free.*is deleted there"):
-        work._write(work._offsets(work._listed({})), 2**60)  # as if others had written since
+        work._write(work._compare({})[1], 2**60)  # as if others had written since
     assert list((root / "inputs").iterdir()) == [] and (root / "7/checkpoint").exists()
-
-
-def test_a_late_sender_leaves_what_is_whole(root, folder):
-    late = sending(root, folder)
-    offsets = late._offsets(late._listed({}))
-    sending(root, folder).send()
-    with pytest.raises(TooFull):
-        late._write(offsets, 2**60)
-    late._write(offsets, 0)
-    assert len(inputs_of(root)) == 2
-    again = sending(root, folder)
-    again.send()
-    assert again.size == 0 and tree(root / late.inputs.place) == tree(folder)
-    assert [path.name for path in (root / "inputs").iterdir()] == [late.inputs.name]
-
-
-def test_the_floor_goes_with_each_piece(root, folder):
-    work = sending(root, folder, floor="3Ki")
-    asked, ask = [], work.reader.ask
-    work.reader.ask = lambda request, *given, **more: asked.append(request) or ask(request, *given, **more)
-    work.send()
-    assert {one["floor"] for one in asked if one["do"] == "write"} == {3 * 1024}
 
 
 def test_others_that_fill_the_volume_do_not_keep_what_is_there_from_being_used(root, folder):
@@ -331,7 +274,7 @@ def test_there_are_signs_of_life_while_files_are_hashed(root, folder, monkeypatc
 def test_what_takes_long_says_so(root, folder, monkeypatch):
     said: list[str] = []
     monkeypatch.setattr(transfer, "STEADY", 0.0)
-    given = inputs_send.load(str(folder), said.append)
+    given = local_inputs.load(str(folder), said.append)
     assert said[-1] == f"inputs {folder}: their SHA-256 are computed, since 0 s"
     work = Sending(reader_of(root), given, "0", said.append)
     work.missing()
@@ -347,18 +290,18 @@ def test_what_cannot_be_sent(tmp_path):
         (Path("/dev/null"), "neither"),
     ):
         with pytest.raises(FlowerError, match=words):
-            inputs_send.load(str(path))
+            local_inputs.load(str(path))
     write(tmp_path / "one/back\\slash")
     with pytest.raises(FlowerError, match="backslashes"):
-        inputs_send.load(str(tmp_path / "one"))
+        local_inputs.load(str(tmp_path / "one"))
     write(tmp_path / "two/x")
     (tmp_path / "two/folder").symlink_to(tmp_path / "one")
     with pytest.raises(FlowerError, match="symbolic link to a folder"):
-        inputs_send.load(str(tmp_path / "two"))
+        local_inputs.load(str(tmp_path / "two"))
     (tmp_path / "two/folder").unlink()
     os.mkfifo(tmp_path / "two/pipe")
     with pytest.raises(FlowerError, match="not a regular file"):
-        inputs_send.load(str(tmp_path / "two"))
+        local_inputs.load(str(tmp_path / "two"))
 
 
 def test_hidden_files_are_not_sent_by_accident(root, tmp_path):
@@ -367,12 +310,12 @@ def test_hidden_files_are_not_sent_by_accident(root, tmp_path):
     for name in (".git/config", ".git/a/b", ".env", "data/.cache/.token"):
         write(mine / name)
     with pytest.raises(FlowerError, match=r"hidden files or folders, .*: \.env, \.git, data/\.cache\. Remove them"):
-        inputs_send.load(str(mine))
+        local_inputs.load(str(mine))
     for number in range(5):
         write(mine / f".{number}")
     with pytest.raises(FlowerError, match=r"\.4 and 3 more\. Remove"):
-        inputs_send.load(str(mine))
-    assert inputs_send.load(str(mine / ".env")).place.endswith("/.env"), "named by the user"
+        local_inputs.load(str(mine))
+    assert local_inputs.load(str(mine / ".env")).place.endswith("/.env"), "named by the user"
 
 
 def test_as_deep_as_the_hub_reads(root, tmp_path):
@@ -383,22 +326,22 @@ def test_as_deep_as_the_hub_reads(root, tmp_path):
     assert tree(root / work.inputs.place) == tree(tmp_path / "in")
     write(tmp_path / "in" / "/".join("d" * (most + 1)) / "x")
     with pytest.raises(FlowerError, match=f"it is in a folder within {outputs_program.DEEPEST} others"):
-        inputs_send.load(str(tmp_path / "in"))
+        local_inputs.load(str(tmp_path / "in"))
 
 
 def test_as_many_as_the_hub_reads(root, tmp_path, monkeypatch):
     names = ["a/1", "a/2", "b/c/3", "4"]  # and the folders a, b, b/c
     for name in names:
         write(tmp_path / "in" / name)
-    monkeypatch.setattr(inputs_send, "MOST", 7)
-    monkeypatch.setattr(inputs_send, "LONGEST", 17)
-    assert sorted(inputs_send.load(str(tmp_path / "in")).files) == sorted(names)
-    monkeypatch.setattr(inputs_send, "LONGEST", 16)
-    with pytest.raises(FlowerError, match="more than 16 characters in the names of all files; pack them"):
-        inputs_send.load(str(tmp_path / "in"))
-    monkeypatch.setattr(inputs_send, "MOST", 6)
-    with pytest.raises(FlowerError, match="more than 6 files and folders; pack them"):
-        inputs_send.load(str(tmp_path / "in"))
+    monkeypatch.setattr(local_inputs, "MOST", 7)
+    monkeypatch.setattr(local_inputs, "LONGEST", 17)
+    assert sorted(local_inputs.load(str(tmp_path / "in")).files) == sorted(names)
+    monkeypatch.setattr(local_inputs, "LONGEST", 16)
+    with pytest.raises(FlowerError, match="or 16 characters in their names; pack them"):
+        local_inputs.load(str(tmp_path / "in"))
+    monkeypatch.setattr(local_inputs, "MOST", 6)
+    with pytest.raises(FlowerError, match="more than 6 files and folders, or"):
+        local_inputs.load(str(tmp_path / "in"))
 
 
 def test_a_link_to_a_file_is_its_content(root, tmp_path):

@@ -9,10 +9,9 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.formats import readable
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_reader, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod, outputs_table, runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Room, Stored, TooFull
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_list import Room, Stored, TooFull
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_sites import during
 
 NOW = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=datetime.timezone.utc)
@@ -99,14 +98,7 @@ def test_what_is_no_duration(text):
 @pytest.mark.parametrize("one", ["..", "7/..", "", "-1", "٧", "x"])
 def test_ids_are_numbers(one):
     with pytest.raises(FlowerError, match="a run id is a number"):
-        outputs_table.ids(["1", one])
-
-
-def test_active_runs_are_left_alone():
-    known = {"5": run(5, "running"), "4": run(4)}
-    outputs_home.refuse_active(["4", "6"], known, "deleted")
-    with pytest.raises(FlowerError, match="run 5 is not finished, and its outputs are not deleted before that"):
-        outputs_home.refuse_active(["4", "5"], known, "deleted")
+        runs.ids(["1", one])
 
 
 def test_table(listed):
@@ -122,26 +114,11 @@ def test_table(listed):
 
 def test_the_floor():
     assert Room(10, 4, 5).is_low and not Room(10, 5, 5).is_low and not Room(10, 0).is_low
-    assert outputs_reader.with_floor(Room(10, 4, 5), "") == Room(10, 4, 5)
-    assert outputs_reader.with_floor(Room(10, 4, 5), "2Ki").floor == 2048
+    assert Room(10, 4, 5).with_floor("") == Room(10, 4, 5)
+    assert Room(10, 4, 5).with_floor("2Ki").floor == 2048
     for wrong in ("much", "-1"):
         with pytest.raises(TooFull, match="is not a quantity"):
-            outputs_reader.with_floor(Room(10, 4), wrong)
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1536, "1.5 KiB"),
-        (150 * 2**20, "150 MiB"),
-        (2**41, "2.0 TiB"),
-        (2**51, "2048.0 TiB"),
-    ],
-)
-def test_sizes(size, text):
-    assert readable(size) == text
+            Room(10, 4).with_floor(wrong)
 
 
 def node(came, left="N/A", status="online"):
@@ -178,4 +155,4 @@ RUNNING = [{"name": "outputs", "state": {"running": {}}}]
     ],
 )
 def test_whether_the_reader_runs(pod, runs):
-    assert outputs_reader.is_running(pod) is runs
+    assert in_pod.is_running(pod, "outputs") is runs

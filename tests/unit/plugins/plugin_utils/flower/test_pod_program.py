@@ -128,25 +128,6 @@ def test_a_superlink_that_is_away_is_reported(flower: Flower) -> None:
     assert found == {"run": {"rc": "RuntimeError: no SuperLink", "out": ""}, "at": 0, "left_out": 0, "lines": []}
 
 
-def test_the_time_ends_it_after_one_poll(flower: Flower, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pod_program, "FIRST_LINE_SECONDS", 1)
-    assert len(list(polled(flower, seconds=0))) == 1
-
-
-def test_polls_of_a_long_log_are_rare(flower: Flower, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-    used = iter((0.0, 2.0, 10.0, 20.0, 30.0))
-    monkeypatch.setattr(pod_program.time, "process_time", lambda: next(used))
-    monkeypatch.setattr(pod_program.time, "sleep", pauses.append)
-    flower.status = "pending"
-    polls = polled(flower)
-    next(polls)
-    next(polls)
-    flower.status = "finished:stopped"
-    next(polls)
-    assert pauses == [8, 30]
-
-
 def stand_in(folder: Path, text: str) -> None:
     """A package flwr whose command line is this."""
     package = folder / "flwr" / "cli"

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_regions, run_sites
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import sight_of
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import parse_report
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import Run
 from ansible_collections.federated.flower.plugins.plugin_utils.state import site_indexes
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
@@ -76,14 +76,14 @@ def test_a_site_that_joins_while_others_are_waited_for_is_no_stranger() -> None:
 
 def test_a_run_ends_when_another_comes_online() -> None:
     watch = Watch()
-    fence = run_regions.Fence(watch, border())
+    fence = border().watched(watch)
     running = Run("5", "running")
     for message in ({"nodes": {"1": "online"}}, {"nodes": {"3": "offline"}}, {}):
-        fence.sight(sight_of(running, message))
+        fence.report(parse_report(running, message))
     with pytest.raises(run_regions.LeftRegion, match=r"came online while it ran: 1 SuperNode of site-b"):
-        fence.sight(sight_of(running, {"nodes": {"1": "online", "3": "online"}}))
-    fence.sight(sight_of(Run("5", "finished:completed"), {"nodes": {"3": "online"}}))
-    assert len(watch.sights) == 5, "all of it is shown"
+        fence.report(parse_report(running, {"nodes": {"1": "online", "3": "online"}}))
+    fence.report(parse_report(Run("5", "finished:completed"), {"nodes": {"3": "online"}}))
+    assert len(watch.reports) == 5, "all of it is shown"
 
 
 def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
@@ -96,41 +96,32 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
 def test_a_run_ends_when_its_supernodes_are_not_listed_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     now, running = clock(monkeypatch), Run("5", "running")
     found = border()
-    fence = run_regions.Fence(Watch(), found)
+    fence = found.watched(Watch())
     now.now += 3600  # the connection was lost
-    fence.sight(sight_of(running, {}))
+    fence.report(parse_report(running, {}))
     now.now += 299
-    fence.sight(sight_of(running, {}))
-    fence.sight(sight_of(running, {"nodes": {"1": "online"}}))
+    fence.report(parse_report(running, {}))
+    fence.report(parse_report(running, {"nodes": {"1": "online"}}))
     assert found.unseen == 3899, "this is said at the end"
-    fence.sight(sight_of(running, {}))
+    fence.report(parse_report(running, {}))
     now.now += 300
     with pytest.raises(run_regions.LeftRegion, match="has not listed its SuperNodes for 300 s"):
-        fence.sight(sight_of(running, {}))
-    fence.sight(sight_of(Run("5", "finished:completed"), {}))
+        fence.report(parse_report(running, {}))
+    fence.report(parse_report(Run("5", "finished:completed"), {}))
     assert found.unseen == 4199
-
-
-def test_short_gaps_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, found = clock(monkeypatch), border()
-    fence = run_regions.Fence(Watch(), found)
-    for _look in range(10):
-        now.now += 10
-        fence.sight(sight_of(Run("5", "running"), {"nodes": {"1": "online"}}))
-    assert found.unseen == 0
 
 
 def test_a_look_without_supernodes_does_not_excuse_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
     now = clock(monkeypatch)
-    fence = run_regions.Fence(Watch(), border("no answer"))
-    unknown = sight_of(Run("5", "running"), {"nodes": {"9": "online"}})
+    fence = border("no answer").watched(Watch())
+    unknown = parse_report(Run("5", "running"), {"nodes": {"9": "online"}})
     with pytest.raises(FlowerError, match="is not known"):
-        fence.sight(unknown)
+        fence.report(unknown)
     now.now += 30
-    fence.sight(sight_of(Run("5", "running"), {}))
+    fence.report(parse_report(Run("5", "running"), {}))
     now.now += 30
     with pytest.raises(run_regions.LeftRegion, match="of no known site"):
-        fence.sight(unknown)
+        fence.report(unknown)
 
 
 def test_what_was_online_meanwhile_counts() -> None:
@@ -152,31 +143,31 @@ def test_what_was_online_meanwhile_counts() -> None:
         run_regions.fault_afterwards(unknown, border("no answer"), run)
 
 
-def sights(found: run_regions.Border, *online: str) -> None:
+def looked(found: run_regions.Border, *online: str) -> None:
     """What a look at an active run finds."""
-    run_regions.Fence(Watch(), found).sight(sight_of(Run("5", "running"), {"nodes": dict.fromkeys(online, "online")}))
+    found.watched(Watch()).report(parse_report(Run("5", "running"), {"nodes": dict.fromkeys(online, "online")}))
 
 
 def test_a_site_of_the_region_may_join_meanwhile() -> None:
     newer = run_regions.Regions(("eu",), {**HOMES, "9": "site-d"}, {**PLACES, "site-d": "eu"})
     found = border(newer)
-    sights(found, "1", "9")
+    looked(found, "1", "9")
     assert found.regions.homes["9"] == "site-d"
     with pytest.raises(run_regions.LeftRegion, match="1 SuperNode of site-d .region us."):
-        sights(border(run_regions.Regions(("eu",), {"9": "site-d"}, {"site-d": "us"})), "1", "9")
+        looked(border(run_regions.Regions(("eu",), {"9": "site-d"}, {"site-d": "us"})), "1", "9")
     with pytest.raises(run_regions.LeftRegion, match="1 SuperNode of no known site"):
-        sights(border(), "1", "9")
+        looked(border(), "1", "9")
 
 
 def test_a_site_that_was_moved_counts_where_it_is_now() -> None:
-    sights(border(run_regions.Regions(("eu",), HOMES, {**PLACES, "site-b": "eu"})), "1", "3")
+    looked(border(run_regions.Regions(("eu",), HOMES, {**PLACES, "site-b": "eu"})), "1", "3")
 
 
 def test_without_the_records_only_what_is_known_is_judged() -> None:
     with pytest.raises(FlowerError, match="where SuperNodes are that came online is not known: no answer"):
-        sights(border("no answer"), "1", "9")
+        looked(border("no answer"), "1", "9")
     with pytest.raises(run_regions.LeftRegion, match=r"came online while it ran: 1 SuperNode of site-b \(region us\)\. The app"):
-        sights(border("no answer"), "1", "3", "9")
+        looked(border("no answer"), "1", "3", "9")
 
 
 def test_supernodes_that_serve_with_a_key_that_leaves_have_a_home(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, runs, submission, submission_checks
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, runs, submission
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import Answer, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import ExecBroken, Forbidden, Unreachable
 
@@ -78,12 +78,12 @@ INDEX = {
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(submission_checks, "Ledger", lambda *_place, **_more: SimpleNamespace(read_datasets=lambda: INDEX))
+    monkeypatch.setattr(submission, "Ledger", lambda *_place, **_more: SimpleNamespace(read_datasets=lambda: INDEX))
 
     def require(*online: str) -> dict[str, list[str]]:
         nodes = {node: {"status": "online" if node in online else "offline"} for node in ("1", "2")}
         cli: Any = SimpleNamespace(cluster=SimpleNamespace(name="hub"), namespace="flower", nodes=lambda: nodes)
-        return submission_checks.check_datasets(cli, ["ct"], lambda _text: None)
+        return submission.check_datasets(cli, ["ct"], lambda _text: None)
 
     return require
 

@@ -243,7 +243,7 @@ def test_a_curve_stays_in_its_box(values: tuple[float, float]) -> None:
 def test_the_line_to_a_region_shows_whether_its_sites_are_online() -> None:
     network = {"hub": {"linked": {"lab-b": True}}, "sites": {"b": {"site": {"name": "lab-b"}}}}
     both = [site("a", pool={"online": 0}), site("b"), site("c", "us", reachable=False), site("d", "asia", ocm={"state": "ready"})]
-    boxes = {box["name"]: (box["link"], box["way"]) for box in draw(both, network)["regions"]}
+    boxes = {box["name"]: (box["link"], box["connection"]) for box in draw(both, network)["regions"]}
     assert boxes == {
         "asia": ("whole", "1 of 1 sites online; 1 Open Cluster Management"),
         "eu": ("part", "1 of 2 sites online; 1 Skupper, link up, 1 direct"),

@@ -14,7 +14,7 @@ import pytest
 import tomllib
 
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import app_rules
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
 
 HEAD = """# an app
@@ -63,19 +63,6 @@ def test_a_line_that_is_no_pattern_is_named(tmp_path: Path) -> None:
         apps.load(tmp_path)
 
 
-def test_without_the_library_flower_itself_leaves_it_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app_rules, "pathspec", None)
-    app(tmp_path, {".gitignore": "data/\n", "data/rows.json": "[]"})
-    assert "data/rows.json" in apps.load(tmp_path).files
-
-
-def test_a_pattern_for_a_folder_that_is_never_packed_finds_its_names(tmp_path: Path) -> None:
-    rules = 'fab-exclude = ["venv/**", "/env/bin/**", ".venv/**"]\n'
-    app(tmp_path, {"venv/lib/a/b.py": "print()", "venv/c": "", "env/bin/d.py": "", "lib/e/f.py": "", ".venv/g.py": ""}, rules)
-    found = apps.load(tmp_path).files
-    assert {name: content for name, content in found.items() if "env" in name or "lib" in name} == {"venv/lib/a/b.py": b"", "env/bin/d.py": b""}
-
-
 def packed(path: Path, pyproject: str) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in {"pyproject.toml": pyproject, "demo/server.py": "app = 1\n", "demo/client.py": "app = 1\n"}.items():
@@ -96,11 +83,10 @@ def test_a_bundle_was_packed_by_its_patterns_already(tmp_path: Path, rules: str)
     assert sent == HEAD + TAIL and tomllib.loads(sent)["tool"]["flwr"]["app"]["publisher"] == "me"
 
 
-def test_what_cannot_be_taken_out_stays(tmp_path: Path) -> None:
+def test_what_cannot_be_cut_out() -> None:
     text = '[tool.flwr]\napp = { publisher = "me", fab-exclude = ["x"] }\n'
-    assert app_rules.without_patterns(text.encode()) == text.encode()
-    assert app_rules.patterns(tomllib.loads(text)) == ["x"]
-    assert app_rules.patterns({"tool": {"flwr": {"app": 1}}}) == [] == app_rules.patterns({})
+    with pytest.raises(ValueError, match="cannot be cut out"):
+        app_checks.without_key(text, "tool", "flwr", "app", "fab-exclude")
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +123,8 @@ def test_connections_of_apps_for_older_releases_are_not_sent(tmp_path: Path, end
 
 
 def test_connections_that_stay_are_named(tmp_path: Path) -> None:
-    app(tmp_path, {"pyproject.toml": HEAD + TAIL + "[tool.flwr]\nfederations = {default = 'a'}\n"})
+    apart = CONNECTIONS.replace("\n[tool.flwr.federations.local]", "\n[tool.other]\na = 1\n[tool.flwr.federations.local]")
+    app(tmp_path, {"pyproject.toml": HEAD + TAIL + apart})
     with pytest.raises(FlowerError, match=r"pyproject\.toml: remove \[tool\.flwr\.federations\] from it"):
         apps.load(tmp_path)
 
