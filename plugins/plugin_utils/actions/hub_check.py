@@ -23,7 +23,7 @@ from ..kube import cluster_platform
 from ..kube.client import Cluster
 from ..manifests import common_objects as namespaces
 from ..manifests import outputs, superlink
-from ..manifests.exposures.exposure_registry import exposure_of
+from ..manifests.exposures import exposure_of
 from ..marks import proof
 from ..pki import certificates, library
 from ..rights import ask, grants

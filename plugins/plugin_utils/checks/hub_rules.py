@@ -16,8 +16,7 @@ from ..base.values import boolean, text
 from ..manifests import outputs as output_manifests
 from ..manifests import superlink as manifests
 from ..manifests import tracking as tracking_manifests
-from ..manifests.exposures.base_exposure import Exposure
-from ..manifests.exposures.exposure_registry import EXPOSURES
+from ..manifests.exposures import EXPOSURES, Exposure
 from ..spec.hub_spec import HubSpec, serverapp_of
 from . import connection_rules, pod_rules, program_options
 from .certificate_rules import certificates

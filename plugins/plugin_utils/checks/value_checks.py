@@ -14,6 +14,7 @@ import contextlib
 import datetime
 import ipaddress
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -73,13 +74,6 @@ def shown(value: Any) -> str:
     return whole if len(whole) <= _SHOWN else whole[:_SHOWN] + "…"
 
 
-class _Words(dict[str, Any]):
-    """Values of variables for a reason; those that are not set are empty."""
-
-    def __missing__(self, key: str) -> str:
-        return ""
-
-
 class Problems:
     """Collects what is wrong with the variables of a host.
 
@@ -113,7 +107,7 @@ class Problems:
         """Add a problem for each rule that says so."""
         for rule in rules:
             if rule.is_wrong(spec):
-                self.add(f"{at}{rule.variable}", spec.get(rule.variable), rule.reason.format_map(_Words(spec)))
+                self.add(f"{at}{rule.variable}", spec.get(rule.variable), rule.reason.format_map(defaultdict(str, spec)))
 
     # The checks. Each adds a problem if the value is wrong, and returns whether it was right.
 

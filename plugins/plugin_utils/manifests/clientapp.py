@@ -32,7 +32,7 @@ from ..spec.part_spec import FlowerSpec, merge_env
 from ..spec.pods_spec import PodsSpec
 from ..spec.site_spec import PoolSpec, SiteSpec
 from . import datasets
-from .common_objects import metadata
+from .common_objects import api_object
 from .pod import (
     container_security_context,
     flower_env,
@@ -175,7 +175,6 @@ def _names(template: Mapping[str, Any], lists: Iterable[str]) -> set[str]:
 def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     """The StatefulSet of a pool."""
     pool = _without(pool, _OF_SUPERNODE)
-    name = f"{CLIENTAPP}-{pool.name}"
     # The secret that it shares with the SuperNode changes with that.
     notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}
     address = f"{listener_service(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_LISTENER_PORT}"
@@ -202,17 +201,13 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         pool=pool.name,
         notes=notes,
     )
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": metadata(spec, name, CLIENTAPP, pool=pool.name),
-        "spec": {
-            "replicas": pool.replicas,
-            "serviceName": CLIENTAPP,  # the API requires a name; a ClientApp is never called
-            "podManagementPolicy": "Parallel",
-            "ordinals": {"start": 0},
-            "selector": {"matchLabels": selector(spec.federation, CLIENTAPP, pool=pool.name)},
-            "updateStrategy": {"type": "RollingUpdate"},
-            "template": template,
-        },
+    body = {
+        "replicas": pool.replicas,
+        "serviceName": CLIENTAPP,  # the API requires a name; a ClientApp is never called
+        "podManagementPolicy": "Parallel",
+        "ordinals": {"start": 0},
+        "selector": {"matchLabels": selector(spec.federation, CLIENTAPP, pool=pool.name)},
+        "updateStrategy": {"type": "RollingUpdate"},
+        "template": template,
     }
+    return api_object(spec, "apps/v1/StatefulSet", f"{CLIENTAPP}-{pool.name}", CLIENTAPP, {"spec": body}, pool=pool.name)

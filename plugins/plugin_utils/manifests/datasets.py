@@ -18,7 +18,7 @@ from ..base.object_names import DATASET_VOLUME_PREFIX, dataset_path
 from ..base.values import Object, compact
 from ..spec.pods_spec import Dataset, NewVolume, PodsSpec
 from ..spec.site_spec import SiteSpec
-from .common_objects import metadata
+from .common_objects import api_object
 from .pod import config_volume, mount, secret_volume
 
 LIST_VARIABLE, VARIABLE = "FLOWER_DATASETS", "FLOWER_DATASET_"
@@ -99,53 +99,31 @@ def volume_name(spec: SiteSpec, one: Dataset) -> str:
 
 
 def _claim(spec: SiteSpec, one: Dataset) -> Object:
-    body: Object = {
-        "accessModes": list(one.access_modes),
-        "resources": {"requests": {"storage": one.size}},
-    }
+    body: Object = {"accessModes": list(one.access_modes), "resources": {"requests": {"storage": one.size}}}
     if one.volume is not None:
         # An empty class, so that no provisioner creates another volume.
         body |= {"storageClassName": "", "volumeName": volume_name(spec, one)}
     elif one.new_claim is not None and one.new_claim.storage_class:
         body["storageClassName"] = one.new_claim.storage_class
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": metadata(spec, one.claim_name, _APPLICATION, _COMPONENT, extra_labels={LABEL: one.name}),
-        "spec": dict(sorted(body.items())),
-    }
+    fields = {"spec": dict(sorted(body.items()))}
+    return api_object(spec, "v1/PersistentVolumeClaim", one.claim_name, _APPLICATION, fields, _COMPONENT, extra_labels={LABEL: one.name})
 
 
 def _persistent_volume(spec: SiteSpec, one: Dataset, volume: NewVolume) -> Object:
-    node = {
-        "required": {
-            "nodeSelectorTerms": [
-                {"matchExpressions": [{"key": _HOST_NAME, "operator": "In", "values": [volume.node]}]}
-            ]
-        }
-    }
+    term = {"matchExpressions": [{"key": _HOST_NAME, "operator": "In", "values": [volume.node]}]}
     body: Object = {
         "accessModes": list(one.access_modes),
         "capacity": {"storage": one.size},
         # No other claim gets it.
-        "claimRef": {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "name": one.claim_name,
-            "namespace": spec.namespace,
-        },
+        "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": one.claim_name, "namespace": spec.namespace},
         "mountOptions": volume.mount_options,
-        "nodeAffinity": node if volume.node else None,
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}} if volume.node else None,
         # The data was there before, and stays.
         "persistentVolumeReclaimPolicy": "Retain",
         volume.kind: volume.source,
     }
     own = {LABEL: one.name, NAMESPACE_LABEL: spec.namespace}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": metadata(
-            spec, volume_name(spec, one), _APPLICATION, _COMPONENT, extra_labels=own, namespaced=False
-        ),
-        "spec": compact(body),
-    }
+    fields = {"spec": compact(body)}
+    return api_object(
+        spec, "v1/PersistentVolume", volume_name(spec, one), _APPLICATION, fields, _COMPONENT, extra_labels=own, namespaced=False
+    )

@@ -17,62 +17,36 @@ from ..base.values import Object, compact, text
 from ..spec.hub_spec import HubSpec
 from . import patches
 from .common_objects import service
-from .exposures.base_exposure import SERVICE, join
-from .exposures.exposure_registry import exposure_of
+from .exposures import SERVICE, exposure_of, join
 
 RUNTIME_SERVICE = "superlink-runtime"
 
 
 def objects(spec: HubSpec) -> list[Object]:
-    """Services, Ingress and Route of the hub."""
+    """Services, Ingress and Route of the hub. Only the first Service, for sites, may be published outside the cluster."""
     rendered = [fleet_service(spec)]
-    if spec.is_process:
-        rendered.append(runtime_service(spec))
-    if spec.metrics.enabled:
-        rendered.append(metrics_control_service(spec))
+    internal = [(RUNTIME_SERVICE, "runtime", RUNTIME_PORT, "runtime")] if spec.is_process else []
+    internal += [(METRICS_CONTROL, "control", METRICS_CONTROL_PORT, "metrics-control")] if spec.metrics.enabled else []
+    for name, port, number, target in internal:
+        ports = [{"name": port, "port": number, "protocol": "TCP", "targetPort": target}]
+        body = {"type": "ClusterIP", "selector": own_pods(spec.federation, "superlink"), "ports": ports}
+        rendered.append(service(spec, name, "superlink", body))
     return [*rendered, *exposure_of(spec).objects(spec)]
 
 
 def fleet_service(spec: HubSpec) -> Object:
     """The Service of the port for sites."""
     exposure = exposure_of(spec)
-    port = compact(
-        {
-            "name": "fleet",
-            "port": spec.port,
-            "protocol": "TCP",
-            "targetPort": "fleet",
-            "nodePort": spec.node_port if "node_port" in exposure.options else None,
-        }
-    )
+    node_port = spec.node_port if "node_port" in exposure.options else None
+    port = {"name": "fleet", "port": spec.port, "protocol": "TCP", "targetPort": "fleet", "nodePort": node_port}
     body = {
         "type": exposure.service_type,
         "selector": own_pods(spec.federation, "superlink"),
-        "ports": [port],
+        "ports": [compact(port)],
         **exposure.service_fields(spec),
     }
     more = {"annotations": spec.service_annotations, "extra_labels": spec.service_labels}
     return service(spec, SERVICE, "superlink", compact(body), **more)
-
-
-def runtime_service(spec: HubSpec) -> Object:
-    """The Service of the port for the ServerApp; never published outside the cluster."""
-    body = {
-        "type": "ClusterIP",
-        "selector": own_pods(spec.federation, "superlink"),
-        "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
-    }
-    return service(spec, RUNTIME_SERVICE, "superlink", body)
-
-
-def metrics_control_service(spec: HubSpec) -> Object:
-    """The Service of the port for the exporter of metrics; never published outside the cluster."""
-    body = {
-        "type": "ClusterIP",
-        "selector": own_pods(spec.federation, "superlink"),
-        "ports": [{"name": "control", "port": METRICS_CONTROL_PORT, "protocol": "TCP", "targetPort": "metrics-control"}],
-    }
-    return service(spec, METRICS_CONTROL, "superlink", body)
 
 
 def address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ..base.values import Object, compact
 from ..spec.part_spec import FlowerSpec, merge_env
@@ -23,6 +24,14 @@ UPSTREAM_IMAGES = {
 
 # SIGTERM stops SuperLink in 0.2-2.4 s.
 GRACE_SECONDS = 15
+
+
+class AppParts(NamedTuple):
+    """What is added to a container and its pod."""
+
+    env: list[Object] = []
+    mounts: list[Object] = []
+    volumes: list[Object] = []
 
 
 def image(spec: FlowerSpec, kind: str, override: str = "") -> str:

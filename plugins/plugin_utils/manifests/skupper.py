@@ -54,17 +54,12 @@ def applyset(part: str) -> str:
 
 
 def meta(
-    spec: PartSpec,
-    name: str,
-    part: str,
-    *,
-    labels: Mapping[str, str] | None = None,
-    annotations: Mapping[str, str] | None = None,
+    spec: PartSpec, name: str, part: str, *, labels: Mapping[str, str] | None = None, annotations: Mapping[str, str] | None = None
 ) -> Object:
-    """metadata of an object. No version label: a new release of Flower is none of Skupper's business."""
-    made = metadata(spec, name, NAME, part, extra_labels=labels, annotations=annotations)
-    made["labels"].pop("app.kubernetes.io/version")
-    return made
+    """metadata of an object. No version label: a new release of Flower changes nothing here."""
+    found = metadata(spec, name, NAME, part, extra_labels=labels, annotations=annotations)
+    found["labels"].pop("app.kubernetes.io/version")
+    return found
 
 
 def _object(spec: PartSpec, kind: str, name: str, part: str, body: Object, **more: Any) -> Object:
@@ -76,25 +71,14 @@ def _object(spec: PartSpec, kind: str, name: str, part: str, body: Object, **mor
 
 def site_objects(spec: NetworkSiteSpec) -> list[Object]:
     """The Site, and the ConfigMap that assigns the namespace to a controller, if one is set."""
-    rendered: list[Object] = []
-    if spec.controller:
-        rendered.append(
-            {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": meta(spec, CONTROL, SITE),
-                "data": {"controller": spec.controller},
-            }
-        )
-    body = compact(
-        {
-            "linkAccess": spec.link_access if spec.has_access else None,
-            "ha": True if spec.ha else None,
-            "edge": True if spec.edge else None,
-            "settings": dict(sorted(spec.settings.items())),
-        }
-    )
-    return [*rendered, _object(spec, "Site", spec.site_name, SITE, body)]
+    control = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(spec, CONTROL, SITE), "data": {"controller": spec.controller}}
+    body = {
+        "linkAccess": spec.link_access if spec.has_access else None,
+        "ha": spec.ha or None,
+        "edge": spec.edge or None,
+        "settings": dict(sorted(spec.settings.items())),
+    }
+    return [*([control] if spec.controller else []), _object(spec, "Site", spec.site_name, SITE, compact(body))]
 
 
 # Links
@@ -183,17 +167,9 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
         endpoints: C(status.endpoints) of the hub's Site.
         names: group -> name of an existing Link, which is kept.
     """
-    settings = compact({PROXY: spec.proxy_secret})
+    more = {"tlsCredentials": spec.name, "cost": spec.cost or None, "settings": compact({PROXY: spec.proxy_secret})}
     return [
-        _object(
-            spec,
-            "Link",
-            names.get(group) or link_name(spec.name, group),
-            LINK,
-            compact(
-                {"endpoints": entries, "tlsCredentials": spec.name, "cost": spec.cost or None, "settings": settings}
-            ),
-        )
+        _object(spec, "Link", names.get(group) or link_name(spec.name, group), LINK, compact({"endpoints": entries, **more}))
         for group, entries in groups(endpoints).items()
     ]
 
@@ -219,11 +195,6 @@ def address(host: Any, port: Any) -> str:
     return f"{text(host)}:{text(port)}"
 
 
-def ports(endpoints: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The ports of endpoints, each once."""
-    return sorted({int(entry["port"]) for entry in endpoints if text(entry.get("port")).isdecimal()})
-
-
 def skupper_site_objects(spec: NetworkSiteSpec) -> list[Object]:
     """The policies of Skupper's own pods, where a policy closes the namespace; elsewhere nothing closes them."""
     if not spec.closes_namespace:
@@ -233,29 +204,14 @@ def skupper_site_objects(spec: NetworkSiteSpec) -> list[Object]:
     if spec.has_access:
         doors = [policy_port(INTER_ROUTER_PORT), policy_port(EDGE_PORT)]
         ingress.append(policy_rule("from", spec.allowed_sources, doors))
-    ways = [*egress_rules(spec.dns), *egress_rules(spec.api_server), *egress_rules(spec.egress)]
-    policies = [
-        _skupper_policy(
-            spec,
-            "skupper-router",
-            SITE,
-            ROUTER,
-            ingress=ingress,
-            egress=[*ways, policy_rule("to", [{"pod_selector": ROUTER}], [])],
-        )
-    ]
+    egress = [*egress_rules(spec.dns), *egress_rules(spec.api_server), *egress_rules(spec.egress)]
+    to_routers = policy_rule("to", [{"pod_selector": ROUTER}], [])
+    policies = [_skupper_policy(spec, "skupper-router", SITE, ROUTER, ingress=ingress, egress=[*egress, to_routers])]
     if spec.install == "manifests" and spec.scope == "namespace":
         # A token is redeemed by the controllers: the site's calls the hub's, at any address.
-        policies.append(
-            _skupper_policy(
-                spec,
-                "skupper-controller",
-                SITE,
-                CONTROLLER,
-                ingress=[policy_rule("from", spec.allowed_sources, [policy_port(GRANT_PORT)])],
-                egress=[*ways, policy_rule("to", [], [policy_port(443), policy_port(GRANT_PORT)])],
-            )
-        )
+        granted = [policy_rule("from", spec.allowed_sources, [policy_port(GRANT_PORT)])]
+        redeemed = policy_rule("to", [], [policy_port(443), policy_port(GRANT_PORT)])
+        policies.append(_skupper_policy(spec, "skupper-controller", SITE, CONTROLLER, ingress=granted, egress=[*egress, redeemed]))
     return policies
 
 
@@ -265,8 +221,8 @@ def skupper_link_objects(spec: PartSpec, endpoints: Sequence[Mapping[str, Any]])
         return []
     hosts = sorted({text(entry["host"]) for entry in endpoints})
     known = [{"cidr": host} for host in hosts] if all(map(is_ip, hosts)) else []
-    way = policy_rule("to", known, [policy_port(port) for port in ports(endpoints)])
-    return [_skupper_policy(spec, "skupper-link", LINK, ROUTER, egress=[way])]
+    ports = sorted({int(entry["port"]) for entry in endpoints if text(entry.get("port")).isdecimal()})
+    return [_skupper_policy(spec, "skupper-link", LINK, ROUTER, egress=[policy_rule("to", known, [policy_port(port) for port in ports])])]
 
 
 def skupper_listener_objects(spec: PartSpec) -> list[Object]:
@@ -283,39 +239,17 @@ def skupper_connector_objects(spec: PartSpec) -> list[Object]:
         return []
     door = [policy_port(FLEET_PORT)]
     superlink = own_pods(spec.federation, SUPERLINK)
-    made = [
-        _skupper_policy(
-            spec,
-            "skupper-superlink",
-            LISTENER,
-            superlink,
-            ingress=[policy_rule("from", [{"pod_selector": ROUTER}], door)],
-        )
-    ]
+    routers = policy_rule("from", [{"pod_selector": ROUTER}], door)
+    policies = [_skupper_policy(spec, "skupper-superlink", LISTENER, superlink, ingress=[routers])]
     if spec.closes_namespace:
-        way = policy_rule("to", [{"pod_selector": superlink}], door)
-        made.append(_skupper_policy(spec, "skupper-connector", LISTENER, ROUTER, egress=[way]))
-    return made
+        gateway = policy_rule("to", [{"pod_selector": superlink}], door)
+        policies.append(_skupper_policy(spec, "skupper-connector", LISTENER, ROUTER, egress=[gateway]))
+    return policies
 
 
-def _skupper_policy(
-    spec: PartSpec,
-    name: str,
-    part: str,
-    pods: Mapping[str, str],
-    *,
-    ingress: list[Object] | None = None,
-    egress: list[Object] | None = None,
-) -> Object:
-    """A policy that opens ways of some pods. A direction without rules is none of its business."""
-    rules = compact({"ingress": ingress, "egress": egress})
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": meta(spec, name, part),
-        "spec": {
-            "podSelector": {"matchLabels": text_labels(pods)},
-            "policyTypes": [kind for kind in ("Ingress", "Egress") if kind.lower() in rules],
-            **rules,
-        },
-    }
+def _skupper_policy(spec: PartSpec, name: str, part: str, pods: Mapping[str, str], **rules: list[Object]) -> Object:
+    """A policy for some pods; C(rules): C(ingress), C(egress). A direction without rules is left as it is."""
+    rules = compact(rules)
+    types = [kind for kind in ("Ingress", "Egress") if kind.lower() in rules]
+    body = {"podSelector": {"matchLabels": text_labels(pods)}, "policyTypes": types, **rules}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": meta(spec, name, part), "spec": body}

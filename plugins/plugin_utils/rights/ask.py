@@ -88,27 +88,14 @@ def lacks(cluster: Cluster, namespace: str, rights: Sequence[Right]) -> list[Rig
     """The rights that are missing in one namespace (empty: on the whole cluster), in few requests."""
     doubtful = list(rights)
     if namespace and doubtful:
-        review = cluster.request(
-            "POST",
-            "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
-            body={
-                "apiVersion": "authorization.k8s.io/v1",
-                "kind": "SelfSubjectRulesReview",
-                "spec": {"namespace": namespace},
-            },
-        )
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}}
+        review = cluster.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=body)
         # The answer may be incomplete, and it does not distinguish rights in the namespace from those on the whole cluster:
         # what it lacks and everything on the whole cluster is checked one by one.
         doubtful = missing(doubtful, review["status"].get("resourceRules") or [])
-    checks = [
-        {
-            "verb": right.verb,
-            "group": right.group,
-            "resource": right.resource.partition("/")[0],
-            "subresource": right.resource.partition("/")[2],
-            "namespace": right.namespace,
-            "name": right.name,
-        }
-        for right in doubtful
-    ]
+    checks = []
+    for right in doubtful:
+        resource, _slash, subresource = right.resource.partition("/")
+        place = {"namespace": right.namespace, "name": right.name}
+        checks.append({"verb": right.verb, "group": right.group, "resource": resource, "subresource": subresource, **place})
     return [right for right, allowed in zip(doubtful, cluster.access_review(checks)) if not allowed]

@@ -23,6 +23,7 @@ from ..manifests import datasets, site_jobs, supernode
 from ..marks import owners
 from ..rights import ask, grants
 from ..rights.need import DEPLOY, missing, singles
+from ..spec.pods_spec import Dataset
 from ..spec.site_spec import SiteSpec
 from . import beside_hub, direct_connection
 from . import namespace_inspection as look_at
@@ -36,17 +37,17 @@ _GPU_NODES = 50
 
 def check_datasets(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> list[Problem]:
     """Check the datasets of a site; nothing is read where there are none. C(absent): namespaces that do not exist yet."""
-    uses = dataset_checks.uses(spec)
-    if not uses:
+    listed = dataset_checks.datasets_of(spec)
+    if not listed:
         return []
-    seen = _read(cluster, spec, uses)
+    seen = _read(cluster, spec, listed)
     seen.is_namespace_missing = spec.namespace in absent
     return list(dataset_checks.check(spec, seen))
 
 
-def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> dataset_checks.Seen:
+def _read(cluster: Cluster, spec: SiteSpec, listed: list[Dataset]) -> dataset_checks.Seen:
     seen = dataset_checks.Seen()
-    for one in (use.dataset for use in uses):
+    for one in listed:
         for kind, name in (("Secret", one.secret), ("ConfigMap", one.config_map)):
             if name:
                 found: dict[str, Object | None] = {}
@@ -58,11 +59,12 @@ def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> d
             _get(cluster, seen.volumes, "v1", "PersistentVolume", datasets.volume_name(spec, one))
         if one.new_claim is not None and one.new_claim.storage_class:
             _get(cluster, seen.classes, cluster_platform.STORAGE_API, cluster_platform.STORAGE_CLASS, one.new_claim.storage_class)
-    new = [one.dataset for one in uses if one.dataset.new_claim is not None and not one.dataset.new_claim.storage_class]
+    new = [one for one in listed if one.new_claim is not None and not one.new_claim.storage_class]
     if any(seen.claims.get(one.claim_name, one) is None for one in new):
         known = cluster_platform.storage_classes(cluster)
         seen.has_default = None if known is None else any(known.values())
-    several = dataset_checks.several_pods(spec)
+    # Where the volume is matters for several pods only.
+    several = any(dataset_checks.pods_of(spec, one.claim_name) > 1 for one in listed if one.claim_name)
     for name, claim in seen.claims.items():
         if claim is not None:
             _read_around(cluster, name, claim, seen, placed=several)

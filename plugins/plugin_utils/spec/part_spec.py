@@ -32,9 +32,7 @@ Flower = TypeVar("Flower", bound="FlowerSpec")
 
 def _amounts(value: Any) -> Object:
     given = value or {}
-    return compact(
-        {part: {k: text(v) for k, v in sorted((given.get(part) or {}).items())} for part in ("limits", "requests")}
-    )
+    return compact({part: {k: text(v) for k, v in sorted((given.get(part) or {}).items())} for part in ("limits", "requests")})
 
 
 def merge_env(*lists: Iterable[Mapping[str, Any]]) -> list[Object]:
@@ -98,6 +96,11 @@ class Parsed:
             if name in given and name not in more and (value := read(given[name])) not in (None, "")
         }
         return cls(**made, **more)
+
+
+def parsed(kind: type[Kind]) -> Callable[[Any], Kind]:
+    """The reader of a mapping with the fields of a dataclass, which may be missing."""
+    return lambda value: kind.parse(value or {})
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
     haproxy,
     metrics_exporter,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import exposure_of
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures import exposure_of
 from ansible_collections.federated.flower.tests.unit import specs
 
 CASES = {
@@ -371,7 +371,7 @@ def test_a_node_port_that_answers_at_one_node_only_is_doubted(parsed_hub):
 def test_the_host_of_a_route_is_known_before_it_is_admitted(parsed_hub):
     spec = parsed_hub(superlink_address="", exposure="route")
     assert exposure.likely_address(spec, UNADMITTED) == "superlink-flower.apps.example.com:9092"
-    assert exposure_of(spec).sets_route_host(spec), "the Route to the next CA's certificate has a host in any case"
+    assert exposure_of(spec).sets_route_host, "the Route to the next CA's certificate has a host in any case"
 
 
 def test_names_of_a_certificate(parsed_hub):
