@@ -137,13 +137,9 @@ def site_problems(spec: Spec) -> list[Problem]:
     pools: list[Spec] = spec.get("pools") or []
     if not pools:
         found.add("pools", pools, "is empty; a site needs at least one SuperNode")
-    seen: dict[str, int] = {}
     for index, pool in enumerate(pools):
         _pool(found, spec, pool, f"pools[{index}].")
-        name = text(pool.get("name"))
-        if name in seen:
-            found.add(f"pools[{index}].name", name, f"is the name of pools[{seen[name]}], too")
-        seen.setdefault(name, index)
+    found.unique("pools", pools, "is the name of {}, too")
     if not found.found and (total := sum(pool_of({}, pool).replicas for pool in pools)) > MAX_SUPERNODES:
         found.sentence(
             f"{found.prefix}pools: the pools have {total} replicas together; a site has at most {MAX_SUPERNODES} SuperNodes. Make more than one site of it"
@@ -170,7 +166,7 @@ def _site_name(found: Problems, name: str) -> None:
 def _workload(found: Problems, keys: Spec, effective: Spec, at: str) -> None:
     """Rules for keys that a site and a pool may have. C(effective) is the pool with the site's settings filled in."""
     for key, program in (("extra_args", program_options.SUPERNODE), ("superexec_extra_args", program_options.CLIENTAPP)):
-        pod_rules.arguments(program, effective.get("version"))(found, f"{at}{key}", keys.get(key))
+        pod_rules.arguments(found, f"{at}{key}", keys.get(key), program, effective.get("version"))
     if keys.get("volumes") or keys.get("volume_mounts") or keys.get("shm_size"):
         paths = pod_rules.SITE_PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
         pod_rules.volumes(found, effective, at, pod_rules.SITE_VOLUMES, paths)

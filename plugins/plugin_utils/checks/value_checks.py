@@ -109,6 +109,16 @@ class Problems:
             if rule.is_wrong(spec):
                 self.add(f"{at}{rule.variable}", spec.get(rule.variable), rule.reason.format_map(defaultdict(str, spec)))
 
+    def unique(self, variable: str, entries: Iterable[Spec], reason: str, taken: Iterable[str] = ()) -> set[str]:
+        """Names of the entries of a list, which are there once, and not taken; C({}) in the reason is the other one. Returns the names."""
+        others = dict.fromkeys(taken, "")
+        named = {index: entry["name"] for index, entry in enumerate(entries) if isinstance(entry.get("name"), str)}
+        for index, name in named.items():
+            if name in others:
+                self.add(f"{variable}[{index}].name", name, reason.format(others[name]))
+            others.setdefault(name, f"{variable}[{index}]")
+        return set(named.values())
+
     # The checks. Each adds a problem if the value is wrong, and returns whether it was right.
 
     def label(self, variable: str, value: Any, limit: int = 63) -> bool:

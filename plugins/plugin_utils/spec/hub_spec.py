@@ -36,7 +36,7 @@ from .pods_spec import PodsSpec
 
 PORTS = {"http": 80, "https": 443}
 
-INSTALLS = PLACEMENTS, MANUAL = "Placements", "Manual"
+PLACEMENTS, MANUAL = "Placements", "Manual"
 
 CERT_MANAGER_GROUP = "cert-manager.io"
 

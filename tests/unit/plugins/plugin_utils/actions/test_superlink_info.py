@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import superlink_info
 from ansible_collections.federated.flower.plugins.action.superlink_info import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
