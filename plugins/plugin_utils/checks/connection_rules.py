@@ -20,6 +20,7 @@ from ..spec.part_spec import SKUPPER
 from .value_checks import Check, Problems, Rule, Shape, Spec, each, for_each, given, networks, pattern
 
 _LOGIN = {USERNAME, PASSWORD}
+_CONTAINERS = ("init_containers", "extra_containers")
 
 # Peers
 
@@ -132,18 +133,13 @@ def http_proxy(found: Problems, spec: Spec) -> None:
     found.apply(_PROXY_RULES, {**own, "address": text(own["address"]).rpartition("@")[2], **beside}, "http_proxy.")
     if spec.get("superlink_cidrs"):
         found.add("superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call the HTTP proxy; use http_proxy.cidrs")
-    for number, pool in enumerate([spec, *(spec.get("pools") or [])]):
-        for key in ("init_containers", "extra_containers"):
-            for index, one in enumerate(pool.get(key) or []):
-                if one.get("name") == TUNNEL:
-                    at = f"pools[{number - 1}].{key}" if number else key
-                    found.add(f"{at}[{index}].name", TUNNEL, "is the container that goes through the HTTP proxy; use another name")
-    if credentials:
-        _proxy_credentials(found, credentials, text(spec.get("key_source") or CONTROLLER))
-
-
-def _proxy_credentials(found: Problems, credentials: Spec, source: str) -> None:
-    names = sorted(map(text, credentials))
+    parts = [("", spec), *((f"pools[{number}].", pool) for number, pool in enumerate(spec.get("pools") or []))]
+    for at, key, index, one in ((at, key, *row) for at, part in parts for key in _CONTAINERS for row in enumerate(part.get(key) or [])):
+        if one.get("name") == TUNNEL:
+            found.add(f"{at}{key}[{index}].name", TUNNEL, "is the container that goes through the HTTP proxy; use another name")
+    if not credentials:
+        return
+    names, source = sorted(map(text, credentials)), text(spec.get("key_source") or CONTROLLER)
     if set(names) != _LOGIN:
         found.add("http_proxy_credentials", names, "are not username and password; set both")
     for name in names if set(names) == _LOGIN else ():

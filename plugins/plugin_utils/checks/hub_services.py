@@ -50,8 +50,10 @@ def tracking_secret(spec: HubSpec, live: Mapping[str, Any] | None) -> Iterator[P
 def tracking(spec: HubSpec) -> Iterator[Problem]:
     """What of the tracking server is unsafe."""
     own = spec.tracking
-    host, port = own.endpoint if own.uri else ("", 0)
-    if own.uri and (own.secret or spec.tracking_credentials) and not own.is_encrypted and not manifests.service_namespace(host):
+    if not own.uri:
+        return
+    host, port = own.endpoint
+    if (own.secret or spec.tracking_credentials) and not own.is_encrypted and not manifests.service_namespace(host):
         yield warning(
             f"superlink_tracking.uri: {own.uri} has no TLS, so the credentials are sent to {host} in clear text with each request. Use https, "
             "or remove the credentials"

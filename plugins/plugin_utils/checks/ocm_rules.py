@@ -113,6 +113,8 @@ _ADDON: Mapping[str, Check] = {
     "pod_security": given(choice("auto", "privileged", "baseline", "restricted")),
     "labels": Problems.labels,
     "annotations": Problems.annotations,
+    # Of a specification that is given to the module. It decides what is deleted.
+    "install": choice(PLACEMENTS, MANUAL),
 }
 _PLACEMENT: Mapping[str, Check] = {
     "placement": Problems.subdomain,

@@ -25,6 +25,7 @@ def rollout(kind="Progressive", **options):
     [
         ({"name": "Flower"}, "ocm_addon_name: 'Flower' is not a DNS-1123 label"),
         ({"name": "x" * 60}, "ocm_addon_name: " + repr("x" * 60) + " has 60 characters"),
+        ({"install": "placements"}, "ocm_addon_install: 'placements' is not one of Placements, Manual"),
         ({"cluster_sets": []}, "ocm_addon_cluster_sets: [] is empty"),
         ({"cluster_sets": ["A b"]}, "ocm_addon_cluster_sets[0]: 'A b' is not a DNS name"),
         ({"number_of_clusters": "many"}, "ocm_addon_number_of_clusters: 'many' is not an integer"),
