@@ -96,7 +96,7 @@ def expand(
     mean that it was not set. Without preview, only the last replica is checked, whose number is the longest. Raises
     NodeConfigError with all faults.
     """
-    given = {"replicas": replicas, "first_partition": first_partition, "partitions": partitions, "datasets": datasets}
+    given: dict[str, Any] = {"replicas": replicas, "first_partition": first_partition, "partitions": partitions, "datasets": datasets}
     given |= {"pool": pool, "cluster": cluster, "region": region, "namespace": namespace, "federation": federation}
     faults = list(_parameter_faults(mode, nodes, given))
     if node_config is not None and not isinstance(node_config, Mapping):

@@ -14,8 +14,8 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..base.platforms import KUBERNETES, OPENSHIFT
-from ..base.problems import Problem, require, warning
-from ..checks import clocks, hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod
+from ..base.problems import Problem, require
+from ..checks import hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod, site_agreement
 from ..fleet import flower_versions
 from ..hub import certificate_checks
 from ..hub.live_certificates import observe
@@ -23,7 +23,6 @@ from ..kube import cluster_platform
 from ..kube.client import Cluster
 from ..manifests import common_objects as namespaces
 from ..manifests import outputs, superlink
-from ..manifests.exposures import exposure_of
 from ..marks import proof
 from ..pki import certificates, library
 from ..rights import ask, grants
@@ -83,7 +82,7 @@ class HubCheck(CertificateAction):
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             warnings += require(pod_needs.check(cluster, spec, objects, found.absent, SUPERLINK)) if rehearsed else []
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
-            warnings += require(clocks.hub_clock(cluster.skew))
+            warnings += require(site_agreement.hub_clock(cluster.skew))
             if not spec.insecure:
                 certificate, lost = self._check_certificate(cluster, params, warnings)
             skew = cluster.skew
@@ -122,7 +121,7 @@ class HubCheck(CertificateAction):
         """Are metrics, the tracking server and the exposure as the variables want them?"""
         yield from hub_services.metrics(cluster, spec)
         yield from hub_services.tracking(spec)
-        yield from map(warning, filter(None, [exposure_of(spec).doubt(spec)]))
+        yield from hub_services.exposure(spec)
         if spec.tracking.uri and spec.tracking.secret:
             yield from hub_services.tracking_secret(spec, cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace))
 

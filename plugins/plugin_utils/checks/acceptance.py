@@ -5,7 +5,7 @@
 """Whether a site is accepted: what its SuperNodes measured and what the hub knows, as checks with a verdict, and a score. Pure.
 
 Source of the rules: a SuperNode of flwr 1.41 sends bodies of up to 5,243,820 bytes, waits 30 s for an answer and treats 4xx as final; so every
-hop between has to let such bodies pass, and clocks have to agree (C(clocks)).
+hop between has to let such bodies pass, and clocks have to agree (C(site_agreement.py)).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..state import records
-from . import clocks
+from . import site_agreement
 
 GOOD, WEAK, BAD, OPEN = "good", "weak", "bad", "not checked"
 #: Longer than a SuperNode is ever silent, and shorter than the gateway waits for the first byte.
@@ -108,7 +108,7 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
         add("certificate", BAD, f"{trust.get('error')}; a proxy that intercepts TLS, or an outdated CA bundle: run site.yml")
     if clock is None or hub_clock is None:
         add("clock", OPEN, "the hub's clock is not known")
-    elif problem := next(clocks.clocks(clock, hub_clock, signed=signed), None):
+    elif problem := next(site_agreement.clocks(clock, hub_clock, signed=signed), None):
         add("clock", BAD if problem.refuses else WEAK, problem.message)
     else:
         add("clock", GOOD, f"differs by {abs(clock - hub_clock):.1f} s from the hub's")

@@ -20,7 +20,6 @@ from ..spec.part_spec import SKUPPER
 from .value_checks import Check, Problems, Rule, Shape, Spec, each, for_each, given, networks, pattern
 
 _LOGIN = {USERNAME, PASSWORD}
-_CONTAINERS = ("init_containers", "extra_containers")
 
 # Peers
 
@@ -134,9 +133,11 @@ def http_proxy(found: Problems, spec: Spec) -> None:
     if spec.get("superlink_cidrs"):
         found.add("superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call the HTTP proxy; use http_proxy.cidrs")
     parts = [("", spec), *((f"pools[{number}].", pool) for number, pool in enumerate(spec.get("pools") or []))]
-    for at, key, index, one in ((at, key, *row) for at, part in parts for key in _CONTAINERS for row in enumerate(part.get(key) or [])):
-        if one.get("name") == TUNNEL:
-            found.add(f"{at}{key}[{index}].name", TUNNEL, "is the container that goes through the HTTP proxy; use another name")
+    for at, part in parts:
+        for key in ("init_containers", "extra_containers"):
+            for index, one in enumerate(part.get(key) or []):
+                if one.get("name") == TUNNEL:
+                    found.add(f"{at}{key}[{index}].name", TUNNEL, "is the container that goes through the HTTP proxy; use another name")
     if not credentials:
         return
     names, source = sorted(map(text, credentials)), text(spec.get("key_source") or CONTROLLER)

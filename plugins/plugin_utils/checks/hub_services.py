@@ -14,6 +14,7 @@ from ..base.problems import Problem, warning
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from ..manifests import tracking as manifests
+from ..manifests.exposures import exposure_of
 from ..manifests.metrics_exporter import MONITOR, OPERATOR, RULES
 from ..spec.hub_spec import HubSpec
 
@@ -32,6 +33,15 @@ def metrics(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
         yield warning(
             "superlink_metrics.enabled is true, and no namespace may read metrics: name that of Prometheus in flower_monitoring_namespaces, or "
             "allow it by a policy of your own"
+        )
+
+
+def exposure(spec: HubSpec) -> Iterator[Problem]:
+    """Whether sites may not reach the address."""
+    if spec.external_traffic_policy == "Local" and exposure_of(spec).needs_nodes(spec):
+        yield warning(
+            "superlink_external_traffic_policy: with Local only the node that runs the SuperLink's pod answers at the node port, and sites get "
+            "the address of one node, whichever that is. Set superlink_host to an address that leads to the pod's node, or remove the policy"
         )
 
 

@@ -72,10 +72,6 @@ class Exposure:
         """Whether C(address) reads the cluster's nodes."""
         return False
 
-    def doubt(self, spec: HubSpec) -> str:
-        """Why sites may not reach the address, a sentence; empty if nothing is known against it."""
-        return ""
-
 
 class OutsideExposure(Exposure):
     """An exposure whose Service has a port outside of the cluster."""
@@ -131,15 +127,6 @@ class NodePort(OutsideExposure):
     def needs_nodes(self, spec: HubSpec) -> bool:
         """See C(Exposure)."""
         return not spec.superlink_address and not spec.host
-
-    def doubt(self, spec: HubSpec) -> str:
-        """See C(Exposure)."""
-        if spec.external_traffic_policy != "Local" or not self.needs_nodes(spec):
-            return ""
-        return (
-            "superlink_external_traffic_policy: with Local only the node that runs the SuperLink's pod answers at the node port, and sites get "
-            "the address of one node, whichever that is. Set superlink_host to an address that leads to the pod's node, or remove the policy"
-        )
 
 
 class LoadBalancer(OutsideExposure):

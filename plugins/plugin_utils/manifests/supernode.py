@@ -94,23 +94,13 @@ def expansion(spec: SiteSpec, pool: PoolSpec, *, preview: bool = False) -> Any:
     Raises:
         node_config.NodeConfigError: the node config is wrong; C(faults) has the reasons.
     """
-    known: dict[str, Any] = {
-        "mode": pool.mode,
-        "pool": pool.name,
-        "replicas": None if pool.is_daemon else pool.replicas,
-        "cluster": spec.cluster,
-        "region": spec.region,
-        "namespace": spec.namespace,
-        "federation": spec.federation,
-    }
-    if pool.datasets:
-        known["datasets"] = datasets.paths(pool)
+    known: dict[str, Any] = {key: getattr(spec, key) for key in ("cluster", "region", "namespace", "federation")}
+    known |= {"mode": pool.mode, "pool": pool.name, "replicas": None if pool.is_daemon else pool.replicas, "datasets": datasets.paths(pool) or None}
     allocation = spec.allocation.get(pool.name) or {}
     # Also where they are not used: to find a typing error in {partition}.
     known_numbers = not pool.is_daemon and bool(allocation.get("partitions"))
     if pool.uses_partition or known_numbers:
-        known["first_partition"] = first_ordinal(spec, pool)
-        known["partitions"] = int(allocation["partitions"])
+        known |= {"first_partition": first_ordinal(spec, pool), "partitions": int(allocation["partitions"])}
     return node_config.expand(pool.node_config, **known, preview=preview)
 
 

@@ -11,7 +11,7 @@ from ..base.object_names import SUPERLINK
 from ..kube import cluster_platform
 from ..kube.client import Cluster
 from ..spec.hub_spec import AddonSpec
-from .need import CA, CLUSTER, FEDERATION, Right, missing, rights
+from .need import CA, CLUSTER, FEDERATION, Need, Right, missing, rights
 from .table import CONTROLLER, OCM, TABLE
 
 _REQUEST = {"verb": "create", "group": cluster_platform.PROJECTS, "resource": "projectrequests"}
@@ -32,12 +32,7 @@ def rights_of_work(part: str, work: str, namespace: str, ca_namespace: str = "")
         namespace: that of the part.
         ca_namespace: namespace of the CA keys, for the superlink.
     """
-    where = places(part, namespace, ca_namespace)
-    found: dict[str, list[Right]] = {}
-    for need in TABLE[CONTROLLER, part]:
-        if need.work == work:
-            found.setdefault(where[need.place], []).extend(rights(need, where[need.place]))
-    return found
+    return _single([need for need in TABLE[CONTROLLER, part] if need.work == work], places(part, namespace, ca_namespace))
 
 
 def ocm_rights(namespace: str, spec: AddonSpec) -> dict[str, list[Right]]:
@@ -46,11 +41,14 @@ def ocm_rights(namespace: str, spec: AddonSpec) -> dict[str, list[Right]]:
     Args:
         namespace: that of the federation.
     """
+    return _single([need for need in OCM if need.when(spec)], {FEDERATION: namespace, CLUSTER: ""})
+
+
+def _single(needs: Sequence[Need], where: Mapping[str, str]) -> dict[str, list[Right]]:
+    """Namespace -> the single rights of some needs."""
     found: dict[str, list[Right]] = {}
-    for need in OCM:
-        if need.when(spec):
-            where = "" if need.place == CLUSTER else namespace
-            found.setdefault(where, []).extend(rights(need, where))
+    for need in needs:
+        found.setdefault(where[need.place], []).extend(rights(need, where[need.place]))
     return found
 
 

@@ -15,7 +15,7 @@ from ..base.labels import query, selector
 from ..base.object_names import SUPERNODE
 from ..base.problems import Problem, require, warning
 from ..base.values import Object
-from ..checks import clocks, dataset_checks, devices, pod_needs, rehearsal, site_agreement
+from ..checks import dataset_checks, devices, pod_needs, rehearsal, site_agreement
 from ..kube import cluster_platform
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster, Objects
@@ -254,8 +254,8 @@ def _clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> Iterator
     """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it?"""
     now = datetime.datetime.now(datetime.timezone.utc)
     found = [
-        *clocks.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
-        *clocks.validity(hub.get("certificate") or {}, cluster.skew, now),
+        *site_agreement.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
+        *site_agreement.validity(hub.get("certificate") or {}, cluster.skew, now),
     ]
     for one in found:
         yield one._replace(message=f"{one.message}. Measured at the API server {cluster.server}") if one.refuses else one
