@@ -36,7 +36,7 @@ class Tree:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.root = folder / "ansible_collections" / "federated" / "flower"
-        for name in ("meta", "plugins", "roles"):
+        for name in ("meta", "playbooks", "plugins", "roles"):
             shutil.copytree(ROOT / name, self.root / name)
         self.begin()
 

@@ -27,7 +27,6 @@ from ..state.ledger import Ledger
 from .fleet_action import FleetAction
 from .inventory_checks import inventory_faults
 
-
 Sites = Mapping[str, Site]
 
 

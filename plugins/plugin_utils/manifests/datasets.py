@@ -19,7 +19,7 @@ from ..base.values import Object, compact
 from ..spec.pods_spec import Dataset, NewVolume, PodsSpec
 from ..spec.site_spec import SiteSpec
 from .common_objects import api_object
-from .pod import config_volume, mount, secret_volume
+from .pod import AppParts, config_volume, mount, secret_volume
 
 LIST_VARIABLE, VARIABLE = "FLOWER_DATASETS", "FLOWER_DATASET_"
 # On claims and volumes that are created for a dataset: its name. On volumes, the namespace of the claim, too.
@@ -39,22 +39,16 @@ def paths(pods: PodsSpec) -> dict[str, str]:
     return {one.name: dataset_path(one.name) for one in pods.datasets}
 
 
-def env(pods: PodsSpec) -> list[Object]:
-    """Variables that say where the datasets are; none without datasets."""
+def parts(pods: PodsSpec) -> AppParts:
+    """What the container that computes has of them, and its pod: variables that say where they are, mounts and volumes; nothing without datasets."""
     if not pods.datasets:
-        return []
+        return AppParts()
     listed = {"name": LIST_VARIABLE, "value": ",".join(paths(pods))}
-    return [listed, *({"name": variable_of(name), "value": path} for name, path in paths(pods).items())]
-
-
-def mounts(pods: PodsSpec) -> list[Object]:
-    """Mounts of the container that computes."""
-    return [mount(DATASET_VOLUME_PREFIX + one.name, dataset_path(one.name), read_only=one.read_only) for one in pods.datasets]
-
-
-def volumes(pods: PodsSpec) -> list[Object]:
-    """Volumes of its pod."""
-    return [_volume(one) for one in pods.datasets]
+    return AppParts(
+        [listed, *({"name": variable_of(name), "value": path} for name, path in paths(pods).items())],
+        [mount(DATASET_VOLUME_PREFIX + one.name, dataset_path(one.name), read_only=one.read_only) for one in pods.datasets],
+        [_volume(one) for one in pods.datasets],
+    )
 
 
 def _volume(one: Dataset) -> Object:

@@ -34,8 +34,8 @@ from ..programs.metrics_program import HEADER, TRAFFIC
 from ..spec.hub_spec import HubSpec
 from . import haproxy
 from .common_objects import config_map
-from .haproxy import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, global_section, haproxy_container, quiet
-from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
+from .haproxy import CLIENT_LOG, RUN_DIR, SCRIPT, global_lines, haproxy_container, quiet
+from .pod import config_volume, key_pair_volume, mount, scratch_volume, secret_volume
 
 CONFIG = "superlink-gateway"
 CLIENTS_DIR = "/clients"
@@ -99,8 +99,8 @@ def configuration(spec: HubSpec) -> str:
     share = max(limit // 4, spec.gateway_max_site_calls)
     counted = ["  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites", f"  tcp-request session reject if {{ sc1_conn_cur gt {share} }}"]
     counted_for_metrics = ",conn_cnt,http_err_cnt,bytes_in_cnt,bytes_out_cnt" if spec.metrics.enabled else ""
-    lines = [global_section(limit + HEADROOM, threads=2) + "defaults", DEFAULTS.rstrip("\n")]
-    lines += [
+    lines = [
+        *global_lines(limit + HEADROOM, threads=2),
         "frontend fleet",
         f"  bind :{FLEET_PORT} proto h1{tls}",
         "  option dontlognull",  # health checks of load balancers connect and send nothing, every few seconds from each node
@@ -245,34 +245,11 @@ def config_objects(spec: HubSpec) -> list[Object]:
     return [config_map(spec, CONFIG, "superlink", data)]
 
 
-def gateway_container(spec: HubSpec) -> Object:
-    """The container C(gateway) of the SuperLink pod."""
+def pod_parts(spec: HubSpec) -> tuple[Object, list[Object]]:
+    """The container C(gateway) of the SuperLink pod, and its volumes there."""
     mounts = [mount("internal-ca", "/internal-ca")]
     ports = [{"name": "fleet", "containerPort": FLEET_PORT}]
-    if not spec.insecure:
-        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount(GATEWAY_NEXT_VOLUME, NEXT_DIR), mount("gw-clients", CLIENTS_DIR)]
-    if spec.is_process:
-        mounts.append(mount("rt-certs", "/rt"))
-        ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
-    if spec.metrics.enabled:
-        mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
-        ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
-    return haproxy_container(
-        GATEWAY,
-        image(spec, "haproxy", spec.gateway_image),
-        pull_policy=spec.image_pull_policy,
-        watched=[m["mountPath"] for m in mounts],
-        arguments=["-S", f"{RUN_DIR}/master.sock"],
-        ports=ports,
-        mounts=mounts,
-        resources=spec.gateway_resources,
-        ready=True,
-    )
-
-
-def volumes(spec: HubSpec) -> list[Object]:
-    """Volumes of the gateway in the SuperLink pod."""
-    found = [
+    volumes = [
         # Memory: it holds sockets only. The superlink container shares it, so that a new certificate can be pushed
         # through HAProxy's runtime API with the Python that is there. Apps reach it with subprocess isolation only.
         scratch_volume("gw-run", size="16Mi", memory=True),
@@ -280,15 +257,30 @@ def volumes(spec: HubSpec) -> list[Object]:
         secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
     ]
     if not spec.insecure:
-        found += [
+        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount(GATEWAY_NEXT_VOLUME, NEXT_DIR), mount("gw-clients", CLIENTS_DIR)]
+        volumes += [
             key_pair_volume(GATEWAY_NEXT_VOLUME, GATEWAY_NEXT_SECRET, optional=True),
             # Also where no certificates are requested: a later change then needs a reload and no new pod.
             config_volume("gw-clients", CLIENTS_CONFIG),
             key_pair_volume(CERTIFICATE_VOLUME, spec.gateway_secret or SECRET),
         ]
     if spec.is_process:
-        found.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))
+        mounts.append(mount("rt-certs", "/rt"))
+        ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
+        volumes.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))
     if spec.metrics.enabled:
-        found.append(key_pair_volume(METRICS_VOLUME, METRICS))
-        found[-1]["secret"]["items"].append({"key": "token", "path": "token"})
-    return found
+        mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
+        ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
+        volumes.append(key_pair_volume(METRICS_VOLUME, METRICS))
+        volumes[-1]["secret"]["items"].append({"key": "token", "path": "token"})
+    container = haproxy_container(
+        spec,
+        GATEWAY,
+        spec.gateway_image,
+        mounts=mounts,
+        resources=spec.gateway_resources,
+        arguments=["-S", f"{RUN_DIR}/master.sock"],
+        ports=ports,
+        is_ready=True,
+    )
+    return container, volumes

@@ -53,7 +53,7 @@ def objects(spec: HubSpec) -> list[Object]:
             secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
             secret_volume("superexec", "superlink-superexec"),
             *parts.volumes,
-            *clientapp.compute_volumes(own),
+            *clientapp.compute_parts(own).volumes,
         ],
         runtime_class=own.gpu.runtime_class,
     )

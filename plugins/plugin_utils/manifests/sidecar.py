@@ -55,7 +55,7 @@ from ..base.values import Object, compact
 from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
 from . import haproxy
 from .common_objects import config_map
-from .haproxy import DEFAULTS, LOG_FORMAT, SCRIPT, global_section, haproxy_container, quiet
+from .haproxy import LOG_FORMAT, SCRIPT, global_lines, haproxy_container, quiet
 from .pod import config_volume, container_security_context, image, key_pair_volume, mount, scratch_volume, secret_volume
 
 NAME = TUNNEL
@@ -78,11 +78,6 @@ _RESOLVERS = ("resolvers dns", "  parse-resolv-conf", "  accepted_payload_size 4
 _WHY = "%[bc_err_str] %[ssl_bc_err_str]"
 _WHY_LOG = "  log-format '" + LOG_FORMAT[:-1] + ',"why":"' + _WHY + '"}' + "'"
 _WHY_HEADER = f'  http-after-response set-header {WHY} "{_WHY}" if {{ status 503 }}'
-
-
-def _has_credentials(spec: SiteSpec) -> bool:
-    """Whether the proxy wants a user name and password."""
-    return bool(spec.http_proxy.secret or spec.http_proxy_credentials)
 
 
 def _host_port(address: str) -> tuple[str, int]:
@@ -113,64 +108,55 @@ def config_objects(spec: SiteSpec) -> list[Object]:
     return built
 
 
-def init_containers(spec: SiteSpec) -> list[Object]:
-    """The containers C(sidecar) and, with an HTTP proxy, its tunnel: native sidecars. The tunnel is last: its readiness asks the sidecar."""
+def pod_parts(spec: SiteSpec) -> tuple[list[Object], list[Object]]:
+    """Containers, native sidecars, and volumes of the pod: C(sidecar) and, with an HTTP proxy, its tunnel. C(trust) is supernode.py's volume."""
     if not spec.has_sidecar:
-        return []
-    mounts = [mount("trust", "/trust"), mount("local", "/local"), *([mount("client", "/client")] if spec.shows_certificate else [])]
-    sidecar = haproxy_container(
-        "sidecar",
-        image(spec, "haproxy", spec.sidecar_image),
-        pull_policy=spec.image_pull_policy,
-        watched=[m["mountPath"] for m in mounts],
-        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if spec.has_apps_apart else [],
-        mounts=mounts,
-        resources=spec.sidecar_resources,
-        ready=False,
-    )
-    built: list[Object] = [{"name": sidecar.pop("name"), "restartPolicy": "Always", **sidecar}]
-    if spec.has_proxy:
-        mounts = [mount(_RUN_VOLUME, "/run/tunnel", read_only=False), mount(_CONFIG_VOLUME, "/etc/tunnel")]
-        tunnel = {
-            "name": NAME,
-            "restartPolicy": "Always",
-            "image": image(spec, "socat", spec.tunnel_image),
-            "imagePullPolicy": spec.image_pull_policy,
-            "command": ["sh", PROGRAM, "run"],
-            "resources": spec.tunnel_resources,
-            "securityContext": container_security_context(),
-            "readinessProbe": {"exec": {"command": ["sh", PROGRAM, "ready"]}, "periodSeconds": 20, "timeoutSeconds": 60},
-            "volumeMounts": [*mounts, *([mount(_SECRET_VOLUME, "/http-proxy")] if _has_credentials(spec) else [])],
-        }
-        built.append(compact(tunnel))
-    return built
-
-
-def volumes(spec: SiteSpec) -> list[Object]:
-    """Volumes of these containers; C(trust) is supernode.py's."""
-    if not spec.has_sidecar:
-        return []
-    brought = [
+        return [], []
+    mounts = [mount("trust", "/trust"), mount("local", "/local")]
+    volumes = [
         scratch_volume("gw-run", size="16Mi", memory=True),
         config_volume("gw-conf", CONFIG),
         key_pair_volume("local", LOCAL_TLS_SECRET),
         secret_volume("local-ca", LOCAL_TLS_SECRET, keys=["ca.crt"]),
     ]
     if spec.shows_certificate:
+        mounts.append(mount("client", "/client"))
         # Certificate and key in one folder, under the names by which HAProxy finds them.
         certificate = {"name": CLIENT_CONFIG, "items": [{"key": "tls.crt", "path": "tls.pem"}]}
         key = {"name": CLIENT_KEY, "items": [{"key": "tls.key", "path": "tls.pem.key"}]}
-        brought.append({"name": "client", "projected": {"defaultMode": 0o440, "sources": [{"configMap": certificate}, {"secret": key}]}})
-    if spec.has_proxy:
-        brought += [scratch_volume(_RUN_VOLUME, size="1Mi", memory=True), config_volume(_CONFIG_VOLUME, PROXY_TUNNEL_CONFIG)]
-        own = spec.http_proxy
-        if own.secret:
-            # Another Secret restarts the pods, other entries in it do not.
-            brought.append(secret_volume(_SECRET_VOLUME, own.secret))
-            brought[-1]["secret"]["items"] = [{"key": own.username_key, "path": USERNAME}, {"key": own.password_key, "path": PASSWORD}]
-        elif _has_credentials(spec):
-            brought.append(secret_volume(_SECRET_VOLUME, SECRET, keys=[USERNAME, PASSWORD, MARK]))
-    return brought
+        volumes.append({"name": "client", "projected": {"defaultMode": 0o440, "sources": [{"configMap": certificate}, {"secret": key}]}})
+    sidecar = haproxy_container(
+        spec,
+        "sidecar",
+        spec.sidecar_image,
+        mounts=mounts,
+        resources=spec.sidecar_resources,
+        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if spec.has_apps_apart else [],
+    )
+    containers: list[Object] = [{"name": sidecar.pop("name"), "restartPolicy": "Always", **sidecar}]
+    if not spec.has_proxy:
+        return containers, volumes
+    mounts = [mount(_RUN_VOLUME, "/run/tunnel", read_only=False), mount(_CONFIG_VOLUME, "/etc/tunnel")]
+    volumes += [scratch_volume(_RUN_VOLUME, size="1Mi", memory=True), config_volume(_CONFIG_VOLUME, PROXY_TUNNEL_CONFIG)]
+    own = spec.http_proxy
+    if own.secret or spec.http_proxy_credentials:
+        mounts.append(mount(_SECRET_VOLUME, "/http-proxy"))
+        volumes.append(secret_volume(_SECRET_VOLUME, own.secret or SECRET, keys=[USERNAME, PASSWORD, MARK]))
+    if own.secret:
+        # Another Secret restarts the pods, other entries in it do not.
+        volumes[-1]["secret"]["items"] = [{"key": own.username_key, "path": USERNAME}, {"key": own.password_key, "path": PASSWORD}]
+    tunnel = {
+        "name": NAME,
+        "restartPolicy": "Always",
+        "image": image(spec, "socat", spec.tunnel_image),
+        "imagePullPolicy": spec.image_pull_policy,
+        "command": ["sh", PROGRAM, "run"],
+        "resources": spec.tunnel_resources,
+        "securityContext": container_security_context(),
+        "readinessProbe": {"exec": {"command": ["sh", PROGRAM, "ready"]}, "periodSeconds": 20, "timeoutSeconds": 60},
+        "volumeMounts": mounts,
+    }
+    return [*containers, compact(tunnel)], volumes  # the tunnel is last: its readiness asks the sidecar
 
 
 def configuration(spec: SiteSpec) -> str:
@@ -213,8 +199,8 @@ def configuration(spec: SiteSpec) -> str:
         *quiet(spec.sidecar_access_log),
         f"  server sn 127.0.0.1:{NODE_RUNTIME_PORT} proto h1 pool-purge-delay 2s",
     ]
-    lines = [global_section(spec.sidecar_max_connections, threads=1) + "defaults", DEFAULTS.rstrip("\n")]
-    lines += [
+    lines = [
+        *global_lines(spec.sidecar_max_connections, threads=1),
         "frontend node",
         f"  bind 127.0.0.1:{SIDECAR_PORT} proto h1 ssl crt /local/tls.pem alpn http/1.1",
         *([_WHY_LOG] if spec.has_proxy else []),

@@ -167,15 +167,16 @@ def superlink_container(spec: HubSpec) -> Object:
 
 def stateful_set(spec: HubSpec) -> Object:
     """The SuperLink StatefulSet: one replica, its database on a volume that outlives it."""
+    gateway_container, gateway_volumes = gateway.pod_parts(spec)
     volumes = [
         secret_volume("internal", "superlink-internal"),
         config_volume("cli", CLI_CONFIG),
         scratch_volume("sl-home"),
-        *gateway.volumes(spec),
+        *gateway_volumes,
         *([secret_volume("superexec", "superlink-superexec")] if spec.is_process else serverapp.app_parts(spec).volumes),
         *spec.pods.volumes,
     ]
-    containers = [superlink_container(spec), gateway.gateway_container(spec), *([] if spec.is_process else outputs.readers(spec))]
+    containers = [superlink_container(spec), gateway_container, *([] if spec.is_process else outputs.readers(spec))]
     # An identity that may read this pod learns from it whether there are outputs, and needs no right to look for them.
     notes = {outputs.PLACE: serverapp.POD if spec.is_process else SUPERLINK_POD} if spec.outputs_enabled else {}
     claim = {

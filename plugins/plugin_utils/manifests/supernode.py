@@ -29,6 +29,7 @@ from ..spec.site_spec import PoolSpec, SiteSpec
 from . import clientapp, common_objects, datasets, network_policies, patches, sidecar
 from .common_objects import api_object, config_map, disruption_budget, service, service_account
 from .pod import (
+    AppParts,
     config_volume,
     container_security_context,
     flower_env,
@@ -189,21 +190,21 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
                 "volumeMounts": [mount("keys", "/keys")],
             }
             init_containers.append(compact(wait))
-    volumes += sidecar.volumes(spec)
+    sidecars, sidecar_volumes = sidecar.pod_parts(spec)
+    volumes += sidecar_volumes
     if pool.is_process:
         volumes.append(clientapp.superexec_secret())
-    volumes += clientapp.compute_volumes(pool) if computes else [scratch_volume("tmp")]
+    volumes += clientapp.compute_parts(pool).volumes if computes else [scratch_volume("tmp")]
 
     containers = [_supernode(spec, pool)]
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
         containers.append(clientapp.superexec_container(spec, pool.superexec, loopback))
-    init_containers += sidecar.init_containers(spec)
     template = pod_template(
         spec,
         NAME,
         pool if computes else clientapp.supernode_part(pool, volumes),
-        init_containers=init_containers,
+        init_containers=init_containers + sidecars,
         containers=containers,
         volumes=volumes,
         runtime_class=pool.gpu.runtime_class if computes else "",
@@ -237,11 +238,11 @@ def _spread_out(spec: SiteSpec, pool: PoolSpec) -> Object:
         return pool.affinity
     term = {"labelSelector": {"matchLabels": selector(spec.federation, NAME)}, "topologyKey": "kubernetes.io/hostname"}
     kind = "requiredDuringSchedulingIgnoredDuringExecution"
-    wish: Object = term
+    rule: Object = term
     if pool.spread == "soft":
-        kind, wish = "preferredDuringSchedulingIgnoredDuringExecution", {"weight": 100, "podAffinityTerm": term}
+        kind, rule = "preferredDuringSchedulingIgnoredDuringExecution", {"weight": 100, "podAffinityTerm": term}
     against = pool.affinity.get("podAntiAffinity") or {}
-    return {**pool.affinity, "podAntiAffinity": {**against, kind: [*(against.get(kind) or []), wish]}}
+    return {**pool.affinity, "podAntiAffinity": {**against, kind: [*(against.get(kind) or []), rule]}}
 
 
 def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
@@ -271,18 +272,12 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
         args.append("--allow-runtime-dependency-installation")
     args += ["--health-server-address", f"0.0.0.0:{HEALTH_PORT}"]
     args += pool.extra_args
-    if not pool.is_process:
-        mounts += clientapp.compute_mounts(pool)
+    parts = AppParts() if pool.is_process else clientapp.compute_parts(pool)
+    mounts += parts.mounts
     # The sidecar, and itself for the ClientApps that it starts.
     peers = [*(["https://localhost"] if spec.has_sidecar else []), *([] if pool.is_process else ["http://127.0.0.1"])]
     # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).
-    env = merge_env(
-        [key_env],
-        expanded.env,
-        flower_env(spec, "/tmp"),
-        [] if pool.is_process else [*datasets.env(pool), *pool.gpu.env()],
-        pool.env,
-    )
+    env = merge_env([key_env], expanded.env, flower_env(spec, "/tmp"), parts.env, pool.env)
     return compact(
         {
             "name": NAME,
