@@ -117,19 +117,19 @@ def expand(
     variables = [
         name for name, by in ((INDEX_VARIABLE, {"index", "partition"}), (NODE_VARIABLE, {"node"})) if used & by
     ]
-    looked: list[dict[str, Any]] = []
+    previews: list[dict[str, Any]] = []
     longest = len((argument or "").encode())
     if longest <= _ARGUMENT_BYTES:
         first = first_partition if counts == "fleet" else None
-        looked = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
-        longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in looked)])
+        previews = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
+        longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in previews)])
     if longest > _ARGUMENT_BYTES:
         text = f"the argument would have {longest} bytes, the limit of Linux is {_ARGUMENT_BYTES}"
         raise NodeConfigError([Fault("argument-too-long", text, parameter="node_config")], pool=pool, cluster=cluster)
     return Expansion(
         argument=argument,
         env=[{"name": name, "valueFrom": {"fieldRef": {"fieldPath": _ENV[name]}}} for name in variables],
-        preview=looked if preview else [],
+        preview=previews if preview else [],
         counts=counts,
         warnings=list(_warnings(used, pool, replicas, first_partition, partitions)),
     )

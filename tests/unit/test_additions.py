@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures import EXPOSURES
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposure import EXPOSURES
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets import CHOICES
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
@@ -239,7 +239,7 @@ print(json.dumps([hub_rules.hub_problems(given), front, address]))
 
 
 def test_an_exposure(tree: Tree) -> None:
-    path = SOURCES / "manifests" / "exposures.py"
+    path = SOURCES / "manifests" / "exposure.py"
     tree.edit(path, ("EXPOSURES:", TOY_EXPOSURE.lstrip()), ("Route())}", "Route(), Toy())}"))
     listed = "[auto, cluster_ip, node_port, load_balancer, ingress, route"
     tree.edit("roles/superlink/meta/argument_specs.yml", (f"{listed}]", f"{listed}, toy]"))

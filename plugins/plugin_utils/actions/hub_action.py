@@ -23,7 +23,7 @@ from ..hub.certificate_plan import BUILTIN, Plan, Source, Wanted
 from ..hub.certificate_sources import choose
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
-from ..manifests.exposures import exposure_of
+from ..manifests.exposure import exposure_of
 from ..sites.site_access import SKUPPER, VARIABLES, sites_with
 from ..spec.hub_spec import HubSpec
 from ..state import access_records

@@ -62,11 +62,11 @@ class SiteCheck(FleetAction):
                 if chosen := {name: sites[name] for name in outcomes.good()}:
                     for name, fault in check(chosen, sites, hub, ledger).items():
                         outcomes.fail(name, fault)
-        ways = self.reach(sites)
+        backends = self.reach(sites)
 
         def preflight(name: str) -> None:
-            ways[name].settle()
-            found = ways[name].preflight(hub)
+            backends[name].settle()
+            found = backends[name].preflight(hub)
             outcome = outcomes[name]
             outcome.msg = found.msg
             refused = require(site_agreement.trust(sites[name].spec, (checked_hub.get("certificate") or {}).get("pem", "")))
@@ -74,7 +74,7 @@ class SiteCheck(FleetAction):
             flower = flower_versions.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
             outcome.facts = {"flower": flower, "version": found.version, "skew": found.skew, "rehearsed": found.rehearsed}
 
-        outcomes.each(resting(ways, preflight))
+        outcomes.each(resting(backends, preflight))
 
     def _hub_faults(self, site: Site, hub: Facts) -> list[str]:
         """A site whose variables do not fit the hub, which may not be in a play of this run, as with C(--limit)."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..apply.compare import quantity
 from ..base.addresses import is_ip
@@ -14,11 +13,11 @@ from ..base.platforms import settled
 from ..base.problems import Problem
 from ..base.values import boolean, text
 from ..manifests import outputs, superlink, tracking
-from ..manifests.exposures import EXPOSURES, Exposure
+from ..manifests.exposure import EXPOSURES, Exposure
 from ..spec.hub_spec import HubSpec, serverapp_of
 from . import connection_rules, pod_rules, program_options
 from .certificate_rules import certificates
-from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, for_each, given, networks, number, port
+from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, flag, for_each, given, networks, number, port
 
 _HUB: Mapping[str, Check] = {
     **pod_rules.COMMON,
@@ -52,11 +51,7 @@ _OUTPUTS: Mapping[str, Check] = {
 }
 
 
-def _flag(key: str) -> Any:
-    return lambda spec: boolean(spec.get(key))
-
-
-_insecure, _has_outputs = _flag("insecure"), _flag("outputs_enabled")
+_insecure, _has_outputs = flag("insecure"), flag("outputs_enabled")
 
 
 def _exposure(spec: Spec) -> Exposure:
@@ -90,7 +85,7 @@ _RULES = (
 )
 
 
-_enabled = _flag("enabled")
+_enabled = flag("enabled")
 _METRICS_RULES = (
     *for_each(("monitor", "acm", "runs"), lambda metrics, key: not _enabled(metrics) and boolean(metrics.get(key)),
               "has no effect: metrics.enabled is not true; set it, or remove this"),

@@ -14,7 +14,7 @@ from ..base.problems import Problem, warning
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from ..manifests import tracking as manifests
-from ..manifests.exposures import exposure_of
+from ..manifests.exposure import exposure_of
 from ..manifests.metrics_exporter import MONITOR, OPERATOR, RULES
 from ..spec.hub_spec import HubSpec
 

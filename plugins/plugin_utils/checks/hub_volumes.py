@@ -62,11 +62,11 @@ def database(spec: HubSpec, rendered: Live, live: Live | None, claim: Live | Non
     def words(value: Any) -> str:
         return ", ".join(value) if isinstance(value, list) else str(value or "no StorageClass named (the cluster's default then)")
 
-    wanted, made = _template(rendered), _template(live)
+    wanted, live_template = _template(rendered), _template(live)
     for key, variable in _FIXED.items():
-        if made and wanted.get(key) != made.get(key):
+        if live_template and wanted.get(key) != live_template.get(key):
             yield Problem(
-                f"{variable}: the volume with the SuperLink's database was made with {words(made.get(key))}, which cannot change to "
+                f"{variable}: the volume with the SuperLink's database was made with {words(live_template.get(key))}, which cannot change to "
                 f"{words(wanted.get(key))}. Set it to what it was. To move the database, back up the hub, remove it, and restore it with the new value"
             )
     has = _requested((claim or {}).get("spec") or {})

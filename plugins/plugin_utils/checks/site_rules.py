@@ -14,14 +14,14 @@ from ..base.names import WORKLOAD
 from ..base.object_names import BUNDLE, OCM, OCM_PACE, REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
 from ..base.platforms import settled
 from ..base.problems import Problem
-from ..base.values import boolean, text
+from ..base.values import text
 from ..manifests import clientapp
 from ..manifests import supernode as manifests
 from ..spec.part_spec import SKUPPER
 from ..spec.site_spec import DAEMON_SET, SHARED, SiteSpec, pool_of
 from . import connection_rules, ocm_rules, pod_rules, program_options
 from .dataset_rules import dataset_problems, names
-from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, each, given, networks, number, pattern, shown
+from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, each, flag, given, networks, number, pattern, shown
 
 # A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
 # a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
@@ -65,11 +65,7 @@ _DELIVERY: Mapping[Any, Mapping[str, Check]] = {
 }
 
 
-def _flag(key: str, default: bool = False) -> Any:
-    return lambda spec: boolean(spec.get(key, default))
-
-
-_insecure, _sidecar, _mtls = _flag("insecure"), _flag("sidecar", True), _flag("mtls", True)
+_insecure, _sidecar, _mtls = flag("insecure"), flag("sidecar", True), flag("mtls", True)
 
 
 def _separate(spec: Spec) -> bool:

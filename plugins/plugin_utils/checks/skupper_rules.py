@@ -14,11 +14,11 @@ from typing import Any
 
 from ..base.addresses import is_ip
 from ..base.problems import Problem
-from ..base.values import boolean, text
+from ..base.values import text
 from ..skupper.skupper_requirements import parse_version, version_fault
 from ..spec.network_spec import ListenerSpec, NetworkSiteSpec
 from .connection_rules import POLICIES, peers
-from .value_checks import UNSET, Check, Problems, Rule, Spec, given, number, pattern, port
+from .value_checks import UNSET, Check, Problems, Rule, Spec, flag, given, number, pattern, port
 
 # Read by Skupper; the first two are named otherwise in the text of its CustomResourceDefinition, where they do nothing.
 _SETTINGS = {"routerLogging": "router-logging", "routerDataConnections": "router-data-connection-count"}
@@ -80,10 +80,10 @@ _INSTALL: Mapping[Any, Mapping[str, Check]] = {
         "operator_source_namespace": Problems.subdomain,
     },
 }
-_EDGE = "does not go together with skupper_site_edge"
+_edge, _EDGE = flag("edge"), "does not go together with skupper_site_edge"
 _SITE_RULES = (
-    Rule("ha", lambda spec: boolean(spec.get("edge")) and boolean(spec.get("ha")), _EDGE),
-    Rule("link_access", lambda spec: boolean(spec.get("edge")) and (text(spec.get("link_access")) or "none") != "none", _EDGE),
+    Rule("ha", lambda spec: _edge(spec) and flag("ha")(spec), _EDGE),
+    Rule("link_access", lambda spec: _edge(spec) and (text(spec.get("link_access")) or "none") != "none", _EDGE),
 )
 _LINK: Mapping[str, Check] = {
     **_COMMON,

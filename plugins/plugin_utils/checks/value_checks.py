@@ -22,7 +22,7 @@ from ..apply.compare import quantity
 from ..base.addresses import SUBDOMAIN, is_host, is_ip, split_address
 from ..base.formats import duration
 from ..base.problems import Problem
-from ..base.values import integer, text
+from ..base.values import boolean, integer, text
 from ..manifests.patches import OWN_MARKS
 from ..pki import chain, library
 
@@ -294,6 +294,11 @@ class Rule(NamedTuple):
     variable: str
     is_wrong: Callable[[Spec], Any]
     reason: str
+
+
+def flag(key: str, default: bool = False) -> Callable[[Spec], bool]:
+    """Whether a variable is true."""
+    return lambda spec: boolean(spec.get(key, default))
 
 
 def for_each(variables: Iterable[str], is_wrong: Callable[[Spec, str], Any], reason: str) -> list[Rule]:

@@ -168,8 +168,8 @@ def superlink_policies(spec: HubSpec) -> list[Object]:
             pod_policy(spec, SERVERAPP, ingress=[], egress=[*egress_rules(spec.dns), runtime, *app_egress])
         )
     if spec.metrics.enabled:
-        door = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERLINK)}], [policy_port(METRICS_CONTROL_PORT)])
-        egress = [*egress_rules(spec.dns), door, *api_server_rules(spec.metrics.api_server)]
+        control = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERLINK)}], [policy_port(METRICS_CONTROL_PORT)])
+        egress = [*egress_rules(spec.dns), control, *api_server_rules(spec.metrics.api_server)]
         policies.append(pod_policy(spec, METRICS, ingress=scraping(spec, METRICS_PORT), egress=egress))
     return policies
 
@@ -191,14 +191,14 @@ def supernode_policies(spec: SiteSpec) -> list[Object]:
     """The policies of a site's namespace. SuperNodes call the hub; only ClientApps in their own pods call them."""
     if not spec.network_policies:
         return []
-    door = [policy_port(NODE_LISTENER_PORT)]
+    listener = [policy_port(NODE_LISTENER_PORT)]
     names, more = egress_rules(spec.dns), egress_rules(spec.egress)
     ingress = scraping(spec, OPS_PORT) if spec.has_sidecar else []
     apps = []
     if spec.has_apps_apart:
         # What else may be called is for the code that computes.
-        ingress = [policy_rule("from", [{"pod_selector": own_pods(spec.federation, CLIENTAPP)}], door), *ingress]
-        runtime = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], door)
+        ingress = [policy_rule("from", [{"pod_selector": own_pods(spec.federation, CLIENTAPP)}], listener), *ingress]
+        runtime = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], listener)
         apps, more = [pod_policy(spec, CLIENTAPP, ingress=[], egress=[*names, runtime, *more])], []
     egress = [*names, _superlink(spec), *_superlink_here(spec), *more]
     return [*default_deny(spec, SUPERNODE), pod_policy(spec, SUPERNODE, ingress=ingress, egress=egress), *apps]

@@ -170,10 +170,10 @@ def secret_names(pools: Iterable[str]) -> list[str]:
 
 def given_access(spec: SiteSpec, secrets: Iterable[str]) -> list[Object]:
     """Service account and rights, for the site's administrators to create once."""
-    made = access(spec, ACCESS, secrets)
-    for item in made:  # what administrators once approved does not change with a release of Flower
+    objects = access(spec, ACCESS, secrets)
+    for item in objects:  # what administrators once approved does not change with a release of Flower
         item["metadata"]["labels"].pop("app.kubernetes.io/version")
-    return made
+    return objects
 
 
 def access(spec: SiteSpec, name: str, secrets: Iterable[str]) -> list[Object]:

@@ -202,8 +202,8 @@ def skupper_site_objects(spec: NetworkSiteSpec) -> list[Object]:
     routers = policy_rule("from", [{"pod_selector": ROUTER}], [])
     ingress = [routers, *scraping(spec, METRICS_PORT)]
     if spec.has_access:
-        doors = [policy_port(INTER_ROUTER_PORT), policy_port(EDGE_PORT)]
-        ingress.append(policy_rule("from", spec.allowed_sources, doors))
+        router_ports = [policy_port(INTER_ROUTER_PORT), policy_port(EDGE_PORT)]
+        ingress.append(policy_rule("from", spec.allowed_sources, router_ports))
     egress = [*egress_rules(spec.dns), *egress_rules(spec.api_server), *egress_rules(spec.egress)]
     to_routers = policy_rule("to", [{"pod_selector": ROUTER}], [])
     policies = [_skupper_policy(spec, "skupper-router", SITE, ROUTER, ingress=ingress, egress=[*egress, to_routers])]
@@ -237,12 +237,12 @@ def skupper_connector_objects(spec: PartSpec) -> list[Object]:
     """The hub's router may call the gateway's port for sites, and the gateway may be called by it."""
     if not spec.network_policies:
         return []
-    door = [policy_port(FLEET_PORT)]
+    fleet_port = [policy_port(FLEET_PORT)]
     superlink = own_pods(spec.federation, SUPERLINK)
-    routers = policy_rule("from", [{"pod_selector": ROUTER}], door)
+    routers = policy_rule("from", [{"pod_selector": ROUTER}], fleet_port)
     policies = [_skupper_policy(spec, "skupper-superlink", LISTENER, superlink, ingress=[routers])]
     if spec.closes_namespace:
-        gateway = policy_rule("to", [{"pod_selector": superlink}], door)
+        gateway = policy_rule("to", [{"pod_selector": superlink}], fleet_port)
         policies.append(_skupper_policy(spec, "skupper-connector", LISTENER, ROUTER, egress=[gateway]))
     return policies
 

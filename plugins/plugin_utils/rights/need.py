@@ -94,13 +94,13 @@ def policy_rules(needs: Sequence[Need], namespace: str) -> list[Rule]:
 
     Resources of one group with the same verbs and names share a rule. A verb on all objects needs none on some.
     """
-    held: dict[tuple[str, str, str], set[str]] = {}
+    granted: dict[tuple[str, str, str], set[str]] = {}
     for need in needs:
         for right in rights(need, namespace):
-            held.setdefault((right.group, right.resource, right.name), set()).add(right.verb)
+            granted.setdefault((right.group, right.resource, right.name), set()).add(right.verb)
     merged: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
-    for (group, resource, name), verbs in sorted(held.items()):
-        left = verbs - held.get((group, resource, ""), set()) if name else verbs
+    for (group, resource, name), verbs in sorted(granted.items()):
+        left = verbs - granted.get((group, resource, ""), set()) if name else verbs
         if left:
             merged.setdefault((group, tuple(sorted(left, key=_VERBS.index)), name), []).append(resource)
     return [

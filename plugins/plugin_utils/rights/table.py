@@ -40,7 +40,7 @@ from ..base.object_names import (
     SUPERLINK_POD,
     SUPERNODE,
 )
-from ..manifests.exposures import exposure_of
+from ..manifests.exposure import exposure_of
 from ..spec.hub_spec import CERT_MANAGER_GROUP
 from ..state import lease_object as lease
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need

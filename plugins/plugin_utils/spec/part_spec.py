@@ -90,12 +90,12 @@ class Parsed:
         Raises:
             ValueError: a number is not one.
         """
-        made = {
+        fields = {
             name: value
             for name, read in cls._readers().items()
             if name in given and name not in more and (value := read(given[name])) not in (None, "")
         }
-        return cls(**made, **more)
+        return cls(**fields, **more)
 
 
 def parsed(kind: type[Kind]) -> Callable[[Any], Kind]:

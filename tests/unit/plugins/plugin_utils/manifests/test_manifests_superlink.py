@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
     haproxy,
     metrics_exporter,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures import exposure_of
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposure import exposure_of
 from ansible_collections.federated.flower.tests.unit import specs
 
 CASES = {
