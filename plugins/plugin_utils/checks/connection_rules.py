@@ -26,11 +26,8 @@ _LOGIN = {USERNAME, PASSWORD}
 
 def peers(found: Problems, variable: str, value: Any) -> None:
     """A list of peers: networks, or namespaces and pods by their labels, with ports."""
-    for number, peer in enumerate(value or [] if found.sequence(variable, value) else []):
+    for number, peer in enumerate(value or []):
         at = f"{variable}[{number}]"
-        if not isinstance(peer, Mapping):
-            found.add(at, peer, "is not a mapping")
-            continue
         one = {key: entry for key, entry in peer.items() if entry not in (None, "", [], {})}
         for key in one.keys() - _PEER.keys():
             found.add(f"{at}.{key}", peer[key], f"is not one of {', '.join(_PEER)}")

@@ -50,9 +50,16 @@ def metadata(
     annotations: Mapping[str, str] | None = None,
     extra_labels: Mapping[str, str] | None = None,
     namespaced: bool = True,
+    versioned: bool = True,
 ) -> Object:
-    """metadata of one object: name, namespace, labels and, if there are any, annotations."""
+    """metadata of one object: name, namespace, labels and, if there are any, annotations.
+
+    Args:
+        versioned: whether it changes with each release of Flower, in a label.
+    """
     merged = {**(extra_labels or {}), **labels(spec, name, component, pool=pool)}
+    if not versioned:
+        del merged["app.kubernetes.io/version"]
     return compact(
         {
             "name": object_name,
@@ -90,20 +97,20 @@ def network_policy(spec: PartSpec, object_name: str, name: str, body: Object) ->
     return api_object(spec, "networking.k8s.io/v1/NetworkPolicy", object_name, name, {"spec": body})
 
 
-def service_account(spec: PartSpec, object_name: str, name: str = "") -> Object:
-    """A ServiceAccount that gives its pods no token. It is there for image pull rights and OpenShift's SCCs."""
-    return api_object(spec, "v1/ServiceAccount", object_name, name or object_name, {"automountServiceAccountToken": False})
+def service_account(spec: PartSpec, object_name: str, name: str = "", **more: Any) -> Object:
+    """A ServiceAccount that gives its pods no token. It is there for image pull rights and OpenShift's SCCs. C(more) as C(metadata) takes it."""
+    return api_object(spec, "v1/ServiceAccount", object_name, name or object_name, {"automountServiceAccountToken": False}, **more)
 
 
-def account_rights(spec: PartSpec, account: str, name: str, rules: Sequence[Object]) -> list[Object]:
+def account_rights(spec: PartSpec, account: str, name: str, rules: Sequence[Object], **more: Any) -> list[Object]:
     """A Role and a RoleBinding with the name of the account that gets it."""
     binding = {
         "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": account},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": spec.namespace}],
     }
     return [
-        api_object(spec, f"{_RBAC}/v1/Role", account, name, {"rules": rules}),
-        api_object(spec, f"{_RBAC}/v1/RoleBinding", account, name, binding),
+        api_object(spec, f"{_RBAC}/v1/Role", account, name, {"rules": rules}, **more),
+        api_object(spec, f"{_RBAC}/v1/RoleBinding", account, name, binding, **more),
     ]
 
 

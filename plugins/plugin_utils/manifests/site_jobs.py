@@ -170,15 +170,13 @@ def secret_names(pools: Iterable[str]) -> list[str]:
 
 def given_access(spec: SiteSpec, secrets: Iterable[str]) -> list[Object]:
     """Service account and rights, for the site's administrators to create once."""
-    objects = access(spec, ACCESS, secrets)
-    for item in objects:  # what administrators once approved does not change with a release of Flower
-        item["metadata"]["labels"].pop("app.kubernetes.io/version")
-    return objects
+    # What administrators once approved does not change with a release of Flower.
+    return access(spec, ACCESS, secrets, versioned=False)
 
 
-def access(spec: SiteSpec, name: str, secrets: Iterable[str]) -> list[Object]:
+def access(spec: SiteSpec, name: str, secrets: Iterable[str], **more: bool) -> list[Object]:
     """A service account that may write these Secrets and the ConfigMap with their public keys, and nothing else."""
-    return [service_account(spec, name, KEY_APPLICATION), *account_rights(spec, name, KEY_APPLICATION, rules(secrets))]
+    return [service_account(spec, name, KEY_APPLICATION, **more), *account_rights(spec, name, KEY_APPLICATION, rules(secrets), **more)]
 
 
 def rules(secrets: Iterable[str]) -> list[Object]:

@@ -22,7 +22,7 @@ from ..base.secret_data import encode
 from ..base.values import Object, compact, text
 from ..spec.network_spec import LinkSpec, ListenerSpec, NetworkSiteSpec
 from ..spec.part_spec import PartSpec
-from .common_objects import metadata
+from .common_objects import api_object
 from .network_policies import egress_rules, policy_port, policy_rule, scraping, text_labels
 
 API = "skupper.io/v2alpha1"
@@ -53,17 +53,9 @@ def applyset(part: str) -> str:
     return f"skupper-{part}"
 
 
-def meta(
-    spec: PartSpec, name: str, part: str, *, labels: Mapping[str, str] | None = None, annotations: Mapping[str, str] | None = None
-) -> Object:
-    """metadata of an object. No version label: a new release of Flower changes nothing here."""
-    found = metadata(spec, name, NAME, part, extra_labels=labels, annotations=annotations)
-    found["labels"].pop("app.kubernetes.io/version")
-    return found
-
-
-def _object(spec: PartSpec, kind: str, name: str, part: str, body: Object, **more: Any) -> Object:
-    return {"apiVersion": API, "kind": kind, "metadata": meta(spec, name, part, **more), "spec": body}
+def _object(spec: PartSpec, kind: str, name: str, part: str, fields: Mapping[str, Any], **more: Any) -> Object:
+    """An object, of Skupper's API unless C(kind) has another one. No version label: a new release of Flower changes nothing here."""
+    return api_object(spec, kind if "/" in kind else f"{API}/{kind}", name, NAME, fields, part, versioned=False, **more)
 
 
 # Sites
@@ -71,14 +63,14 @@ def _object(spec: PartSpec, kind: str, name: str, part: str, body: Object, **mor
 
 def site_objects(spec: NetworkSiteSpec) -> list[Object]:
     """The Site, and the ConfigMap that assigns the namespace to a controller, if one is set."""
-    control = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(spec, CONTROL, SITE), "data": {"controller": spec.controller}}
+    control = _object(spec, "v1/ConfigMap", CONTROL, SITE, {"data": {"controller": spec.controller}})
     body = {
         "linkAccess": spec.link_access if spec.has_access else None,
         "ha": spec.ha or None,
         "edge": spec.edge or None,
         "settings": dict(sorted(spec.settings.items())),
     }
-    return [*([control] if spec.controller else []), _object(spec, "Site", spec.site_name, SITE, compact(body))]
+    return [*([control] if spec.controller else []), _object(spec, "Site", spec.site_name, SITE, {"spec": compact(body)})]
 
 
 # Links
@@ -103,7 +95,7 @@ def certificate(spec: LinkSpec, ca: str) -> Object:
     """
     body = {"ca": ca, "client": True, "subject": spec.cluster}
     at_hub = replace(spec, namespace=spec.hub_namespace)
-    return _object(at_hub, "Certificate", certificate_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster})
+    return _object(at_hub, "Certificate", certificate_name(spec.cluster), LINK, {"spec": body}, extra_labels={SITE_LABEL: spec.cluster})
 
 
 def access_grant(spec: LinkSpec) -> Object:
@@ -113,7 +105,7 @@ def access_grant(spec: LinkSpec) -> Object:
         raise ValueError("window is empty")
     body = {"redemptionsAllowed": 1, "expirationWindow": f"{int(spec.window.total_seconds())}s"}
     at_hub = replace(spec, namespace=spec.hub_namespace)
-    return _object(at_hub, "AccessGrant", grant_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster})
+    return _object(at_hub, "AccessGrant", grant_name(spec.cluster), LINK, {"spec": body}, extra_labels={SITE_LABEL: spec.cluster})
 
 
 def access_token(spec: LinkSpec, grant: Mapping[str, str]) -> Object:
@@ -123,7 +115,7 @@ def access_token(spec: LinkSpec, grant: Mapping[str, str]) -> Object:
         grant: C(url), C(code) (a secret) and C(ca) of the grant's status.
     """
     body = compact({"url": grant["url"], "code": grant["code"], "ca": grant["ca"], "linkCost": spec.cost or None})
-    return _object(spec, "AccessToken", spec.name, LINK, body)
+    return _object(spec, "AccessToken", spec.name, LINK, {"spec": body})
 
 
 def link_secret(spec: LinkSpec, data: Mapping[str, str], kind: str = TLS_SECRET) -> Object:
@@ -133,13 +125,8 @@ def link_secret(spec: LinkSpec, data: Mapping[str, str], kind: str = TLS_SECRET)
         data: C(tls.crt), C(tls.key), C(ca.crt) in plain text.
         kind: type of the Secret: Skupper 2.2 passes over others than C(kubernetes.io/tls).
     """
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": meta(spec, spec.name, LINK),
-        "type": kind,
-        "data": {key: encode(value) for key, value in sorted(data.items())},
-    }
+    fields = {"type": kind, "data": {key: encode(value) for key, value in sorted(data.items())}}
+    return _object(spec, "v1/Secret", spec.name, LINK, fields)
 
 
 def groups(endpoints: Iterable[Mapping[str, Any]]) -> dict[str, list[Object]]:
@@ -169,7 +156,7 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
     """
     more = {"tlsCredentials": spec.name, "cost": spec.cost or None, "settings": compact({PROXY: spec.proxy_secret})}
     return [
-        _object(spec, "Link", names.get(group) or link_name(spec.name, group), LINK, compact({"endpoints": entries, **more}))
+        _object(spec, "Link", names.get(group) or link_name(spec.name, group), LINK, {"spec": compact({"endpoints": entries, **more})})
         for group, entries in groups(endpoints).items()
     ]
 
@@ -180,14 +167,14 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
 def listener_objects(spec: ListenerSpec) -> list[Object]:
     """The site's Listener. Skupper creates a Service with its host's name."""
     body = {"host": spec.host, "observer": "none", "port": spec.port, "routingKey": spec.key, "type": "tcp"}
-    return [_object(spec, "Listener", FLEET, LISTENER, body)]
+    return [_object(spec, "Listener", FLEET, LISTENER, {"spec": body})]
 
 
 def connector_objects(spec: ListenerSpec) -> list[Object]:
     """The hub's Connector to the gateway's port for sites."""
     chosen = ",".join(f"{key}={value}" for key, value in sorted(own_pods(spec.federation, "superlink").items()))
     body = {"port": FLEET_PORT, "routingKey": spec.key, "selector": chosen, "type": "tcp"}
-    return [_object(spec, "Connector", FLEET, LISTENER, body)]
+    return [_object(spec, "Connector", FLEET, LISTENER, {"spec": body})]
 
 
 def address(host: Any, port: Any) -> str:
@@ -252,4 +239,4 @@ def _skupper_policy(spec: PartSpec, name: str, part: str, pods: Mapping[str, str
     rules = compact(rules)
     types = [kind for kind in ("Ingress", "Egress") if kind.lower() in rules]
     body = {"podSelector": {"matchLabels": text_labels(pods)}, "policyTypes": types, **rules}
-    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": meta(spec, name, part), "spec": body}
+    return _object(spec, "networking.k8s.io/v1/NetworkPolicy", name, part, {"spec": body})
