@@ -96,17 +96,8 @@ def expand(
     mean that it was not set. Without preview, only the last replica is checked, whose number is the longest. Raises
     NodeConfigError with all faults.
     """
-    given = {
-        "replicas": replicas,
-        "pool": pool,
-        "cluster": cluster,
-        "region": region,
-        "namespace": namespace,
-        "federation": federation,
-        "first_partition": first_partition,
-        "partitions": partitions,
-        "datasets": datasets,
-    }
+    given: dict[str, Any] = {"replicas": replicas, "first_partition": first_partition, "partitions": partitions, "datasets": datasets}
+    given |= {"pool": pool, "cluster": cluster, "region": region, "namespace": namespace, "federation": federation}
     faults = list(_parameter_faults(mode, nodes, given))
     if node_config is not None and not isinstance(node_config, Mapping):
         faults.append(
@@ -126,19 +117,19 @@ def expand(
     variables = [
         name for name, by in ((INDEX_VARIABLE, {"index", "partition"}), (NODE_VARIABLE, {"node"})) if used & by
     ]
-    looked: list[dict[str, Any]] = []
+    previews: list[dict[str, Any]] = []
     longest = len((argument or "").encode())
     if longest <= _ARGUMENT_BYTES:
         first = first_partition if counts == "fleet" else None
-        looked = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
-        longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in looked)])
+        previews = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
+        longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in previews)])
     if longest > _ARGUMENT_BYTES:
         text = f"the argument would have {longest} bytes, the limit of Linux is {_ARGUMENT_BYTES}"
         raise NodeConfigError([Fault("argument-too-long", text, parameter="node_config")], pool=pool, cluster=cluster)
     return Expansion(
         argument=argument,
         env=[{"name": name, "valueFrom": {"fieldRef": {"fieldPath": _ENV[name]}}} for name in variables],
-        preview=looked if preview else [],
+        preview=previews if preview else [],
         counts=counts,
         warnings=list(_warnings(used, pool, replicas, first_partition, partitions)),
     )
@@ -167,11 +158,7 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
         yield fault("replicas", "a StatefulSet needs the number of its replicas")
     if given["replicas"] is not None and mode == "DaemonSet":
         yield fault("replicas", "a DaemonSet has one pod on each of its nodes and no number of replicas; leave it out")
-    for parameter, least, most in (
-        ("replicas", 0, MAX_REPLICAS),
-        ("first_partition", 0, _MAX_NUMBER),
-        ("partitions", 1, _MAX_NUMBER),
-    ):
+    for parameter, least, most in (("replicas", 0, MAX_REPLICAS), ("first_partition", 0, _MAX_NUMBER), ("partitions", 1, _MAX_NUMBER)):
         number = given[parameter]
         if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
             yield fault(parameter, f"must be an integer of at least {least}, not {shown(number)}")
@@ -202,31 +189,22 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
 
 
 def _preview(
-    argument: str | None,
-    mode: str,
-    replicas: int | None,
-    nodes: Sequence[str] | None,
-    offset: int | None,
-    *,
-    whole: bool,
+    argument: str | None, mode: str, replicas: int | None, nodes: Sequence[str] | None, offset: int | None, *, whole: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield what each process receives and Flower reads; offset is the number of the pool's first pod.
 
     Incomplete: of a StatefulSet without known nodes only the last replica.
     """
-    where: list[dict[str, Any]] = []
     names = [str(name) for name in nodes or []]
-    if mode == "DaemonSet":
-        where = [{"node": name} for name in names]
-    else:
-        where = [{"index": index} for index in range(replicas or 0)]
+    is_daemon = mode == "DaemonSet"
+    where: list[dict[str, Any]] = [{"node": name} for name in names] if is_daemon else [{"index": index} for index in range(replicas or 0)]
     for position, entry in enumerate(where):
         if not whole and not names and position < len(where) - 1:
             continue
         variables: dict[str, str] = {}
         if names:
             variables[NODE_VARIABLE] = names[position % len(names)]
-        if mode == "StatefulSet":
+        if not is_daemon:
             variables[INDEX_VARIABLE] = str((offset or 0) + position)
             if offset is not None:
                 entry["partition"] = offset + position
@@ -234,13 +212,11 @@ def _preview(
         yield {**entry, "argument": seen, "config": flower_toml.read(seen)}
 
 
-def _warnings(
-    used: set[str], pool: str, replicas: int | None, first: int | None, partitions: int | None
-) -> Iterator[str]:
-    if {"partition", "partitions"} <= used and first is not None and partitions is not None and replicas:
-        last = first + replicas - 1
-        if last >= partitions:
-            yield (
-                f"pool {pool!r}: its {{partition}} goes up to {last}, but {{partitions}} is {partitions}, "
-                f"and an app expects every partition to be below the number of partitions"
-            )
+def _warnings(used: set[str], pool: str, replicas: int | None, first: int | None, partitions: int | None) -> Iterator[str]:
+    if not {"partition", "partitions"} <= used or first is None or partitions is None or not replicas:
+        return
+    if (last := first + replicas - 1) >= partitions:
+        yield (
+            f"pool {pool!r}: its {{partition}} goes up to {last}, but {{partitions}} is {partitions}, "
+            f"and an app expects every partition to be below the number of partitions"
+        )

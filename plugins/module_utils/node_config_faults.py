@@ -60,16 +60,7 @@ class NodeConfigError(ValueError):
         self.faults = list(faults)
         self.code = self.faults[0].code
         self.errors = [
-            {
-                "code": fault.code,
-                "key": _plain(fault.key),
-                "value": _plain(fault.value),
-                "position": fault.position,
-                "placeholder": fault.placeholder,
-                "nearest": fault.nearest,
-                "parameter": fault.parameter,
-                "message": fault.message(pool, cluster),
-            }
+            {name: _plain(value) for name, value in vars(fault).items() if name != "text"} | {"message": fault.message(pool, cluster)}
             for fault in self.faults
         ]
         super().__init__("\n".join(error["message"] for error in self.errors))
@@ -77,13 +68,9 @@ class NodeConfigError(ValueError):
 
 def nearest(name: str, known: Iterable[str]) -> tuple[str | None, bool]:
     """Return the known name most similar to the given one, and whether they are similar enough for a typing error."""
-    best: str | None = None
-    ratio = 0.0
-    for candidate in sorted(known):
-        likeness = difflib.SequenceMatcher(None, name.lower(), candidate).ratio()
-        if best is None or likeness > ratio:
-            best, ratio = candidate, likeness
-    return best, ratio >= 0.6
+    ratios = {candidate: difflib.SequenceMatcher(None, name.lower(), candidate).ratio() for candidate in sorted(known)}
+    best = max(ratios, key=lambda candidate: ratios[candidate], default=None)
+    return best, best is not None and ratios[best] >= 0.6
 
 
 def shown(value: Any, position: int = 1) -> str:
@@ -103,8 +90,10 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, str)):
         # A lone surrogate would break the printing of the result.
         return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+    if isinstance(value, int) and value.bit_length() > 64:  # Python refuses to print very many digits
+        return str(value) if value.bit_length() <= 4096 else f"a number of {value.bit_length()} bits"
     if isinstance(value, int):
-        return value if value.bit_length() <= 64 else _digits(value)
+        return value
     if isinstance(value, float) and math.isfinite(value):
         return value
     if isinstance(value, dict):
@@ -112,8 +101,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return str(value)
-
-
-def _digits(value: int) -> str:
-    """Return an int as text, or its size where Python refuses to print that many digits."""
-    return str(value) if value.bit_length() <= 4096 else f"a number of {value.bit_length()} bits"

@@ -52,11 +52,8 @@ class Reader:
         datasets = given.get("datasets")
         self.datasets = dict(datasets) if isinstance(datasets, Mapping) else {}
         self.known |= {f"{DATASET}{name}" for name in self.datasets}
-        if self.daemonset:
-            self.known -= _NUMBERS
-        else:
-            # Without replicas there is a separate fault, not one of the placeholder.
-            self.known |= POOL_COUNT
+        # Without replicas there is a separate fault, not one of the placeholder.
+        self.known = self.known - _NUMBERS if self.daemonset else self.known | POOL_COUNT
 
     def read(self, node_config: Mapping[Any, Any]) -> list[tuple[str, str]]:
         """Return (key, template text of the value) in the order of the keys' bytes."""
@@ -102,13 +99,8 @@ class Reader:
         for end in range(1, len(parts)):
             table = ".".join(parts[:end])
             if table in seen:
-                self._fault(
-                    "key-conflict",
-                    f"{table!r} has the value {shown(seen[table])}, so it cannot be the table of {name!r} as well; "
-                    "rename one of the two",
-                    name,
-                    value,
-                )
+                reason = f"{table!r} has the value {shown(seen[table])}, so it cannot be the table of {name!r} as well; rename one of the two"
+                self._fault("key-conflict", reason, name, value)
                 break
         return True
 
@@ -191,16 +183,8 @@ class Reader:
             return True
         listed = ", ".join(f"{{{known}}}" for known in sorted(self.known))
         if self.daemonset and name in _NUMBERS and written == f"{{{name}}}":
-            reason = f"{written} is not for a DaemonSet, whose pods have no number; use {{node}} to distinguish them"
-            self._fault(
-                "placeholder-not-allowed-in-daemonset",
-                f"{reason}. Known here: {listed}",
-                key,
-                value,
-                position,
-                placeholder=written,
-                nearest="{node}",
-            )
+            reason = f"{written} is not for a DaemonSet, whose pods have no number; use {{node}} to distinguish them. Known here: {listed}"
+            self._fault("placeholder-not-allowed-in-daemonset", reason, key, value, position, placeholder=written, nearest="{node}")
             return False
         best, close = nearest(name, self.known)
         if name.startswith(DATASET) and self.datasets:
@@ -212,15 +196,8 @@ class Reader:
             hint = f"{_PARAMETER[name]} was not set; {hint}"
         if name.startswith(DATASET) and written == f"{{{name}}}":
             hint = f"there is no dataset {shown(name[len(DATASET) :])} here; {hint}"
-        self._fault(
-            "unknown-placeholder",
-            f"unknown placeholder {written if written.isprintable() else repr(written)}; {hint} Known here: {listed}",
-            key,
-            value,
-            position,
-            placeholder=written,
-            nearest=suggestion,
-        )
+        reason = f"unknown placeholder {written if written.isprintable() else repr(written)}; {hint} Known here: {listed}"
+        self._fault("unknown-placeholder", reason, key, value, position, placeholder=written, nearest=suggestion)
         return False
 
     def _mixed(self) -> None:
@@ -236,18 +213,11 @@ class Reader:
         )
         twin = {"partition": "{index}", "partitions": "{replicas}"}[name]
         # First, because it is more helpful than other faults of the same values.
-        self.faults.insert(
-            0,
-            Fault("mixed-counting", text, key, value, position, placeholder=f"{{{name}}}", nearest=twin),
-        )
+        self.faults.insert(0, Fault("mixed-counting", text, key, value, position, placeholder=f"{{{name}}}", nearest=twin))
 
 
 def _key_text(key: Any) -> str:
-    if isinstance(key, str):
-        return str(key)
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return str(key)
+    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _quoted_part(text: str) -> str:

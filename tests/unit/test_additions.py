@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A delivery, an exposure and a rotation target are added to a copy of the collection: a file of code, an entry, and the specs."""
+"""A delivery, an exposure and a rotation target are added to a copy of the collection: one class, one entry, and the specs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import EXPOSURES
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposure import EXPOSURES
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets import CHOICES
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import DELIVERIES
 from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
@@ -36,7 +36,7 @@ class Tree:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.root = folder / "ansible_collections" / "federated" / "flower"
-        for name in ("meta", "plugins", "roles"):
+        for name in ("meta", "playbooks", "plugins", "roles"):
             shutil.copytree(ROOT / name, self.root / name)
         self.begin()
 
@@ -208,24 +208,21 @@ def test_a_delivery(tree: Tree) -> None:
 
 
 TOY_EXPOSURE = """
-'''A toy: a second Service beside the first.'''
-
-from ..common_objects import metadata
-from .base_exposure import OutsideExposure, join
-
-
 class Toy(OutsideExposure):
+    '''A toy: a second Service beside the first.'''
+
     name = "toy"
     service_type = "NodePort"
 
     def objects(self, spec):
         body = {"type": "ExternalName", "externalName": spec.host}
-        made = metadata(spec, "superlink-toy", "superlink")
-        return [{"apiVersion": "v1", "kind": "Service", "metadata": made, "spec": body}]
+        return [api_object(spec, "v1/Service", "superlink-toy", "superlink", {"spec": body})]
 
     def address(self, spec, live):
         return join(spec.host, 30092)
-"""
+
+
+EXPOSURES:"""
 
 RENDER = f"""
 import json
@@ -242,17 +239,12 @@ print(json.dumps([hub_rules.hub_problems(given), front, address]))
 
 
 def test_an_exposure(tree: Tree) -> None:
-    folder = SOURCES / "manifests" / "exposures"
-    tree.add(folder / "toy_exposure.py", TOY_EXPOSURE)
-    tree.edit(
-        folder / "exposure_registry.py",
-        ("import Route\n", "import Route\nfrom .toy_exposure import Toy\n"),
-        ("        Route(),\n", "        Route(),\n        Toy(),\n"),
-    )
+    path = SOURCES / "manifests" / "exposure.py"
+    tree.edit(path, ("EXPOSURES:", TOY_EXPOSURE.lstrip()), ("Route())}", "Route(), Toy())}"))
     listed = "[auto, cluster_ip, node_port, load_balancer, ingress, route"
     tree.edit("roles/superlink/meta/argument_specs.yml", (f"{listed}]", f"{listed}, toy]"))
     code, others = tree.touched()
-    assert code == [f"{folder}/exposure_registry.py", f"{folder}/toy_exposure.py"]
+    assert code == [str(path)]
     assert others == ["roles/superlink/meta/argument_specs.yml"]
 
     kept = {"dest": str(tree.folder / "spec.json"), "content": "{{ described.spec | to_json }}"}

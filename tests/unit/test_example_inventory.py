@@ -105,7 +105,7 @@ def site_spec(host: str, groups: dict[str, list[str]]) -> dict[str, Any]:
     own = trusted({key: value for key, value in hostvars()[host].items() if key not in CONNECTION | ANSIBLE})
     raw = {**defaults.values, **own, "inventory_hostname": host, "groups": groups}
     found = HostVariables(raw, Templar(loader=DataLoader(), variables=raw).template, defaults)
-    return site_of(host, found.given(role_options("supernode")), access_of(found)).given
+    return site_of(host, {name: found[name] for name in role_options("supernode") if name in found}, access_of(found)).given
 
 
 def test_every_variable_is_known() -> None:

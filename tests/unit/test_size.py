@@ -24,7 +24,6 @@ ABOVE = {
     "superlink_restore": 22_000,
     "superlink_standby": 24_000,
     "supernode": 28_000,
-    "supernode_acceptance": 20_500,
     "takeover": 21_800,
 }
 

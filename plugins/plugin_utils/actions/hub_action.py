@@ -22,7 +22,7 @@ from ..hub import authority, certificate_checks, certificate_sources
 from ..hub.certificate_plan import BUILTIN, LiveObjects, Plan, Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
-from ..manifests.exposures.exposure_registry import exposure_of
+from ..manifests.exposure import exposure_of
 from ..sites.registry import SKUPPER, VARIABLES, sites_with
 from ..spec.hub_spec import HubSpec
 from ..state import access_records

@@ -7,15 +7,15 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.object_names import SUPERLINK
 from ..base.platforms import KUBERNETES, OPENSHIFT
-from ..base.problems import Problem, require, warning
-from ..checks import clocks, hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod
+from ..base.problems import require
+from ..checks import hub_services, hub_volumes, pod_needs, rehearsal, serverapp_pod, site_agreement
 from ..fleet import flower_versions
 from ..hub import certificate_checks
 from ..hub.certificate_plan import LiveObjects
@@ -23,7 +23,6 @@ from ..kube import cluster_platform
 from ..kube.client import Cluster
 from ..manifests import common_objects as namespaces
 from ..manifests import outputs, superlink
-from ..manifests.exposures.exposure_registry import exposure_of
 from ..marks import proof
 from ..pki import certificates, library
 from ..rights import ask, grants
@@ -57,35 +56,38 @@ class HubCheck(CertificateAction):
             ClusterError: why the hub cannot be deployed.
         """
         spec, params = given_spec(self, None), hub_settings(self) | {"works": list(works), "standby": serves_later}
-        warnings: list[str] = []
-        certificate: dict[str, Any] = {}
-        lost: dict[str, str] = {}
-        if spec.insecure:
-            warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
+        warnings = ["flower_insecure is true: no TLS and no node authentication; for labs only"] if spec.insecure else []
         with self.connect() as cluster:
             spec = given_spec(self, None, cluster_platform.known(cluster, spec.platform))
-            params = {**params, "spec": spec}
+            ca_namespace = ca_namespaces.resolve_ca_namespace(cluster, spec.namespace, params["ca_namespace"])
+            params |= {"spec": spec, "ca_namespace": ca_namespace}
             spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
             version = cluster.request("GET", "/version")["gitVersion"]
-            ca_namespace = ca_namespaces.resolve_ca_namespace(cluster, spec.namespace, params["ca_namespace"])
-            params = {**params, "ca_namespace": ca_namespace}
             found = look_at.inspect_namespace(cluster, SUPERLINK, spec, lambda: superlink.objects(spec.complete()), ca_namespace, owner=None, claim=False)
-            ask.require(
-                cluster,
-                grants.controller_rights(
-                    SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent, projects=found.projects
-                ),
-            )
+            needed = grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent, projects=found.projects)
+            ask.require(cluster, needed)
             warnings += self.check_denials(cluster, spec, params["sites"])
-            self._check_pods(cluster, params, spec, warnings)
-            warnings += require(self._services(cluster, spec))
+
+            # Can what runs now be followed by what is going to be deployed?
+            pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, superlink.NAME))
+            if fault := flower_versions.started_fault(spec.version, pods):
+                raise ClusterError(fault)
+            if not params["standby"]:
+                warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
+                warnings += [] if params["serverapp_force"] else require(serverapp_pod.check(cluster, spec, is_check=self.check))
+
+            # Are metrics, the tracking server and the exposure as the variables want them?
+            services = [*hub_services.metrics(cluster, spec), *hub_services.tracking(spec), *hub_services.exposure(spec)]
+            if spec.tracking.uri and spec.tracking.secret:
+                services += hub_services.tracking_secret(spec, cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace))
+            warnings += require(services)
+
             objects = self._check_volumes(cluster, params, spec, warnings)
             rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             warnings += require(pod_needs.check(cluster, spec, objects, found.absent, SUPERLINK)) if rehearsed else []
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
-            warnings += require(clocks.hub_clock(cluster.skew))
-            if not spec.insecure:
-                certificate, lost = self._check_certificate(cluster, params, warnings)
+            warnings += require(site_agreement.hub_clock(cluster.skew))
+            certificate, lost = ({}, {}) if spec.insecure else self._check_certificate(cluster, params, warnings)
             skew = cluster.skew
         return {
             "changed": False,
@@ -105,26 +107,6 @@ class HubCheck(CertificateAction):
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough",
         }
-
-    def _check_pods(self, cluster: Cluster, params: dict[str, Any], spec: HubSpec, warnings: list[str]) -> None:
-        """Can what runs now be followed by what is going to be deployed?"""
-        pods = cluster.list("v1", "Pod", spec.namespace, labels=proof.pods_query(spec.federation, superlink.NAME))
-        if fault := flower_versions.started_fault(spec.version, pods):
-            raise ClusterError(fault)
-        if params["standby"]:
-            return
-        warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
-        if not params["serverapp_force"]:
-            warnings += require(serverapp_pod.check(cluster, spec, is_check=self.check))
-
-    @staticmethod
-    def _services(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
-        """Are metrics, the tracking server and the exposure as the variables want them?"""
-        yield from hub_services.metrics(cluster, spec)
-        yield from hub_services.tracking(spec)
-        yield from map(warning, filter(None, [exposure_of(spec).doubt(spec)]))
-        if spec.tracking.uri and spec.tracking.secret:
-            yield from hub_services.tracking_secret(spec, cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace))
 
     @staticmethod
     def _check_volumes(cluster: Cluster, params: dict[str, Any], spec: HubSpec, warnings: list[str]) -> list[dict[str, Any]]:

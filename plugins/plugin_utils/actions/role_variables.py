@@ -12,7 +12,7 @@ give these the same values. So a default is evaluated once for each set of value
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -93,7 +93,7 @@ class HostVariables(Mapping[str, Any]):
     """The variables of one host, templated when they are read: plain data.
 
     Args:
-        raw: its variables as a task of this host sees them, not templated.
+        raw: its variables as a task of this host sees them, and the defaults, not templated.
         template: templates a value with the variables of this host.
         defaults: of the role whose variables are read.
     """
@@ -109,7 +109,7 @@ class HostVariables(Mapping[str, Any]):
             KeyError: there is no such variable.
         """
         if name not in self._known:
-            value = self._raw[name] if name in self._raw else self._defaults.values[name]
+            value = self._raw[name]
             self._known[name] = self._evaluated(name, value) if is_template(value) else to_json_data(value)
         return self._known[name]
 
@@ -125,14 +125,10 @@ class HostVariables(Mapping[str, Any]):
         return (value for name, value in self._raw.items() if name not in _OF_ALL)
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._defaults.values, **self._raw})
+        return iter(self._raw)
 
     def __len__(self) -> int:
-        return len({**self._defaults.values, **self._raw})
+        return len(self._raw)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._raw or name in self._defaults.values
-
-    def given(self, names: Iterable[str]) -> dict[str, Any]:
-        """The values of those of some variables that are set."""
-        return {name: self[name] for name in names if name in self}
+        return name in self._raw

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cache
+from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.problems import messages, require
@@ -25,6 +26,8 @@ from ..sites.site import Facts, Site
 from ..state.ledger import Ledger
 from .fleet_action import FleetAction
 from .inventory_checks import inventory_faults
+
+Sites = Mapping[str, Site]
 
 
 class SiteCheck(FleetAction):
@@ -54,16 +57,16 @@ class SiteCheck(FleetAction):
                 first = sites[outcomes.good()[0]]
                 return Ledger(connected.enter_context(self.connect(first.hub)), first.hub_namespace, first.federation)
 
-            self._check_numbers(sites, outcomes, ledger)
-            hub = {**self._with_identity(checked_hub, sites, outcomes, ledger), "ocm": checked_ocm}
-            self._refuse_moved(sites, outcomes, ledger)
-            self._refuse_newer(checked_hub, sites, outcomes, ledger)
-            self._refuse_labels(sites, outcomes, ledger)
-        ways = self.reach(sites)
+            hub: dict[str, Any] = {**checked_hub, "ocm": checked_ocm}
+            for check in (self._numbers_faults, self._identity_faults, self._moved_faults, self._version_faults, self._label_faults):
+                if chosen := {name: sites[name] for name in outcomes.good()}:
+                    for name, fault in check(chosen, sites, hub, ledger).items():
+                        outcomes.fail(name, fault)
+        backends = self.reach(sites)
 
-        def check(name: str) -> None:
-            ways[name].settle()
-            found = ways[name].preflight(hub)
+        def preflight(name: str) -> None:
+            backends[name].settle()
+            found = backends[name].preflight(hub)
             outcome = outcomes[name]
             outcome.msg = found.msg
             refused = require(site_agreement.trust(sites[name].spec, (checked_hub.get("certificate") or {}).get("pem", "")))
@@ -71,7 +74,7 @@ class SiteCheck(FleetAction):
             flower = flower_versions.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
             outcome.facts = {"flower": flower, "version": found.version, "skew": found.skew, "rehearsed": found.rehearsed}
 
-        outcomes.each(check)
+        outcomes.each(preflight)
 
     def _hub_faults(self, site: Site, hub: Facts) -> list[str]:
         """A site whose variables do not fit the hub, which may not be in a play of this run, as with C(--limit)."""
@@ -83,74 +86,61 @@ class SiteCheck(FleetAction):
             "Set supernode_namespace where the site needs a namespace of its own."
         ]
 
-    def _check_numbers(self, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
+    # Each of these returns the faults of some sites, by name. They are made in order, each with the sites without faults so far (C(chosen)).
+
+    def _numbers_faults(self, chosen: Sites, sites: Sites, hub: Facts, ledger: Callable[[], Ledger]) -> Mapping[str, str]:
         """Whether the number of the fleet's partitions is known where a site asks for it, and large enough if a variable fixes it."""
-        pools = {name: sites[name].spec.pools for name in outcomes.good()}
-        fixed = integer(self.variables_of(next(iter(pools)))["supernode_partitions"]) if pools else 0
-        found = partitions.too_few(pools, fixed) if fixed else partitions.uncounted(pools)
-        if found and not fixed:
-            # With a limit, only the hub knows whether the fleet has partitions.
-            if any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
-                return
-            try:
-                if ledger().read_book()["partitions"]:
-                    return
-            except ClusterError as error:
-                found = dict.fromkeys(found, error.message)
-        for name, fault in found.items():
-            outcomes.fail(name, fault)
+        pools = {name: site.spec.pools for name, site in chosen.items()}
+        if fixed := integer(self.variables_of(next(iter(pools)))["supernode_partitions"]):
+            return partitions.too_few(pools, fixed)
+        found = partitions.uncounted(pools)
+        # With a limit, only the hub knows whether the fleet has partitions.
+        if not found or any(pool.uses_partition and pool.replicas for site in sites.values() for pool in site.spec.pools):
+            return {}
+        try:
+            return {} if ledger().read_book()["partitions"] else found
+        except ClusterError as error:
+            return dict.fromkeys(found, error.message)
 
-    def _refuse_moved(self, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
+    def _identity_faults(self, chosen: Sites, sites: Sites, hub: dict[str, Any], ledger: Callable[[], Ledger]) -> Mapping[str, str]:
+        """Find the identity of the hub, which sites record, where the hub was not checked, as with C(--limit)."""
+        own = [name for name, site in chosen.items() if DELIVERIES[site.access.delivery].own_access]
+        try:
+            if own and "identity" not in hub:
+                hub["identity"] = ledger().identity()
+        except ClusterError as error:
+            return dict.fromkeys(own, error.message)
+        return {}
+
+    def _moved_faults(self, chosen: Sites, sites: Sites, hub: Facts, ledger: Callable[[], Ledger]) -> Mapping[str, str]:
         """Sites that are deployed in another namespace so far, by the ledger. A hub that does not say it now is asked again before they are deployed."""
-        chosen = partitions.places(sites, outcomes.good())
-        if not chosen:
-            return
+        places = partitions.places(chosen, [*chosen])
         try:
-            found, _unreadable = ledger().read_sites()
+            return partitions.left_behind(places, ledger().read_sites()[0]) if places else {}
         except ClusterError:
-            return
-        for name, fault in partitions.left_behind(chosen, found).items():
-            outcomes.fail(name, fault)
+            return {}
 
-    def _refuse_labels(self, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
-        """New sites, and new regions of sites, that only labels of a ManagedCluster say, which its own agent may write."""
-        rests = {name: self.value_of(name, "flower_ocm_by_labels", []) for name in outcomes.good()}
-        chosen = {name: listed for name, listed in rests.items() if listed and not boolean(self.value_of(name, "supernode_ocm_trust_labels", False))}
-        if not chosen:
-            return
-        try:
-            found, unreadable = ledger().read_sites()
-        except ClusterError as error:
-            found, unreadable = {}, dict.fromkeys(chosen, error.message)
-        for name, listed in chosen.items():
-            faults = [unreadable[name]] if name in unreadable else checks.by_labels(listed, sites[name].spec.region, found.get(name))
-            if faults:
-                outcomes.fail(name, "; ".join(faults))
-
-    def _refuse_newer(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> None:
+    def _version_faults(self, chosen: Sites, sites: Sites, hub: Facts, ledger: Callable[[], Ledger]) -> Mapping[str, str]:
         """Sites with a newer release than the hub gets in this run or, where it was not checked, as with C(--limit), than it has."""
-        chosen = outcomes.good()
-        if not chosen:
-            return
-        first = sites[chosen[0]]
+        first = next(iter(chosen.values()))
         release = str((hub.get("flower") or {}).get("version") or "")
-        if not release:
-            try:
-                release = partitions.publication(ledger().cluster, first.hub, first.hub_namespace, check=True).get("version", "")
-            except ClusterError:  # the error of their deployment says it
-                return
-        for name in chosen:
-            if fault := flower_versions.newer_fault(sites[name].spec.version, first.hub, release):
-                outcomes.fail(name, fault)
-
-    def _with_identity(self, hub: Facts, sites: Mapping[str, Site], outcomes: Outcomes, ledger: Callable[[], Ledger]) -> Facts:
-        """What is known of the hub. Its identity, which sites record, is read where the hub was not checked, as with C(--limit)."""
-        chosen = [name for name in outcomes.good() if DELIVERIES[sites[name].access.delivery].own_access]
-        if "identity" in hub or not chosen:
-            return hub
         try:
-            return {**hub, "identity": ledger().identity()}
+            release = release or partitions.publication(ledger().cluster, first.hub, first.hub_namespace, check=True).get("version", "")
+        except ClusterError:  # the error of their deployment says it
+            return {}
+        found = {name: flower_versions.newer_fault(site.spec.version, first.hub, release) for name, site in chosen.items()}
+        return {name: fault for name, fault in found.items() if fault}
+
+    def _label_faults(self, chosen: Sites, sites: Sites, hub: Facts, ledger: Callable[[], Ledger]) -> Mapping[str, str]:
+        """New sites, and new regions of sites, that only labels of a ManagedCluster say, which its own agent may write."""
+        listed = {name: self.value_of(name, "flower_ocm_by_labels", []) for name in chosen}
+        listed = {name: one for name, one in listed.items() if one and not boolean(self.value_of(name, "supernode_ocm_trust_labels", False))}
+        try:
+            records, unreadable = ledger().read_sites() if listed else ({}, {})
         except ClusterError as error:
-            for name in chosen:
-                outcomes.fail(name, error.message)
-            return hub
+            return dict.fromkeys(listed, error.message)
+        found = {
+            name: [unreadable[name]] if name in unreadable else checks.by_labels(labels, chosen[name].spec.region, records.get(name))
+            for name, labels in listed.items()
+        }
+        return {name: "; ".join(faults) for name, faults in found.items() if faults}

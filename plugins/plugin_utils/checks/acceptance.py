@@ -5,7 +5,7 @@
 """Whether a site is accepted: what its SuperNodes measured and what the hub knows, as checks with a verdict, and a score. Pure.
 
 Source of the rules: a SuperNode of flwr 1.41 sends bodies of up to 5,243,820 bytes, waits 30 s for an answer and treats 4xx as final; so every
-hop between has to let such bodies pass, and clocks have to agree (C(clocks)).
+hop between has to let such bodies pass, and clocks have to agree (C(site_agreement.py)).
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..state import records
-from . import clocks
+from . import site_agreement
 
 GOOD, WEAK, BAD, OPEN = "good", "weak", "bad", "not checked"
 #: Longer than a SuperNode is ever silent, and shorter than the gateway waits for the first byte.
 MOST_IDLE = 50
 #: The largest body that a SuperNode sends, and a little more.
 BODY = 5_250_000
-_REFUSED = 401  # what the SuperLink answers to a call without a signature
-_WORDS = {GOOD: 1.0, WEAK: 0.5, BAD: 0.0}
+# What the SuperLink answers to a call without a signature is 401. Without node authentication, it handles the call, and does not know the node.
+_ANSWERS = (200, 401, 404)
+_POINTS = {GOOD: 1.0, WEAK: 0.5, BAD: 0.0}
 # What the hub keeps of all sites is one ConfigMap of at most 1 MiB: so many reasons of a site, and so many characters of each.
 _REASONS, _REASON = 3, 200
 
@@ -80,99 +81,75 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
         hub_clock: seconds by which the hub's clock is ahead of the controller's; None if that is not known.
         signed: whether SuperNodes sign their calls with the time.
     """
+    found: list[Check] = []
+
+    def add(name: str, verdict: str, text: str) -> None:
+        found.append(Check(name, verdict, text, pool))
+
     if measured.get("error"):
-        return [Check("pod", BAD, str(measured["error"]), pool)]
-    way, apps = measured["way"], measured["apps"]
-    of, variable = ("of the HTTP proxy ", "supernode_http_proxy.address") if measured.get("proxy") else ("", "superlink_address")
-    found = [
-        _answered("name", way["name"], lambda one: f"{of}resolves to {', '.join(one['addresses'])}", f"the site's DNS, or {variable}"),
-        _answered(
-            "port", way["port"], lambda one: f"{of}is open after {one['milliseconds']:.1f} ms", "firewalls and NetworkPolicies between"
-        ),
-        *_proxy(measured.get("proxy")),
-        _trust(measured["trust"]),
-        _clock(measured["clock"], hub_clock, signed=signed),
-        _call(way["call"], limits.round_trip),
-        _upload(way["upload"], limits.upload),
-    ]
+        add("pod", BAD, str(measured["error"]))
+        return found
+    way, apps, trust, proxy, clock = measured["way"], measured["apps"], measured["trust"], measured.get("proxy"), measured["clock"]
+    name, port = way["name"], way["port"]
+    of, variable = ("of the HTTP proxy ", "supernode_http_proxy.address") if proxy else ("", "superlink_address")
+    if "error" in name:
+        add("name", BAD, f"{name['error']}; look at the site's DNS, or {variable}")
+    else:
+        add("name", GOOD, f"{of}resolves to {', '.join(name['addresses'])}")
+    if "error" in port:
+        add("port", BAD, f"{port['error']}; look at firewalls and NetworkPolicies between")
+    else:
+        add("port", GOOD, f"{of}is open after {port['milliseconds']:.1f} ms")
+    if proxy:
+        add("HTTP proxy", GOOD if proxy["good"] else BAD, str(proxy["text"]))
+    if "serial" in trust:
+        add("certificate", GOOD, f"accepts the gateway's, serial {trust['serial']}")
+    else:
+        add("certificate", BAD, f"{trust.get('error')}; a proxy that intercepts TLS, or an outdated CA bundle: run site.yml")
+    if clock is None or hub_clock is None:
+        add("clock", OPEN, "the hub's clock is not known")
+    elif problem := next(site_agreement.clocks(clock, hub_clock, signed=signed), None):
+        add("clock", BAD if problem.refuses else WEAK, problem.message)
+    else:
+        add("clock", GOOD, f"differs by {abs(clock - hub_clock):.1f} s from the hub's")
+
+    call, upload = way["call"], way["upload"]
+    if fault := _call_fault(call):
+        add("round trip", BAD, fault)
+    else:
+        milliseconds = call["seconds"] * 1000
+        is_slow = milliseconds > limits.round_trip
+        more = f", more than {limits.round_trip:g} ms" if is_slow else ""
+        add("round trip", WEAK if is_slow else GOOD, f"{milliseconds:.0f} ms to the SuperLink and back{more}")
+    if fault := _call_fault(upload):
+        add("upload", BAD, f"{BODY} bytes in one call: {fault}; every proxy between has to let bodies of that size pass")
+    else:
+        rate = BODY * 8 / 1e6 / max(upload["seconds"], 1e-6)
+        less = f", less than {limits.upload:g} Mbit/s" if rate < limits.upload else ""
+        add("upload", WEAK if less else GOOD, f"{rate:.0f} Mbit/s{less}")
     if "idle" in way:
-        found.append(_idle(way["idle"], limits.idle))
-    found += [_dataset(name, one) for name, one in sorted((apps.get("paths") or {}).items())]
-    if "devices" in apps:
-        found.append(_devices(apps["devices"], measured["resource"]))
-    return [Check(one.name, one.verdict, one.text, pool) for one in found]
-
-
-def _answered(name: str, seen: Mapping[str, Any], words: Any, remedy: str) -> Check:
-    if "error" in seen:
-        return Check(name, BAD, f"{seen['error']}; look at {remedy}")
-    return Check(name, GOOD, words(seen))
-
-
-def _proxy(said: Mapping[str, Any] | None) -> list[Check]:
-    """What the tunnel says of the way through an HTTP proxy; nothing without one."""
-    return [Check("HTTP proxy", GOOD if said["good"] else BAD, str(said["text"]))] if said else []
-
-
-def _trust(seen: Mapping[str, Any]) -> Check:
-    if "serial" in seen:
-        return Check("certificate", GOOD, f"accepts the gateway's, serial {seen['serial']}")
-    return Check("certificate", BAD, f"{seen.get('error')}; a proxy that intercepts TLS, or an outdated CA bundle: run site.yml")
-
-
-def _clock(own: float | None, hub: float | None, *, signed: bool) -> Check:
-    if own is None or hub is None:
-        return Check("clock", OPEN, "the hub's clock is not known")
-    for problem in clocks.clocks(own, hub, signed=signed):
-        return Check("clock", BAD if problem.refuses else WEAK, problem.message)
-    return Check("clock", GOOD, f"differs by {abs(own - hub):.1f} s from the hub's")
-
-
-def _call(seen: Mapping[str, Any], most: float) -> Check:
-    fault = _call_fault(seen)
-    if fault:
-        return Check("round trip", BAD, fault)
-    milliseconds = seen["seconds"] * 1000
-    text = f"{milliseconds:.0f} ms to the SuperLink and back"
-    return Check("round trip", WEAK if milliseconds > most else GOOD, text + (f", more than {most:g} ms" if milliseconds > most else ""))
-
-
-def _upload(seen: Mapping[str, Any], least: float) -> Check:
-    fault = _call_fault(seen)
-    if fault:
-        return Check("upload", BAD, f"{BODY} bytes in one call: {fault}; every proxy between has to let bodies of that size pass")
-    rate = BODY * 8 / 1e6 / max(seen["seconds"], 1e-6)
-    text = f"{rate:.0f} Mbit/s"
-    return Check("upload", WEAK if rate < least else GOOD, text + (f", less than {least:g} Mbit/s" if rate < least else ""))
-
-
-def _idle(seen: Mapping[str, Any], seconds: float) -> Check:
-    if "error" in seen:
-        text = f"a connection that was silent for {seconds:g} s is dropped by something between: {seen['error']}; raise its idle time-out above 60 s"
-        return Check("idle", WEAK, text)
-    return Check("idle", GOOD, f"a connection that was silent for {seconds:g} s is still open")
+        silent = f"a connection that was silent for {limits.idle:g} s is"
+        if "error" in way["idle"]:
+            add("idle", WEAK, f"{silent} dropped by something between: {way['idle']['error']}; raise its idle time-out above 60 s")
+        else:
+            add("idle", GOOD, f"{silent} still open")
+    for dataset, seen in sorted((apps.get("paths") or {}).items()):
+        if "error" in seen:
+            add(f"dataset {dataset}", BAD, f"apps cannot read it: {seen['error']}")
+        else:
+            add(f"dataset {dataset}", GOOD if seen["entries"] else WEAK, f"apps see {seen['entries']} entries in it" if seen["entries"] else "is empty")
+    if apps.get("devices"):
+        add("GPU", GOOD, f"apps see {', '.join(apps['devices'])}")
+    elif "devices" in apps:
+        reason = "is granted, but the container in which apps compute has no device of a GPU: look at the device plugin of the node"
+        add("GPU", BAD, f"{measured['resource']} {reason}")
+    return found
 
 
 def _call_fault(seen: Mapping[str, Any]) -> str:
     if "error" in seen:
         return str(seen["error"])
-    status = seen["status"]
-    # Without node authentication, the SuperLink handles the call, and does not know the node.
-    return "" if status in (200, _REFUSED, 404) else f"it was answered with {status}, by the gateway or something before it"
-
-
-def _dataset(name: str, seen: Mapping[str, Any]) -> Check:
-    if "error" in seen:
-        return Check(f"dataset {name}", BAD, f"apps cannot read it: {seen['error']}")
-    if not seen["entries"]:
-        return Check(f"dataset {name}", WEAK, "is empty")
-    return Check(f"dataset {name}", GOOD, f"apps see {seen['entries']} entries in it")
-
-
-def _devices(seen: Sequence[str], resource: str) -> Check:
-    if seen:
-        return Check("GPU", GOOD, f"apps see {', '.join(seen)}")
-    return Check("GPU", BAD, f"{resource} is granted, but the container in which apps compute has no device of a GPU: look at the device plugin of the node")
+    return "" if seen["status"] in _ANSWERS else f"it was answered with {seen['status']}, by the gateway or something before it"
 
 
 def online(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], wanted: int | None = None) -> Check:
@@ -188,9 +165,8 @@ def online(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, A
     serving = records.stand_ins(known, nodes)
     count = sum(_status(key, nodes) == "online" or (key["pool"], key["name"]) in serving for key in used)
     all_of = max(len(used), wanted or 0)
-    if all_of and count == all_of:
-        return Check("SuperNodes", GOOD, f"{count} of {all_of} are online")
-    return Check("SuperNodes", BAD, f"{count} of {all_of} are online; see status.yml")
+    text = f"{count} of {all_of} are online"
+    return Check("SuperNodes", GOOD, text) if all_of and count == all_of else Check("SuperNodes", BAD, f"{text}; see status.yml")
 
 
 def has_come(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], *, by_hand: bool = False) -> bool:
@@ -209,20 +185,14 @@ def _status(key: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> s
     return str((nodes.get(str(key["node_id"])) or {}).get("status", ""))
 
 
-def score(checks: Sequence[Check]) -> int | None:
-    """Points from 0 to 100: the share of the checks that are good; a weak one counts half. None if nothing could be checked."""
-    made = [_WORDS[one.verdict] for one in checks if one.verdict in _WORDS]
-    return round(100 * sum(made) / len(made)) if made else None
-
-
 def entry(checks: Sequence[Check], now: str) -> dict[str, Any]:
-    """The result of a site."""
-    faults = [f"{one.pool + ': ' if one.pool else ''}{one.name}: {one.text}" for one in checks if one.verdict in (BAD, WEAK)]
+    """The result of a site. Its score is from 0 to 100: the share of the checks that are good; a weak one counts half. None if nothing was checked."""
+    points = [_POINTS[one.verdict] for one in checks if one.verdict != OPEN]
     return {
         "at": now,
-        "score": score(checks),
+        "score": round(100 * sum(points) / len(points)) if points else None,
         "accepted": all(one.verdict != BAD for one in checks) and any(one.verdict != OPEN for one in checks),
-        "reasons": faults,
+        "reasons": [f"{one.pool + ': ' if one.pool else ''}{one.name}: {one.text}" for one in checks if one.verdict in (BAD, WEAK)],
         "checks": [asdict(one) for one in checks],
     }
 

@@ -20,7 +20,6 @@ def policy_problems(spec: Spec) -> list[Problem]:
     """All that is wrong with the variables of an add-on from which a policy is made."""
     found = Problems(spec, "ocm_addon_")
     found.found += addon_problems(spec)
-    found.check({"policy_remediation": choice(*acm_policies.REMEDIATIONS)}, spec)
     _policy_name(found, spec, acm_policies.baseline_policy_name(text(spec.get("federation"))), "ocm_addon_federation")
     if spec.get("install") == MANUAL:
         found.add("install", MANUAL, "leaves the hub without a Placement, by which policies find their clusters")

@@ -20,9 +20,13 @@ SERIAL, WAVES = "flower_serial", "flower_upgrade_waves"
 _SIZE = re.compile(r"([1-9][0-9]{0,8})(%?)")
 
 
-def is_size(value: Any) -> bool:
-    """Whether it is a number of sites or a percentage of them, as ansible-core takes them for C(serial)."""
-    return not isinstance(value, bool) and bool(_SIZE.fullmatch(str(value).strip()))
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _size(value: Any) -> re.Match[str] | None:
+    """A number of sites or a percentage of them, as ansible-core takes them for C(serial)."""
+    return None if isinstance(value, bool) else _SIZE.fullmatch(str(value).strip())
 
 
 def batch_faults(serial: Any, max_failed: Any) -> list[str]:
@@ -36,7 +40,7 @@ def batch_faults(serial: Any, max_failed: Any) -> list[str]:
         f"{SERIAL}: {one!r} is neither a number of sites nor a percentage of them. Set it to a number such as 10, to 25%, or to a list of "
         "these; without it, all sites are one batch"
         for one in _listed(serial)
-        if not is_size(one)
+        if not _size(one)
     ]
     percentage = re.fullmatch(r"([0-9]{1,3}(\.[0-9]+)?)%?", str(max_failed).strip())
     if not percentage or float(percentage[1]) > 100:
@@ -65,55 +69,35 @@ def waves(
     if not sites:
         return []
     if given in (None, "", []):
-        first = next((site for site in sites if site not in unproven), sites[0])
-        entries = [first, *_listed(serial)]
+        entries = [next((site for site in sites if site not in unproven), sites[0]), *_listed(serial)]
     else:
         entries = given.split(",") if isinstance(given, str) else given
-        if not isinstance(entries, list):
-            raise ValueError(f"{WAVES}: {given!r} is not a list of waves, such as [{sites[0]}, 25%]")
-        if faults := _wave_faults(entries, sites, groups):
-            raise ValueError("\n".join(faults))
-    found, left = [], list(sites)
-    repeated = [entries[-1]] if is_size(entries[-1]) else ["100%"]
-    for entry in chain(entries, cycle(repeated)):
-        if not left:
-            break
-        chosen = _members(entry, left, len(sites), groups)
-        found.append(chosen)
-        left = [site for site in left if site not in chosen]
-    return [wave for wave in found if wave]
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _words(entry: Any) -> list[Any]:
-    return [word.strip() if isinstance(word, str) else word for word in _listed(entry)]
-
-
-def _members(entry: Any, left: Sequence[str], number_of_sites: int, groups: Mapping[str, Collection[str]]) -> list[str]:
-    """The sites of one wave, in the order of the inventory."""
-    chosen: set[str] = set()
-    for word in _words(entry):
-        size = _SIZE.fullmatch(str(word))
-        if word in left:
-            chosen.add(word)
-        elif word in groups:
-            chosen |= set(groups[word])
-        elif size:
-            # As C(ansible.utils.helpers.pct_to_int): rounded down, and at least 1.
-            count = (number_of_sites * int(size[1]) // 100 or 1) if size[2] else int(size[1])
-            chosen |= set([site for site in left if site not in chosen][:count])
-    return [site for site in left if site in chosen]
-
-
-def _wave_faults(entries: Sequence[Any], sites: Sequence[str], groups: Mapping[str, Collection[str]]) -> list[str]:
+    if not isinstance(entries, list):
+        raise ValueError(f"{WAVES}: {given!r} is not a list of waves, such as [{sites[0]}, 25%]")
+    listed = [[word.strip() if isinstance(word, str) else word for word in _listed(entry)] for entry in entries]
     known = {*sites, *groups}
-    return [
+    if faults := [
         f"{WAVES}: wave {number}: {word!r} is neither a site nor a group of the inventory, nor a number of sites or a share such as '25%'. Sites: "
         f"{', '.join(sites)}. Correct the name, or leave it out: sites that no wave names are the last wave"
-        for number, entry in enumerate(entries, 1)
-        for word in _words(entry)
-        if not is_size(word) and not (isinstance(word, str) and word in known)
-    ]
+        for number, words in enumerate(listed, 1)
+        for word in words
+        if not _size(word) and not (isinstance(word, str) and word in known)
+    ]:
+        raise ValueError("\n".join(faults))
+    found, left = [], list(sites)
+    for words in chain(listed, cycle([listed[-1] if _size(entries[-1]) else ["100%"]])):
+        if not left:
+            break
+        chosen: set[str] = set()
+        for word in words:
+            if word in left:
+                chosen.add(word)
+            elif word in groups:
+                chosen |= set(groups[word])
+            elif size := _size(word):
+                # As C(ansible.utils.helpers.pct_to_int): rounded down, and at least 1.
+                count = (len(sites) * int(size[1]) // 100 or 1) if size[2] else int(size[1])
+                chosen |= set([site for site in left if site not in chosen][:count])
+        found.append([site for site in left if site in chosen])
+        left = [site for site in left if site not in chosen]
+    return [wave for wave in found if wave]

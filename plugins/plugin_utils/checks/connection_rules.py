@@ -26,11 +26,8 @@ _LOGIN = {USERNAME, PASSWORD}
 
 def peers(found: Problems, variable: str, value: Any) -> None:
     """A list of peers: networks, or namespaces and pods by their labels, with ports."""
-    for number, peer in enumerate(value or [] if found.sequence(variable, value) else []):
+    for number, peer in enumerate(value or []):
         at = f"{variable}[{number}]"
-        if not isinstance(peer, Mapping):
-            found.add(at, peer, "is not a mapping")
-            continue
         one = {key: entry for key, entry in peer.items() if entry not in (None, "", [], {})}
         for key in one.keys() - _PEER.keys():
             found.add(f"{at}.{key}", peer[key], f"is not one of {', '.join(_PEER)}")
@@ -132,18 +129,15 @@ def http_proxy(found: Problems, spec: Spec) -> None:
     found.apply(_PROXY_RULES, {**own, "address": text(own["address"]).rpartition("@")[2], **beside}, "http_proxy.")
     if spec.get("superlink_cidrs"):
         found.add("superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call the HTTP proxy; use http_proxy.cidrs")
-    for number, pool in enumerate([spec, *(spec.get("pools") or [])]):
+    parts = [("", spec), *((f"pools[{number}].", pool) for number, pool in enumerate(spec.get("pools") or []))]
+    for at, part in parts:
         for key in ("init_containers", "extra_containers"):
-            for index, one in enumerate(pool.get(key) or []):
+            for index, one in enumerate(part.get(key) or []):
                 if one.get("name") == TUNNEL:
-                    at = f"pools[{number - 1}].{key}" if number else key
-                    found.add(f"{at}[{index}].name", TUNNEL, "is the container that goes through the HTTP proxy; use another name")
-    if credentials:
-        _proxy_credentials(found, credentials, text(spec.get("key_source") or CONTROLLER))
-
-
-def _proxy_credentials(found: Problems, credentials: Spec, source: str) -> None:
-    names = sorted(map(text, credentials))
+                    found.add(f"{at}{key}[{index}].name", TUNNEL, "is the container that goes through the HTTP proxy; use another name")
+    if not credentials:
+        return
+    names, source = sorted(map(text, credentials)), text(spec.get("key_source") or CONTROLLER)
     if set(names) != _LOGIN:
         found.add("http_proxy_credentials", names, "are not username and password; set both")
     for name in names if set(names) == _LOGIN else ():

@@ -55,15 +55,11 @@ def names(spec: Spec, pool: Spec) -> list[str]:
 
 def _list(found: Problems, variable: str, listed: Sequence[Spec]) -> None:
     """A list as it is given, for a site or a pool."""
-    seen: dict[str, int] = {}
+    found.unique(variable, listed, "is the name of {}, too. Only an entry of a pool replaces that of its site")
     for number, entry in enumerate(listed):
-        at, name = f"{variable}[{number}]", entry.get("name", "")
-        if not found.label(f"{at}.name", name, MAX_NAME):
+        at = f"{variable}[{number}]"
+        if not found.label(f"{at}.name", entry.get("name", ""), MAX_NAME):
             continue
-        if name in seen:
-            reason = f"is the name of {variable}[{seen[name]}], too. Only an entry of a pool replaces that of its site"
-            found.add(f"{at}.name", name, reason)
-        seen.setdefault(str(name), number)
         kinds = [kind for kind in KINDS if entry.get(kind) not in (None, "", {})]
         if len(kinds) != 1:
             words = f"has {' and '.join(kinds)}; a dataset has one of them" if kinds else f"has none of {', '.join(KINDS)}"

@@ -6,22 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..apply.compare import quantity
 from ..base.addresses import is_ip
 from ..base.platforms import settled
 from ..base.problems import Problem
 from ..base.values import boolean, text
-from ..manifests import outputs as output_manifests
-from ..manifests import superlink as manifests
-from ..manifests import tracking as tracking_manifests
-from ..manifests.exposures.base_exposure import Exposure
-from ..manifests.exposures.exposure_registry import EXPOSURES
+from ..manifests import outputs, superlink, tracking
+from ..manifests.exposure import EXPOSURES, Exposure
 from ..spec.hub_spec import HubSpec, serverapp_of
 from . import connection_rules, pod_rules, program_options
 from .certificate_rules import certificates
-from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, for_each, given, networks, number, port
+from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, flag, for_each, given, networks, number, port
 
 _HUB: Mapping[str, Check] = {
     **pod_rules.COMMON,
@@ -55,11 +51,7 @@ _OUTPUTS: Mapping[str, Check] = {
 }
 
 
-def _flag(key: str) -> Any:
-    return lambda spec: boolean(spec.get(key))
-
-
-_insecure, _has_outputs = _flag("insecure"), _flag("outputs_enabled")
+_insecure, _has_outputs = flag("insecure"), flag("outputs_enabled")
 
 
 def _exposure(spec: Spec) -> Exposure:
@@ -93,6 +85,17 @@ _RULES = (
 )
 
 
+_enabled = flag("enabled")
+_METRICS_RULES = (
+    *for_each(("monitor", "acm", "runs"), lambda metrics, key: not _enabled(metrics) and boolean(metrics.get(key)),
+              "has no effect: metrics.enabled is not true; set it, or remove this"),
+    Rule("acm", lambda metrics: _enabled(metrics) and boolean(metrics.get("acm")) and not boolean(metrics.get("monitor")),
+         "has no effect: metrics.monitor is not true, so no Prometheus of OpenShift reads the metrics; set it"),
+    Rule("image", lambda metrics: _enabled(metrics) and not metrics.get("image"),
+         "is not set; build an image from Flower's and the package prometheus_client (the guide on metrics has a Containerfile)"),
+)
+
+
 def hub_problems(spec: Spec) -> list[Problem]:
     """All that is wrong with the variables of a hub; their types are checked."""
     spec = settled(spec)
@@ -105,34 +108,33 @@ def hub_problems(spec: Spec) -> list[Problem]:
     if found.quantity("storage_size", spec.get("storage_size")) and not quantity(text(spec.get("storage_size"))):
         found.add("storage_size", spec.get("storage_size"), "leaves no room for the database")
     if _has_outputs(spec):
-        _outputs(found, spec)
+        _outputs_size(found, spec)
     connection_rules.tracking(found, spec)
-    _metrics(found, spec.get("metrics") or {})
+    metrics = spec.get("metrics") or {}
+    found.check({"resources": pod_rules.resources, "api_server": connection_rules.peers}, metrics, "metrics.")
+    found.apply(_METRICS_RULES, metrics, "metrics.")
 
     own = serverapp_of(spec)
-    names, paths = _app_volumes(spec)
-    of_apps = (names, paths) if _beside(spec) else (set(), set())
-    pod_rules.volumes(found, spec, "", pod_rules.SUPERLINK_VOLUMES | of_apps[0], pod_rules.SUPERLINK_PATHS | of_apps[1])
+    # Names and paths of the volumes that ServerApps have, wherever they compute.
+    names, paths = set[str](), set[str]()
+    if _has_outputs(spec):
+        names |= {outputs.VOLUME, outputs.STARTER}
+        paths |= {outputs.ROOT, outputs.STARTER_ROOT}
+    if spec.get("tracking"):
+        names.add(tracking.VOLUME)
+        paths.add(tracking.ROOT)
+    beside = (names, paths) if _beside(spec) else (set[str](), set[str]())
+    pod_rules.volumes(found, spec, "", pod_rules.SUPERLINK_VOLUMES | beside[0], pod_rules.SUPERLINK_PATHS | beside[1])
     paths |= {"/dev/shm"} if own.get("shm_size") else set()
     pod_rules.volumes(found, own, "serverapp_", pod_rules.SERVERAPP_VOLUMES | names, pod_rules.SERVERAPP_PATHS | paths)
     pod_rules.gpu(found, "serverapp_gpu", own.get("gpu"), own.get("resources"))
     for key, program in (("extra_args", program_options.SUPERLINK), ("serverapp_extra_args", program_options.SERVERAPP)):
-        pod_rules.arguments(program, spec.get("version"))(found, key, spec.get(key))
-    pod_rules.patches(found, spec, lambda: manifests.objects(HubSpec.parse(spec).complete()))
+        pod_rules.arguments(found, key, spec.get(key), program, spec.get("version"))
+    pod_rules.patches(found, spec, lambda: superlink.objects(HubSpec.parse(spec).complete()))
     return found.found
 
 
-def _app_volumes(spec: Spec) -> tuple[set[str], set[str]]:
-    """Names and paths of the volumes that ServerApps have, wherever they compute."""
-    found = [
-        (output_manifests.VOLUME, output_manifests.ROOT, _has_outputs(spec)),
-        (output_manifests.STARTER, output_manifests.STARTER_ROOT, _has_outputs(spec)),
-        (tracking_manifests.VOLUME, tracking_manifests.ROOT, bool(spec.get("tracking"))),
-    ]
-    return {name for name, _path, is_there in found if is_there}, {path for _name, path, is_there in found if is_there}
-
-
-def _outputs(found: Problems, spec: Spec) -> None:
+def _outputs_size(found: Problems, spec: Spec) -> None:
     found.check(_OUTPUTS, spec)
     is_good = [found.quantity(key, spec.get(key)) for key in ("outputs_size", "outputs_min_free")]
     size, least = (quantity(text(spec.get(key))) for key in ("outputs_size", "outputs_min_free"))
@@ -143,22 +145,3 @@ def _outputs(found: Problems, spec: Spec) -> None:
     elif least is not None and least >= size:
         reason = f"is not below outputs_size ({spec.get('outputs_size')}), so that no run would ever be submitted"
         found.add("outputs_min_free", spec.get("outputs_min_free"), reason)
-
-
-# Metrics
-
-_METRICS: Mapping[str, Check] = {"resources": pod_rules.resources, "api_server": connection_rules.peers}
-_enabled = _flag("enabled")
-_METRICS_RULES = (
-    *for_each(("monitor", "acm", "runs"), lambda metrics, key: not _enabled(metrics) and boolean(metrics.get(key)),
-              "has no effect: metrics.enabled is not true; set it, or remove this"),
-    Rule("acm", lambda metrics: _enabled(metrics) and boolean(metrics.get("acm")) and not boolean(metrics.get("monitor")),
-         "has no effect: metrics.monitor is not true, so no Prometheus of OpenShift reads the metrics; set it"),
-    Rule("image", lambda metrics: _enabled(metrics) and not metrics.get("image"),
-         "is not set; build an image from Flower's and the package prometheus_client (the guide on metrics has a Containerfile)"),
-)
-
-
-def _metrics(found: Problems, metrics: Spec) -> None:
-    found.check(_METRICS, metrics, "metrics.")
-    found.apply(_METRICS_RULES, metrics, "metrics.")

@@ -14,6 +14,7 @@ from ..base.problems import Problem, warning
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from ..manifests import tracking as manifests
+from ..manifests.exposure import exposure_of
 from ..manifests.metrics_exporter import MONITOR, OPERATOR, RULES
 from ..spec.hub_spec import HubSpec
 
@@ -35,6 +36,15 @@ def metrics(cluster: Cluster, spec: HubSpec) -> Iterator[Problem]:
         )
 
 
+def exposure(spec: HubSpec) -> Iterator[Problem]:
+    """Whether sites may not reach the address."""
+    if spec.external_traffic_policy == "Local" and exposure_of(spec).needs_nodes(spec):
+        yield warning(
+            "superlink_external_traffic_policy: with Local only the node that runs the SuperLink's pod answers at the node port, and sites get "
+            "the address of one node, whichever that is. Set superlink_host to an address that leads to the pod's node, or remove the policy"
+        )
+
+
 def tracking_secret(spec: HubSpec, live: Mapping[str, Any] | None) -> Iterator[Problem]:
     """Why the ServerApp's pod cannot start with the Secret for the tracking server; C(live): the Secret in the cluster, or None."""
     own = spec.tracking
@@ -50,8 +60,10 @@ def tracking_secret(spec: HubSpec, live: Mapping[str, Any] | None) -> Iterator[P
 def tracking(spec: HubSpec) -> Iterator[Problem]:
     """What of the tracking server is unsafe."""
     own = spec.tracking
-    host, port = own.endpoint if own.uri else ("", 0)
-    if own.uri and (own.secret or spec.tracking_credentials) and not own.is_encrypted and not manifests.service_namespace(host):
+    if not own.uri:
+        return
+    host, port = own.endpoint
+    if (own.secret or spec.tracking_credentials) and not own.is_encrypted and not manifests.service_namespace(host):
         yield warning(
             f"superlink_tracking.uri: {own.uri} has no TLS, so the credentials are sent to {host} in clear text with each request. Use https, "
             "or remove the credentials"

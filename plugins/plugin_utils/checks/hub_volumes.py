@@ -22,7 +22,15 @@ from ..spec.pods_spec import ONE_NODE, ONE_POD, WRITE_MANY
 
 Live = Mapping[str, Any]
 _FIXED = {"storageClassName": "superlink_storage_class", "accessModes": "superlink_storage_access_mode"}
-_WRITABLE = (ONE_NODE, ONE_POD, WRITE_MANY)
+
+
+def _template(stateful_set: Live | None) -> Live:
+    listed = ((stateful_set or {}).get("spec") or {}).get("volumeClaimTemplates") or []
+    return next((one["spec"] for one in listed if one["metadata"]["name"] == "data"), {})
+
+
+def _requested(claim: Live) -> str:
+    return str(((claim.get("resources") or {}).get("requests") or {}).get("storage") or "")
 
 
 def made_size(live: Live | None) -> str:
@@ -32,12 +40,12 @@ def made_size(live: Live | None) -> str:
 
 def deleted(claims: Iterable[Live | None]) -> Iterator[Problem]:
     """Live claims that someone has deleted: Kubernetes keeps them as long as a pod has them, so all looks well until it restarts."""
-    for one in claims:
-        if one and one["metadata"].get("deletionTimestamp"):
+    for meta in (one["metadata"] for one in claims if one):
+        if meta.get("deletionTimestamp"):
             yield warning(
-                f"PersistentVolumeClaim {_name(one)} was deleted at {one['metadata']['deletionTimestamp']}. It and its data are lost as soon as the pod "
-                "that has it restarts, and nothing can undo that. Before anything else, back up with federated.flower.backup and fetch the outputs of runs "
-                "with federated.flower.outputs, then restore that backup (guide_backup)"
+                f"PersistentVolumeClaim {meta['namespace']}/{meta['name']} was deleted at {meta['deletionTimestamp']}. It and its data are lost as soon as "
+                "the pod that has it restarts, and nothing can undo that. Before anything else, back up with federated.flower.backup and fetch the outputs "
+                "of runs with federated.flower.outputs, then restore that backup (guide_backup)"
             )
 
 
@@ -50,18 +58,23 @@ def database(spec: HubSpec, rendered: Live, live: Live | None, claim: Live | Non
         live: the same, live.
         claim: the live claim.
     """
-    wanted, made = _template(rendered), _template(live)
+
+    def words(value: Any) -> str:
+        return ", ".join(value) if isinstance(value, list) else str(value or "no StorageClass named (the cluster's default then)")
+
+    wanted, live_template = _template(rendered), _template(live)
     for key, variable in _FIXED.items():
-        if made and wanted.get(key) != made.get(key):
+        if live_template and wanted.get(key) != live_template.get(key):
             yield Problem(
-                f"{variable}: the volume with the SuperLink's database was made with {_words(made.get(key))}, which cannot change to "
-                f"{_words(wanted.get(key))}. Set it to what it was. To move the database, back up the hub, remove it, and restore it with the new value"
+                f"{variable}: the volume with the SuperLink's database was made with {words(live_template.get(key))}, which cannot change to "
+                f"{words(wanted.get(key))}. Set it to what it was. To move the database, back up the hub, remove it, and restore it with the new value"
             )
-    there = _requested((claim or {}).get("spec") or {})
-    if _is_less(there, spec.storage_size):
+    has = _requested((claim or {}).get("spec") or {})
+    now, then = quantity(has), quantity(spec.storage_size)
+    if now is not None and then is not None and now < then:
         patch = json.dumps({"spec": {"resources": {"requests": {"storage": spec.storage_size}}}})
         yield warning(
-            f"superlink_storage_size: {spec.storage_size} is for new volumes; the volume with the SuperLink's database has {there}. To enlarge it, if its "
+            f"superlink_storage_size: {spec.storage_size} is for new volumes; the volume with the SuperLink's database has {has}. To enlarge it, if its "
             f"StorageClass permits that: kubectl patch pvc {DATABASE_CLAIM} -n {spec.namespace} -p '{patch}'"
         )
 
@@ -89,25 +102,9 @@ def storage_classes(spec: HubSpec, known: Mapping[str, bool] | None) -> Iterator
 
 
 def outputs(spec: HubSpec, live: Live | None) -> Iterator[Problem]:
-    """Why the claim for outputs of runs cannot be used; C(live): the claim of its name in the cluster, or None."""
-    if spec.outputs_claim:
-        yield from _given(spec, live)
-    elif live is not None:
-        requested, there = _requested(live.get("spec") or {}), (live.get("spec") or {}).get("storageClassName")
-        if _is_less(spec.outputs_size, requested):
-            yield Problem(
-                f"superlink_outputs_size: {spec.outputs_size} is less than the {requested} that PersistentVolumeClaim {_name(live)} has; a claim cannot "
-                f"shrink. Set the size to {requested}, or more"
-            )
-        if spec.outputs_storage_class and there != spec.outputs_storage_class:
-            yield Problem(
-                f"superlink_outputs_storage_class: PersistentVolumeClaim {_name(live)} has the StorageClass {there or '(none)'}, which cannot change to "
-                f"{spec.outputs_storage_class}. Set it to {there or 'an empty text'}, or create a claim with another name and set superlink_outputs_claim"
-            )
-
-
-def _given(spec: HubSpec, live: Live | None) -> Iterator[Problem]:
-    """A claim that must exist."""
+    """Why the claim that variables name for outputs of runs cannot be used; C(live): the claim of its name in the cluster, or None."""
+    if not spec.outputs_claim:
+        return
     what = f"superlink_outputs_claim: PersistentVolumeClaim {spec.namespace}/{spec.outputs_claim}"
     if live is None:
         yield Problem(f"{what} does not exist: create it, or leave superlink_outputs_claim empty to have one created")
@@ -117,28 +114,5 @@ def _given(spec: HubSpec, live: Live | None) -> Iterator[Problem]:
         yield Problem(f"{what} is being deleted: wait until it is gone, or use another claim")
     elif (live.get("status") or {}).get("phase") == "Lost":
         yield Problem(f"{what} has lost its volume: restore the PersistentVolume, or create the claim again")
-    elif not any(mode in _WRITABLE for mode in modes):
+    elif not {ONE_NODE, ONE_POD, WRITE_MANY} & {*modes}:
         yield Problem(f"{what} has the access mode {', '.join(modes) or '(none)'}, and ServerApps write to it: use a claim with {ONE_NODE}")
-
-
-def _template(stateful_set: Live | None) -> Live:
-    listed = ((stateful_set or {}).get("spec") or {}).get("volumeClaimTemplates") or []
-    return next((one["spec"] for one in listed if one["metadata"]["name"] == "data"), {})
-
-
-def _requested(claim: Live) -> str:
-    return str(((claim.get("resources") or {}).get("requests") or {}).get("storage") or "")
-
-
-def _is_less(one: str, other: str) -> bool:
-    """Whether both are quantities, and the first is less."""
-    amounts = quantity(one), quantity(other)
-    return amounts[0] is not None and amounts[1] is not None and amounts[0] < amounts[1]
-
-
-def _name(claim: Live) -> str:
-    return f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
-
-
-def _words(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value or "no StorageClass named (the cluster's default then)")

@@ -27,9 +27,7 @@ _EMPTY = ("", None)
 _TRUE = ("1", "on", "t", "true", "y", "yes")
 
 
-def group_faults(
-    groups: Mapping[str, Sequence[str]], hub_group: str = HUB, sites_group: str = SITES, limited: bool = False
-) -> list[str]:
+def group_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB, sites_group: str = SITES, limited: bool = False) -> list[str]:
     """Sentences on groups that are no fleet: there is one hub, and at least one site.
 
     Args:
@@ -78,14 +76,12 @@ def standby_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB, fo
     if hub_group != HUB:
         return [*wrong, f"flower_hub_group is {hub_group}: a hub with a standby is in the group {HUB}, and the standby in {STANDBY}"]
     standbys = list(groups.get(STANDBY) or [])
-    found = wrong
     if len(standbys) != 1:
         shown = f" ({', '.join(standbys[:_SHOWN])})" if standbys else ""
-        found.append(f"the inventory group {STANDBY} has {len(standbys)} hosts{shown}: a hub has one standby. Add its cluster to the group")
-    both = [host for host in standbys if host in (groups.get(HUB) or [])]
-    if both:
-        found.append(f"{', '.join(both)} is in the groups {HUB} and {STANDBY}: a standby is another host, of another cluster")
-    return found
+        wrong.append(f"the inventory group {STANDBY} has {len(standbys)} hosts{shown}: a hub has one standby. Add its cluster to the group")
+    if both := [host for host in standbys if host in (groups.get(HUB) or [])]:
+        wrong.append(f"{', '.join(both)} is in the groups {HUB} and {STANDBY}: a standby is another host, of another cluster")
+    return wrong
 
 
 def peers(groups: Mapping[str, Sequence[str]], host: str) -> list[str]:
@@ -111,15 +107,13 @@ def place_faults(host: str, values: Mapping[str, Any]) -> list[str]:
         host: inventory name of the hub.
         values: its C(VARIABLES), templated; None for one that is not set.
     """
-    found = []
-    for part, (own, shared) in VARIABLES.items():
-        given, known = values.get(own), values.get(shared) or DEFAULT
-        if given is not None and str(given) != str(known):
-            found.append(
-                f"{host}: {own}: {given!r} is not what {shared} says, {known!r}, which other roles read. "
-                f"Set {shared} to {given!r} for {_HOSTS[part]}, and remove {own}."
-            )
-    return found
+    return [
+        f"{host}: {own}: {given!r} is not what {shared} says, {known!r}, which other roles read. "
+        f"Set {shared} to {given!r} for {_HOSTS[part]}, and remove {own}."
+        for part, (own, shared) in VARIABLES.items()
+        for given, known in [(values.get(own), values.get(shared) or DEFAULT)]
+        if given is not None and str(given) != str(known)
+    ]
 
 
 class Fleet:

@@ -13,11 +13,9 @@ from typing import Any
 
 from ..base.problems import Problem
 from ..base.values import text
-from ..spec.hub_spec import INSTALLS, MANUAL, PLACEMENTS
+from ..spec.hub_spec import MANUAL, PLACEMENTS
 from .value_checks import Check, Problems, Rule, Spec, choice, each, given, number, pattern
 
-# A ManifestWork of the add-on is called addon-NAME-deploy-0, and a Namespace of the hub is called as its cluster.
-MAX_ADDON_NAME = 50
 ROLLOUTS = {"All": "all", "Progressive": "progressive", "ProgressivePerGroup": "progressivePerGroup"}
 
 
@@ -34,8 +32,8 @@ def _each_mapping(needed: str, check: Check = lambda found, variable, value: Non
 
 
 def addon_name(found: Problems, variable: str, value: Any) -> None:
-    """The name of an add-on."""
-    found.label(variable, value, MAX_ADDON_NAME)
+    """The name of an add-on. A ManifestWork of it is called addon-NAME-deploy-0, and a Namespace of the hub is called as its cluster."""
+    found.label(variable, value, 50)
 
 
 def _expression(found: Problems, variable: str, value: Spec) -> None:
@@ -115,7 +113,8 @@ _ADDON: Mapping[str, Check] = {
     "pod_security": given(choice("auto", "privileged", "baseline", "restricted")),
     "labels": Problems.labels,
     "annotations": Problems.annotations,
-    "install": choice(*INSTALLS),
+    # Of a specification that is given to the module. It decides what is deleted.
+    "install": choice(PLACEMENTS, MANUAL),
 }
 _PLACEMENT: Mapping[str, Check] = {
     "placement": Problems.subdomain,

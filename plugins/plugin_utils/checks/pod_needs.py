@@ -46,7 +46,15 @@ def check(cluster: Cluster, spec: FlowerSpec, objects: Sequence[Mapping[str, Any
         role: whose variables the objects come from.
     """
     yield from classes(cluster, objects, role)
-    yield from pull_secrets(cluster, spec, absent, role)
+    names = list(dict.fromkeys(spec.image_pull_secrets))
+    way_out = "; create the namespace and its Secrets first (federated.flower.rbac can create it) if images need them"
+    if spec.namespace not in absent:
+        names, way_out = [name for name in names if _is_absent(cluster, "v1", "Secret", "secrets", name, spec.namespace)], ""
+    if names:  # nodes pull without them, and an operator may put them into new namespaces
+        yield warning(
+            f"namespace {spec.namespace} does not have {', '.join(names)} ({role}_image_pull_secrets): nodes pull images without "
+            f"{'them' if len(names) > 1 else 'it'}{way_out}"
+        )
     yield from _limits(cluster, objects, absent, role)
 
 
@@ -67,20 +75,6 @@ def classes(cluster: Cluster, objects: Iterable[Mapping[str, Any]], role: str) -
                 f"there is no {kind} {name} in the cluster, which would refuse the pods of {', '.join(workloads)}: correct {variables}, or have "
                 "the cluster's administrators create it."
             )
-
-
-def pull_secrets(cluster: Cluster, spec: FlowerSpec, absent: Collection[str], role: str) -> Iterator[Problem]:
-    """Pull Secrets that do not exist: nodes pull without them, and an operator may put them into new namespaces."""
-    names = list(dict.fromkeys(spec.image_pull_secrets))
-    if spec.namespace in absent:
-        lacking, way_out = names, "; create the namespace and its Secrets first (federated.flower.rbac can create it) if images need them"
-    else:
-        lacking, way_out = [name for name in names if _is_absent(cluster, "v1", "Secret", "secrets", name, spec.namespace)], ""
-    if lacking:
-        yield warning(
-            f"namespace {spec.namespace} does not have {', '.join(lacking)} ({role}_image_pull_secrets): nodes pull images without "
-            f"{'them' if len(lacking) > 1 else 'it'}{way_out}"
-        )
 
 
 def _limits(cluster: Cluster, objects: Iterable[Mapping[str, Any]], absent: Collection[str], role: str) -> Iterator[Problem]:

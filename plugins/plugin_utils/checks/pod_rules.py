@@ -61,7 +61,6 @@ def resources(found: Problems, variable: str, value: Any) -> None:
 
 def env(found: Problems, variable: str, value: Any) -> None:
     """A list of EnvVar. Rendering drops keys that it does not know, and the API server would not see them."""
-    names: set[str] = set()
     for index, entry in enumerate(value or []):
         at, name = f"{variable}[{index}]", entry.get("name")
         if not isinstance(name, str) or not _ENV_NAME.fullmatch(name):
@@ -72,9 +71,6 @@ def env(found: Problems, variable: str, value: Any) -> None:
                 found.add(at, Shape(entry), f"has the key {key!r}, which is not one of name, value, valueFrom")
         if name in RESERVED_ENV:
             found.add(f"{at}.name", name, "is set by this collection: a SuperNode finds its key by it")
-        if name in names:
-            found.add(f"{at}.name", name, "is listed twice")
-        names.add(name)
         one, other = entry.get("value"), entry.get("valueFrom")
         if one is None and other is None and "value" not in entry:
             found.add(at, Shape(entry), f"has neither value nor valueFrom (name {name!r})")
@@ -84,20 +80,17 @@ def env(found: Problems, variable: str, value: Any) -> None:
             found.add(at, Shape(entry), f"has a value that is not a string (name {name!r})")
         else:
             found.argument_text(f"{at}.value", one, name)
+    found.unique(variable, value or [], "is listed twice")
 
 
-def arguments(program: Program, version: Any) -> Check:
-    """The check of extra arguments: those that a program of a Flower release takes, none of them an option that the role sets itself."""
+def arguments(found: Problems, variable: str, value: Any, program: Program, version: Any) -> None:
+    """Extra arguments: those that a program of a Flower release takes, none of them an option that the role sets itself."""
     match = _VERSION.fullmatch(text(version))
     release = (int(match[1]), int(match[2])) if match else (0, 0)
-
-    def check(found: Problems, variable: str, value: Any) -> None:
-        for index, argument in enumerate(value or []):
-            found.argument_text(f"{variable}[{index}]", argument)
-        for index, option, reason in argument_problems(value or [], program, release):
-            found.add(f"{variable}[{index}]", option or Shape(value[index]), reason)
-
-    return check
+    for index, argument in enumerate(value or []):
+        found.argument_text(f"{variable}[{index}]", argument)
+    for index, option, reason in argument_problems(value or [], program, release):
+        found.add(f"{variable}[{index}]", option or Shape(value[index]), reason)
 
 
 def volumes(found: Problems, spec: Spec, at: str, own_names: Set[str], own_paths: Set[str]) -> None:
@@ -107,16 +100,13 @@ def volumes(found: Problems, spec: Spec, at: str, own_names: Set[str], own_paths
         spec: has C(volumes) and C(volume_mounts).
         at: the path before their keys.
     """
-    names: set[str] = set()
-    for index, volume in enumerate(spec.get("volumes") or []):
-        where, name = f"{at}volumes[{index}]", volume.get("name")
-        if not isinstance(name, str):
-            found.add(where, Shape(volume), "has no name")
-            continue
-        found.label(f"{where}.name", name)
-        if name in own_names or name in names:
-            found.add(f"{where}.name", name, "exists already; use another name")
-        names.add(name)
+    listed = spec.get("volumes") or []
+    for index, volume in enumerate(listed):
+        if isinstance(volume.get("name"), str):
+            found.label(f"{at}volumes[{index}].name", volume["name"])
+        else:
+            found.add(f"{at}volumes[{index}]", Shape(volume), "has no name")
+    names = found.unique(f"{at}volumes", listed, "exists already; use another name", own_names)
     paths: set[str] = set()
     for index, mount in enumerate(spec.get("volume_mounts") or []):
         where = f"{at}volume_mounts[{index}]"
@@ -135,19 +125,16 @@ def volumes(found: Problems, spec: Spec, at: str, own_names: Set[str], own_paths
 
 def containers(found: Problems, variable: str, value: Any) -> None:
     """A list of Container, with names that no container of the roles has."""
-    names = set(OWN_CONTAINERS)
     for index, container in enumerate(value or []):
         at, name = f"{variable}[{index}]", container.get("name")
         if not isinstance(name, str):
             found.add(at, Shape(container), "has no name")
             continue
         found.label(f"{at}.name", name)
-        if name in names:
-            found.add(f"{at}.name", name, "exists already; use another name")
-        names.add(name)
         if not container.get("image"):
             found.add(at, Shape(container), f"has no image (name {name!r})")
         found.image(f"{at}.image", container.get("image"))
+    found.unique(variable, value or [], "exists already; use another name", OWN_CONTAINERS)
 
 
 def gpu(found: Problems, variable: str, value: Any, limits: Any) -> None:
@@ -215,8 +202,17 @@ PLACEMENT: Mapping[str, Check] = {
 
 
 def _release(found: Problems, variable: str, value: Any) -> None:
-    if problem := generation_problem(value):
-        found.add(variable, value, problem)
+    """A Flower release. Flower moved from gRPC (up to 1.34) to HTTP on one port (from 1.40) step by step."""
+    match = _VERSION.fullmatch(text(value))
+    release = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not match or len(text(value)) > 63:
+        found.add(variable, value, 'is not a Flower release like "1.41.0"')
+    elif release < (1, 35):
+        reason = "is of Flower's gRPC generation (up to 1.34), which this release of the collection does not deploy; use 1.40 or later"
+        found.add(variable, value, reason)
+    elif release < (1, 40):
+        reason = "is in Flower's transition from gRPC to HTTP (1.35 to 1.39), which neither generation supports; use 1.40 or later"
+        found.add(variable, value, reason)
 
 
 def _registry(found: Problems, variable: str, value: Any) -> None:
@@ -243,22 +239,6 @@ COMMON: Mapping[str, Check] = {
     "server_name": given(Problems.subdomain),
     "ca_bundle": Problems.certificates,
 }
-
-
-def generation_problem(version: Any) -> str:
-    """Why this release of the collection does not deploy a Flower release; empty if it does.
-
-    Flower moved from gRPC (up to 1.34) to HTTP on one port (from 1.40) step by step.
-    """
-    match = _VERSION.fullmatch(text(version))
-    if not match or len(text(version)) > 63:
-        return 'is not a Flower release like "1.41.0"'
-    release = int(match[1]), int(match[2])
-    if release < (1, 35):
-        return "is of Flower's gRPC generation (up to 1.34), which this release of the collection does not deploy; use 1.40 or later"
-    if release < (1, 40):
-        return "is in Flower's transition from gRPC to HTTP (1.35 to 1.39), which neither generation supports; use 1.40 or later"
-    return ""
 
 
 def patches(found: Problems, spec: Spec, render: Callable[[], Any]) -> None:

@@ -5,8 +5,8 @@
 """Ask the API server, by server-side dry run, whether it accepts what will be applied, and whether it can be reached there.
 
 Address, certificates and ledger are not known yet: objects are rendered with placeholders for them. So
-workloads are compared without the fields that depend on these, and only when one differs from the live one, or does not exist
-yet, is anything sent. A run that changes nothing costs one GET for each workload.
+workloads, claims and volumes are compared without the fields that depend on these, and only when one differs from the live one, or does
+not exist yet, is anything sent. A run that changes nothing costs one GET for each of them.
 
 What a release accepts, and cannot run, stands here as well (Kubernetes documentation, «Feature Gates»: SidecarContainers, PodIndexLabel): an API
 server of 1.28 drops C(restartPolicy) of a native sidecar, and leaves an init container that never ends; before 1.28, pods of a StatefulSet have no
@@ -29,6 +29,7 @@ from ..kube.api_errors import ApiError, Conflict, Forbidden
 from ..kube.client import FIELD_MANAGER, Cluster
 
 WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
+_STORAGE = ("PersistentVolume", "PersistentVolumeClaim")
 # etcd accepts requests of 1.5 MiB (--max-request-bytes); the object's managedFields and status are added to what is sent.
 MAX_BYTES = 2**20
 # The namespace that every cluster has. Where the own one is not there yet, objects are tried in this one.
@@ -56,6 +57,7 @@ _VARIABLES = {
     "annotations": "annotations",
     "labels": "labels",
 }
+_STORAGE_OF = {"superlink": "superlink_outputs_size and superlink_outputs_storage_class", "supernode": "the dataset in supernode_datasets (also of the pool)"}
 _DEVICES = {"superlink": "superlink_serverapp_gpu.runtime_class", "supernode": "gpu.runtime_class of the pools (supernode_pools)"}
 
 
@@ -80,10 +82,11 @@ def rehearse(cluster: Cluster, objects: Sequence[Object], absent: Collection[str
 def _refused(cluster: Cluster, objects: Iterable[Object], absent: Collection[str], role: str) -> Iterator[Problem]:
     for item in objects:
         namespace = item["metadata"].get("namespace")
-        if not namespace or item["kind"] in _UNTRIED:
+        if not (namespace or item["kind"] in _STORAGE) or item["kind"] in _UNTRIED:
             continue
+        place = {"namespace": SUBSTITUTE} if namespace in absent else {}
         try:
-            tried = cluster.apply(_placed(item, SUBSTITUTE if namespace in absent else namespace), dry_run=True)
+            tried = cluster.apply({**item, "metadata": {**item["metadata"], **place}}, dry_run=True)
         except (Conflict, Forbidden) as error:
             if isinstance(error, Forbidden) and namespace not in absent and not error.verb:
                 yield _refusal(item, *describe_error(error), role)
@@ -144,26 +147,28 @@ def too_old(version: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[Prob
 
 
 def is_as_live(cluster: Cluster, objects: Iterable[Object], absent: Collection[str]) -> bool:
-    """Whether every workload is there and is what would be applied, as far as that is known yet."""
+    """Whether every workload, claim and volume is there and is what would be applied, as far as that is known yet."""
     for item in objects:
-        if item["kind"] not in WORKLOADS:
+        if item["kind"] not in (*WORKLOADS, *_STORAGE):
             continue
         meta = item["metadata"]
-        if meta["namespace"] in absent:
+        if meta.get("namespace") in absent:
             return False
-        live = cluster.get(item["apiVersion"], item["kind"], meta["name"], meta["namespace"])
+        live = cluster.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))
         if live is None or difference(with_unknown_of(item, live), live, FIELD_MANAGER):
             return False
     return True
 
 
 def with_unknown_of(item: Mapping[str, Any], live: Mapping[str, Any]) -> Object:
-    """A workload with what is not known yet taken from the live one: metadata, first ordinal, arguments, config digests."""
+    """An object with what is not known yet taken from the live one: metadata and, of a workload, first ordinal, arguments, config digests."""
     known = copy.deepcopy(dict(item))
     # Only what was applied: a Deployment's controller, for example, adds an annotation of its own.
     meta = (as_applied(live, FIELD_MANAGER) or live)["metadata"]
     known["metadata"] = {key: meta[key] for key in ("name", "namespace", "labels", "annotations") if key in meta}
     spec, there = known["spec"], live["spec"]
+    if item["kind"] not in WORKLOADS:
+        return known
     _take(spec, there, "ordinals")
     template, live_template = spec["template"], there["template"]
     _take(template["metadata"], live_template["metadata"], "annotations")
@@ -182,16 +187,14 @@ def _take(known: Object, live: Mapping[str, Any], key: str) -> None:
         known.pop(key, None)
 
 
-def _placed(item: Object, namespace: str) -> Object:
-    return {**item, "metadata": {**item["metadata"], "namespace": namespace}}
-
-
 def _name(item: Mapping[str, Any]) -> str:
     return f"{item['kind']} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}"
 
 
 def _refusal(item: Mapping[str, Any], category: str, text: str, role: str) -> Problem:
     """An answer of the API server, with the variables from which the field comes."""
+    if item["kind"] in _STORAGE:
+        return Problem(f"the API server refuses {_name(item)} ({category}): {text}. Restore {_STORAGE_OF[role]}, or use another name or claim.")
     words = text.replace("[", ".").replace(":", ".").replace("]", ".").replace(" ", ".").split(".")
     # The last one is the innermost: spec.template.spec.containers[0].lifecycle.
     variable = next((f"{role}_{_VARIABLES[word]} (also of the pool), " for word in reversed(words) if word in _VARIABLES), "")

@@ -14,14 +14,14 @@ from ..base.names import WORKLOAD
 from ..base.object_names import BUNDLE, OCM, OCM_PACE, REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
 from ..base.platforms import settled
 from ..base.problems import Problem
-from ..base.values import boolean, text
+from ..base.values import text
 from ..manifests import clientapp
 from ..manifests import supernode as manifests
 from ..spec.part_spec import SKUPPER
 from ..spec.site_spec import DAEMON_SET, SHARED, SiteSpec, pool_of
 from . import connection_rules, ocm_rules, pod_rules, program_options
 from .dataset_rules import dataset_problems, names
-from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, each, given, networks, number, pattern, shown
+from .value_checks import MAX_SECONDS, Check, Problems, Rule, Spec, each, flag, given, networks, number, pattern, shown
 
 # A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
 # a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
@@ -65,11 +65,7 @@ _DELIVERY: Mapping[Any, Mapping[str, Check]] = {
 }
 
 
-def _flag(key: str, default: bool = False) -> Any:
-    return lambda spec: boolean(spec.get(key, default))
-
-
-_insecure, _sidecar, _mtls = _flag("insecure"), _flag("sidecar", True), _flag("mtls", True)
+_insecure, _sidecar, _mtls = flag("insecure"), flag("sidecar", True), flag("mtls", True)
 
 
 def _separate(spec: Spec) -> bool:
@@ -120,41 +116,8 @@ def site_problems(spec: Spec) -> list[Problem]:
     """
     spec = settled(spec)
     found = Problems(spec, "supernode_")
-    _site_name(found, text(spec.get("cluster")))
-    found.check({**_SITE, **_DELIVERY.get(spec.get("delivery"), {})}, spec)
-    found.apply(_RULES, spec)
-    if spec.get("delivery") in (OCM, BUNDLE) and spec.get("connectivity") == SKUPPER:
-        found.sentence(
-            f"{found.cluster}: flower_delivery: {spec['delivery']!r} does not go together with flower_connectivity: skupper: a site's part of a Skupper "
-            "network is created through its own API server. Set flower_connectivity to direct, so that its SuperNodes connect to the hub, or "
-            "flower_delivery to direct"
-        )
-    connection_rules.http_proxy(found, spec)
-    if _separate(spec):
-        _clientapps(found, spec)
-    _workload(found, spec, spec, "")
-
-    pools: list[Spec] = spec.get("pools") or []
-    if not pools:
-        found.add("pools", pools, "is empty; a site needs at least one SuperNode")
-    seen: dict[str, int] = {}
-    for index, pool in enumerate(pools):
-        _pool(found, spec, pool, f"pools[{index}].")
-        name = text(pool.get("name"))
-        if name in seen:
-            found.add(f"pools[{index}].name", name, f"is the name of pools[{seen[name]}], too")
-        seen.setdefault(name, index)
-    if not found.found and (total := sum(pool_of({}, pool).replicas for pool in pools)) > MAX_SUPERNODES:
-        found.sentence(
-            f"{found.prefix}pools: the pools have {total} replicas together; a site has at most {MAX_SUPERNODES} SuperNodes. Make more than one site of it"
-        )
-    dataset_problems(found, spec)
-    pod_rules.patches(found, spec, lambda: manifests.objects(SiteSpec.parse(spec).complete()))
-    return found.found
-
-
-def _site_name(found: Problems, name: str) -> None:
-    """Objects of the hub are named and labelled by the site, so its inventory name must be valid in Kubernetes."""
+    # Objects of the hub are named and labelled by the site, so its inventory name must be valid in Kubernetes.
+    name = text(spec.get("cluster"))
     if len(name) > MAX_SITE_NAME:
         found.sentence(
             f"{shown(name)}: the name of this host has {len(name)} characters; it names and labels objects of the hub, which accepts at "
@@ -165,73 +128,38 @@ def _site_name(found: Problems, name: str) -> None:
             f"{shown(name)}: the name of this host cannot be part of the names of Kubernetes objects: lower case letters, digits, - "
             "and ., with a letter or digit at both ends. Rename the host in the inventory"
         )
-
-
-def _workload(found: Problems, keys: Spec, effective: Spec, at: str) -> None:
-    """Rules for keys that a site and a pool may have. C(effective) is the pool with the site's settings filled in."""
-    for key, program in (("extra_args", program_options.SUPERNODE), ("superexec_extra_args", program_options.CLIENTAPP)):
-        pod_rules.arguments(program, effective.get("version"))(found, f"{at}{key}", keys.get(key))
-    if keys.get("volumes") or keys.get("volume_mounts") or keys.get("shm_size"):
-        paths = pod_rules.SITE_PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
-        pod_rules.volumes(found, effective, at, pod_rules.SITE_VOLUMES, paths)
-
-
-def _pool(found: Problems, spec: Spec, pool: Spec, at: str) -> None:
-    before = len(found.found)
-    found.check(_POOL, pool, at)
-    site = {key: spec.get(key) for key in ("delivery", "clientapp")}
-    found.apply(_POOL_RULES, {**pool, **site}, at)
-    if pool.get("mode") != DAEMON_SET:
-        found.number(f"{at}replicas", pool.get("replicas"), 0, MAX_SUPERNODES)
-    good = len(found.found) == before
-    effective = {key: spec.get(key) for key in ("version", *SHARED)}
-    effective.update({key: value for key, value in pool.items() if value is not None})
-    if effective.get("isolation") == "subprocess":
-        _without_superexec(found, pool, effective, at)
-    computes = effective.get("superexec_resources" if effective.get("isolation") == "process" else "resources")
-    pod_rules.gpu(found, f"{at}gpu", pool.get("gpu"), computes)
-    _workload(found, pool, effective, at)
-    if good:
-        _node_config(found, spec, pool)
-    if _separate(spec) and pool.get("mode") != DAEMON_SET:
-        _separate_pool(found, spec, pool, at)
-
-
-def _without_superexec(found: Problems, pool: Spec, effective: Spec, at: str) -> None:
-    """What is for a SuperExec, where the SuperNode runs ClientApps itself."""
-    own, image = pool.get("superexec_image"), effective.get("image")
-    if (own and own != image) or (effective.get("superexec_image") and not image):
-        found.add(
-            f"{at if own else ''}superexec_image",
-            effective["superexec_image"],
-            f"has no effect on pool {text(pool.get('name'))}: with subprocess isolation ClientApps run in the SuperNode's container. Set image of the "
-            "pool to an image with flower-supernode and the app's packages, or isolation of the pool to process",
+    found.check({**_SITE, **_DELIVERY.get(spec.get("delivery"), {})}, spec)
+    found.apply(_RULES, spec)
+    if spec.get("delivery") in (OCM, BUNDLE) and spec.get("connectivity") == SKUPPER:
+        found.sentence(
+            f"{found.cluster}: flower_delivery: {spec['delivery']!r} does not go together with flower_connectivity: skupper: a site's part of a Skupper "
+            "network is created through its own API server. Set flower_connectivity to direct, so that its SuperNodes connect to the hub, or "
+            "flower_delivery to direct"
         )
-    for key in ("superexec_resources", "superexec_extra_args", "superexec_lifecycle"):
-        if pool.get(key):
-            found.add(f"{at}{key}", pool[key], f"has no effect: with subprocess isolation there is no SuperExec; use {key.removeprefix('superexec_')}")
+    connection_rules.http_proxy(found, spec)
+    if _separate(spec):
+        found.number("clientapp_wait", spec.get("clientapp_wait"), 0)
+        if spec.get("delivery") == OCM:
+            _delivered_clientapps(found, spec)
+    _workload(found, spec, spec, "")
+
+    pools: list[Spec] = spec.get("pools") or []
+    if not pools:
+        found.add("pools", pools, "is empty; a site needs at least one SuperNode")
+    for index, pool in enumerate(pools):
+        _pool(found, spec, pool, f"pools[{index}].")
+    found.unique("pools", pools, "is the name of {}, too")
+    if not found.found and (total := sum(pool_of({}, pool).replicas for pool in pools)) > MAX_SUPERNODES:
+        found.sentence(
+            f"{found.prefix}pools: the pools have {total} replicas together; a site has at most {MAX_SUPERNODES} SuperNodes. Make more than one site of it"
+        )
+    dataset_problems(found, spec)
+    pod_rules.patches(found, spec, lambda: manifests.objects(SiteSpec.parse(spec).complete()))
+    return found.found
 
 
-def _node_config(found: Problems, spec: Spec, pool: Spec) -> None:
-    site = {key: spec.get(key) for key in ("cluster", "region", "namespace", "federation", "allocation")}
-    own = {key: pool.get(key) for key in ("name", "mode", "replicas", "node_config")}
-    own["datasets"] = [{"name": name} for name in names(spec, pool)]
-    # The ledger is read after validation; any numbers do to find what is wrong with the text.
-    part = SiteSpec.parse({**site, "pools": [own]}).complete()
-    try:
-        manifests.expansion(part, part.pools[0])
-    except node_config.NodeConfigError as exc:
-        for fault in exc.faults:
-            found.sentence(fault.message(pool["name"], text(spec.get("cluster"))))
-
-
-# ClientApps in their own pods
-
-
-def _clientapps(found: Problems, spec: Spec) -> None:
-    found.number("clientapp_wait", spec.get("clientapp_wait"), 0)
-    if spec.get("delivery") != OCM:
-        return
+def _delivered_clientapps(found: Problems, spec: Spec) -> None:
+    """ClientApps in their own pods, which Open Cluster Management delivers."""
     name = f"{spec.get('hub_namespace')}.{REPLICA_SET_PREFIX}{'0' * REPLICA_SET_DIGITS}"
     if len(name) > MAX_LABEL:
         reason = f"is too long: Open Cluster Management labels ManifestWorks with it and the name of the ManifestWorkReplicaSet ({name})"
@@ -241,19 +169,67 @@ def _clientapps(found: Problems, spec: Spec) -> None:
         ocm_rules.rollout(found, "clientapp_rollout", spec.get("clientapp_rollout"))
 
 
-def _separate_pool(found: Problems, spec: Spec, pool: Spec, at: str) -> None:
+def _workload(found: Problems, keys: Spec, effective: Spec, at: str) -> None:
+    """Rules for keys that a site and a pool may have. C(effective) is the pool with the site's settings filled in."""
+    for key, program in (("extra_args", program_options.SUPERNODE), ("superexec_extra_args", program_options.CLIENTAPP)):
+        pod_rules.arguments(found, f"{at}{key}", keys.get(key), program, effective.get("version"))
+    if keys.get("volumes") or keys.get("volume_mounts") or keys.get("shm_size"):
+        paths = pod_rules.SITE_PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
+        pod_rules.volumes(found, effective, at, pod_rules.SITE_VOLUMES, paths)
+
+
+def _pool(found: Problems, spec: Spec, pool: Spec, at: str) -> None:
+    before = len(found.found)
+    found.check(_POOL, pool, at)
+    found.apply(_POOL_RULES, {**pool, **{key: spec.get(key) for key in ("delivery", "clientapp")}}, at)
+    if pool.get("mode") != DAEMON_SET:
+        found.number(f"{at}replicas", pool.get("replicas"), 0, MAX_SUPERNODES)
+    good = len(found.found) == before
+    effective = {key: spec.get(key) for key in ("version", *SHARED)}
+    effective.update({key: value for key, value in pool.items() if value is not None})
+    isolation = effective.get("isolation")
+    if isolation == "subprocess":  # what is for a SuperExec, where the SuperNode runs ClientApps itself
+        own, image = pool.get("superexec_image"), effective.get("image")
+        if (own and own != image) or (effective.get("superexec_image") and not image):
+            found.add(
+                f"{at if own else ''}superexec_image",
+                effective["superexec_image"],
+                f"has no effect on pool {text(pool.get('name'))}: with subprocess isolation ClientApps run in the SuperNode's container. Set image of the "
+                "pool to an image with flower-supernode and the app's packages, or isolation of the pool to process",
+            )
+        for key in ("superexec_resources", "superexec_extra_args", "superexec_lifecycle"):
+            if pool.get(key):
+                reason = f"has no effect: with subprocess isolation there is no SuperExec; use {key.removeprefix('superexec_')}"
+                found.add(f"{at}{key}", pool[key], reason)
+    pod_rules.gpu(found, f"{at}gpu", pool.get("gpu"), effective.get("superexec_resources" if isolation == "process" else "resources"))
+    _workload(found, pool, effective, at)
+    if good:
+        _node_config(found, spec, pool)
+    if not _separate(spec) or pool.get("mode") == DAEMON_SET:
+        return
     isolation = pool.get("isolation") or spec.get("isolation")
     if isolation != "process":
         reason = "does not go together with supernode_clientapp: workload: ClientApps run in the SuperNode then. Set it to process"
         found.add(f"{at if pool.get('isolation') else ''}isolation", isolation, reason)
-    try:
+    if good:
         last = max(pool_of({}, {"replicas": pool.get("replicas")}).replicas - 1, 0)
-    except (TypeError, ValueError):
-        return  # reported already
-    name = clientapp.listener_service(text(pool.get("name")), last)
-    if len(name) > MAX_LABEL:
-        reason = f"is too long: its last SuperNode's Service would have the name {name}, and {MAX_LABEL} characters are the limit"
-        found.add(f"{at}name", pool.get("name"), reason)
+        name = clientapp.listener_service(text(pool.get("name")), last)
+        if len(name) > MAX_LABEL:
+            reason = f"is too long: its last SuperNode's Service would have the name {name}, and {MAX_LABEL} characters are the limit"
+            found.add(f"{at}name", pool.get("name"), reason)
+
+
+def _node_config(found: Problems, spec: Spec, pool: Spec) -> None:
+    """The node config of a pool without other faults. The ledger is read after validation; any numbers do to find what is wrong with the text."""
+    site = {key: spec.get(key) for key in ("cluster", "region", "namespace", "federation", "allocation")}
+    own = {key: pool.get(key) for key in ("name", "mode", "replicas", "node_config")}
+    own["datasets"] = [{"name": name} for name in names(spec, pool)]
+    part = SiteSpec.parse({**site, "pools": [own]}).complete()
+    try:
+        manifests.expansion(part, part.pools[0])
+    except node_config.NodeConfigError as exc:
+        for fault in exc.faults:
+            found.sentence(fault.message(pool["name"], text(spec.get("cluster"))))
 
 
 def render_problems(spec: SiteSpec) -> list[Problem]:

@@ -14,17 +14,12 @@ from typing import Any
 
 from ..base.addresses import is_ip
 from ..base.problems import Problem
-from ..base.values import boolean, text
+from ..base.values import text
 from ..skupper.skupper_requirements import parse_version, version_fault
 from ..spec.network_spec import ListenerSpec, NetworkSiteSpec
 from .connection_rules import POLICIES, peers
-from .value_checks import UNSET, Check, Problems, Rule, Spec, choice, given, number, pattern, port
+from .value_checks import UNSET, Check, Problems, Rule, Spec, flag, given, number, pattern, port
 
-MODES = ("direct", "token")
-ACCESSES = (
-    "none", "default", "route", "loadbalancer", "nodeport", "ingress", "ingress-nginx", "contour-http-proxy", "gateway",
-    "local",
-)  # fmt: skip
 # Read by Skupper; the first two are named otherwise in the text of its CustomResourceDefinition, where they do nothing.
 _SETTINGS = {"routerLogging": "router-logging", "routerDataConnections": "router-data-connection-count"}
 
@@ -61,7 +56,6 @@ _COMMON: Mapping[str, Check] = {
 _SITE: Mapping[str, Check] = {
     **_COMMON,
     **POLICIES,
-    "link_access": given(choice(*ACCESSES)),
     "settings": _settings,
     "controller": given(
         pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(/[a-z0-9]([-a-z0-9]*[a-z0-9])?)?", 'is neither the "name" nor the "namespace/name" of a controller')
@@ -69,12 +63,10 @@ _SITE: Mapping[str, Check] = {
     "api_server": peers,
     "egress": peers,
     "allowed_sources": peers,
-    "install": choice("none", "manifests", "operator"),
 }
 #: Value of C(install) -> checks of the variables that it needs.
 _INSTALL: Mapping[Any, Mapping[str, Check]] = {
     "manifests": {
-        "scope": choice("cluster", "namespace"),
         "version": _release,
         "manifests_checksum": given(pattern("sha256:[0-9a-f]{64}", 'is not "sha256:" and 64 hexadecimal digits')),
     },
@@ -86,13 +78,12 @@ _INSTALL: Mapping[Any, Mapping[str, Check]] = {
         "operator_namespace": Problems.subdomain,
         "operator_source": Problems.subdomain,
         "operator_source_namespace": Problems.subdomain,
-        "operator_approval": choice("Automatic", "Manual"),
     },
 }
-_EDGE = "does not go together with skupper_site_edge"
+_edge, _EDGE = flag("edge"), "does not go together with skupper_site_edge"
 _SITE_RULES = (
-    Rule("ha", lambda spec: boolean(spec.get("edge")) and boolean(spec.get("ha")), _EDGE),
-    Rule("link_access", lambda spec: boolean(spec.get("edge")) and (text(spec.get("link_access")) or "none") != "none", _EDGE),
+    Rule("ha", lambda spec: _edge(spec) and flag("ha")(spec), _EDGE),
+    Rule("link_access", lambda spec: _edge(spec) and (text(spec.get("link_access")) or "none") != "none", _EDGE),
 )
 _LINK: Mapping[str, Check] = {
     **_COMMON,
@@ -126,13 +117,8 @@ def link_problems(spec: Spec) -> list[Problem]:
     """All that is wrong with the variables of a Link."""
     found = Problems(spec, "skupper_link_")
     found.check(_LINK, spec)
-    mode = spec.get("mode")
-    if isinstance(mode, (list, tuple)) or "," in text(mode):
-        found.add("mode", mode, f"requests several modes; a link has one, {' or '.join(MODES)}")
-    else:
-        found.choice("mode", mode, MODES)
     found.label("name", spec.get("name"), 40)  # Links are named <name>-<group>, and the name of a router's connector comes from the Link's.
-    if mode == "token" and spec.get("window") in UNSET:
+    if spec.get("mode") == "token" and spec.get("window") in UNSET:
         found.add("window", spec.get("window"), "is not a duration: a token is valid for a limited time, such as 10m (the default)")
     return found.found
 

@@ -14,6 +14,7 @@ import contextlib
 import datetime
 import ipaddress
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from ..apply.compare import quantity
 from ..base.addresses import SUBDOMAIN, is_host, is_ip, split_address
 from ..base.formats import duration
 from ..base.problems import Problem
-from ..base.values import integer, text
+from ..base.values import boolean, integer, text
 from ..manifests.patches import OWN_MARKS
 from ..pki import chain, library
 
@@ -73,13 +74,6 @@ def shown(value: Any) -> str:
     return whole if len(whole) <= _SHOWN else whole[:_SHOWN] + "…"
 
 
-class _Words(dict[str, Any]):
-    """Values of variables for a reason; those that are not set are empty."""
-
-    def __missing__(self, key: str) -> str:
-        return ""
-
-
 class Problems:
     """Collects what is wrong with the variables of a host.
 
@@ -113,7 +107,17 @@ class Problems:
         """Add a problem for each rule that says so."""
         for rule in rules:
             if rule.is_wrong(spec):
-                self.add(f"{at}{rule.variable}", spec.get(rule.variable), rule.reason.format_map(_Words(spec)))
+                self.add(f"{at}{rule.variable}", spec.get(rule.variable), rule.reason.format_map(defaultdict(str, spec)))
+
+    def unique(self, variable: str, entries: Iterable[Spec], reason: str, taken: Iterable[str] = ()) -> set[str]:
+        """Names of the entries of a list, which are there once, and not taken; C({}) in the reason is the other one. Returns the names."""
+        others = dict.fromkeys(taken, "")
+        named = {index: entry["name"] for index, entry in enumerate(entries) if isinstance(entry.get("name"), str)}
+        for index, name in named.items():
+            if name in others:
+                self.add(f"{variable}[{index}].name", name, reason.format(others[name]))
+            others.setdefault(name, f"{variable}[{index}]")
+        return set(named.values())
 
     # The checks. Each adds a problem if the value is wrong, and returns whether it was right.
 
@@ -290,6 +294,11 @@ class Rule(NamedTuple):
     variable: str
     is_wrong: Callable[[Spec], Any]
     reason: str
+
+
+def flag(key: str, default: bool = False) -> Callable[[Spec], bool]:
+    """Whether a variable is true."""
+    return lambda spec: boolean(spec.get(key, default))
 
 
 def for_each(variables: Iterable[str], is_wrong: Callable[[Spec, str], Any], reason: str) -> list[Rule]:

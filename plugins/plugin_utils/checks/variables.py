@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .inventory import HUB, SITES, STANDBY
+
 # Prefixes of the roles' variables and of those that they share.
 PREFIXES = ("flower_", "superlink_", "supernode_", "skupper_", "cert_rotation_", "ocm_addon_", "clientapp_")
 
@@ -42,37 +44,18 @@ REMOVED = dict.fromkeys(("flower_backup_outputs", "flower_restore_outputs", "flo
     ("flower_packages_report", "supernode_packages_report"), _REPORT
 ) | {"flower_plan_hours": "a plan is compared with the changes that are due, and does not become too old"}
 
-# Variables of playbooks, rulebooks and connections. Those of roles, and those from which roles take defaults, are in the roles' defaults.
+# Variables of rulebooks, connections and of plugins alone. Those of playbooks are read from these, those of roles, and those from which roles take
+# defaults, from the roles' defaults.
 SHARED = frozenset((
-    "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_hub_labels", "flower_acm_policies", "flower_acm_state", "flower_api_timeout",
-    "flower_app", "flower_audit_anchor", "flower_audit_file", "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity",
-    "flower_backup_keep", "flower_backup_recipients", "flower_bundle_fingerprint", "flower_bundle_reply", "flower_context", "flower_convert_directory",
-    "flower_convert_federation", "flower_convert_superlink", "flower_convert_supernode", "flower_delete_volumes", "flower_delivery", "flower_drill",
-    "flower_drill_app", "flower_drill_app_config", "flower_drill_app_wait", "flower_drill_confirm", "flower_drill_result", "flower_drill_seconds",
-    "flower_drill_site", "flower_drill_targets", "flower_drill_wait", "flower_event_alerts", "flower_event_cafile", "flower_event_certfile",
-    "flower_event_gather", "flower_event_host", "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_namespaces",
-    "flower_event_pause", "flower_event_port", "flower_event_repairs", "flower_event_sites", "flower_event_watch", "flower_failover",
-    "flower_failover_abandon_runs", "flower_failover_hub_lost", "flower_failover_result", "flower_forget_clusters", "flower_forget_max", "flower_forget_sites",
-    "flower_gpu_products", "flower_gpus", "flower_inputs", "flower_join_deny", "flower_join_verify", "flower_key_source", "flower_kubeconfig",
-    "flower_lease_break", "flower_lease_wait", "flower_max_fail_percentage", "flower_node_labels", "flower_ocm_by_labels", "flower_openshift_password",
-    "flower_openshift_username", "flower_outputs", "flower_outputs_directory", "flower_outputs_keep", "flower_outputs_min_free", "flower_outputs_older_than",
-    "flower_outputs_result", "flower_own_variables", "flower_plan", "flower_plan_hash", "flower_rbac_apply", "flower_rbac_auditors", "flower_rbac_backup",
-    "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways", "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works",
-    "flower_reason", "flower_reconcile", "flower_reconcile_after", "flower_reconcile_all", "flower_reconcile_result", "flower_render_directory",
-    "flower_restore", "flower_restore_archive", "flower_restore_sha256", "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_inputs",
-    "flower_run_interval", "flower_run_log_lines", "flower_run_outputs", "flower_run_packages_check", "flower_run_quiet", "flower_run_regions",
-    "flower_run_regions_only", "flower_run_regions_wait", "flower_run_result", "flower_run_resume", "flower_run_timeout", "flower_run_wait", "flower_runs",
-    "flower_runs_app", "flower_runs_limit", "flower_runs_since", "flower_runs_status", "flower_serial", "flower_site", "flower_site_result",
-    "flower_skupper_force", "flower_skupper_network_only", "flower_skupper_rotate", "flower_standby_accept_volumes", "flower_standby_follow",
-    "flower_standby_interval", "flower_standby_result", "flower_standby_state", "flower_statement_directory", "flower_statement_file", "flower_status_fail",
-    "flower_status_file", "flower_status_format", "flower_status_page", "flower_status_result", "flower_takeover", "flower_takeover_federation",
-    "flower_takeover_namespace", "flower_teardown", "flower_upgrade_app", "flower_upgrade_app_config", "flower_upgrade_backup", "flower_upgrade_max_failed",
-    "flower_upgrade_pull", "flower_upgrade_pull_timeout", "flower_upgrade_verify", "flower_upgrade_wait", "flower_upgrade_waves", "flower_verify_app",
-    "flower_verify_fail", "flower_verify_idle", "flower_verify_result", "flower_verify_round_trip", "flower_verify_upload",
+    "flower_acm_hub_labels", "flower_api_timeout", "flower_event_alerts", "flower_event_cafile", "flower_event_certfile", "flower_event_gather",
+    "flower_event_host", "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_namespaces", "flower_event_pause",
+    "flower_event_port", "flower_event_repairs", "flower_event_sites", "flower_event_watch", "flower_key_source", "flower_ocm_by_labels", OWN,
+    "flower_upgrade_app_config", "flower_upgrade_pull_timeout",
 ))  # fmt: skip
 
-_ROLES = Path(__file__).resolve().parents[3] / "roles"
+_ROOT = Path(__file__).resolve().parents[3]
 _IN_DEFAULTS = re.compile(r"^[a-z][a-z0-9_]*(?=:)|\bflower_[a-z0-9_]+(?= \| default\()", re.MULTILINE)
+_IN_PLAYBOOKS = re.compile(r"\bflower_[a-z0-9_]*[a-z0-9]\b(?![.*])")
 _OF_ROLE = re.compile(r"\b(?:superlink|supernode)_[a-z0-9_]+")
 _TAKEN = re.compile(r"\s*\{\{ (flower_[a-z0-9_]+) \| default\(")
 
@@ -81,9 +64,10 @@ _TAKEN = re.compile(r"\s*\{\{ (flower_[a-z0-9_]+) \| default\(")
 def known() -> frozenset[str]:
     """All variables of the collection. A unit test compares them with the roles' argument specifications."""
     found = {*SHARED, *RESULTS, *FORMER}
-    for path in _ROLES.glob("*/defaults/main.yml"):
-        found.update(_IN_DEFAULTS.findall(path.read_text(encoding="utf-8")))
-    return frozenset(found)
+    for pattern, files in ((_IN_DEFAULTS, "roles/*/defaults/main.yml"), (_IN_PLAYBOOKS, "playbooks/**/*.yml")):
+        for path in _ROOT.glob(files):
+            found.update(pattern.findall(path.read_text(encoding="utf-8")))
+    return frozenset(found - {HUB, SITES, STANDBY})
 
 
 def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..base.addresses import is_host, split_address
 from ..manifests import exposure
-from ..manifests.exposures.exposure_registry import exposure_of
+from ..manifests.exposure import exposure_of
 from ..pki import chain
 from ..pki.chain import ChainError
 from ..spec.hub_spec import HubSpec

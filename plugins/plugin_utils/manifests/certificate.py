@@ -16,7 +16,7 @@ from ..base.labels import record_labels
 from ..base.secret_data import CREDENTIALS
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
-from .common_objects import metadata
+from .common_objects import api_object
 
 API = "cert-manager.io/v1"
 KIND = "Certificate"
@@ -46,7 +46,7 @@ def objects(spec: HubSpec) -> list[Object]:
     addresses = [name for name in names if is_ip(name)]
     if addresses:
         body["ipAddresses"] = addresses
-    return [{"apiVersion": API, "kind": KIND, "metadata": metadata(spec, NAME, "superlink"), "spec": body}]
+    return [api_object(spec, f"{API}/{KIND}", NAME, "superlink", {"spec": body})]
 
 
 def go_duration(value: datetime.timedelta) -> str:

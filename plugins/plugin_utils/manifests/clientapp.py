@@ -32,8 +32,9 @@ from ..spec.part_spec import FlowerSpec, merge_env
 from ..spec.pods_spec import PodsSpec
 from ..spec.site_spec import PoolSpec, SiteSpec
 from . import datasets
-from .common_objects import metadata
+from .common_objects import api_object
 from .pod import (
+    AppParts,
     container_security_context,
     flower_env,
     grpc_probes,
@@ -81,7 +82,7 @@ def superexec_container(
     if pods.runtime_dependency_installation:
         args.append("--allow-runtime-dependency-installation")
     peer = f"{'http' if '--insecure' in runtime else 'https'}://{runtime[1].rpartition(':')[0]}"
-    made = merge_env(env, flower_env(spec, "/tmp"), datasets.env(pods), pods.gpu.env(), pods.env)
+    parts = compute_parts(pods)
     return compact(
         {
             "name": SUPEREXEC_NAME,
@@ -89,11 +90,11 @@ def superexec_container(
             "imagePullPolicy": spec.image_pull_policy,
             "args": args + pods.extra_args,
             "lifecycle": pods.lifecycle,
-            "env": past_proxy(made, peer),
+            "env": past_proxy(merge_env(env, flower_env(spec, "/tmp"), parts.env, pods.env), peer),
             "resources": pods.gpu.added_to(pods.resources),
             "securityContext": container_security_context(),
             **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=failures),
-            "volumeMounts": [*mounts, mount("superexec", "/superexec"), *compute_mounts(pods)],
+            "volumeMounts": [*mounts, mount("superexec", "/superexec"), *parts.mounts],
         }
     )
 
@@ -103,20 +104,14 @@ def superexec_secret() -> Object:
     return secret_volume("superexec", SUPEREXEC_SECRET)
 
 
-def compute_mounts(pods: PodsSpec) -> list[Object]:
-    """Mounts of the container that computes."""
-    mounts = [mount("tmp", "/tmp", read_only=False)]
+def compute_parts(pods: PodsSpec) -> AppParts:
+    """What the container that computes has, and its pod: scratch and shared memory, datasets, devices, and the user's volumes."""
+    data = datasets.parts(pods)
+    mounts, volumes = [mount("tmp", "/tmp", read_only=False)], [scratch_volume("tmp")]
     if pods.shm_size:
         mounts.append(mount("shm", "/dev/shm", read_only=False))
-    return mounts + datasets.mounts(pods) + pods.volume_mounts
-
-
-def compute_volumes(pods: PodsSpec) -> list[Object]:
-    """Volumes of its pod."""
-    volumes = [scratch_volume("tmp")]
-    if pods.shm_size:
         volumes.append(scratch_volume("shm", size=pods.shm_size, memory=True))
-    return volumes + datasets.volumes(pods) + pods.volumes
+    return AppParts(data.env + pods.gpu.env(), mounts + data.mounts + pods.volume_mounts, volumes + data.volumes + pods.volumes)
 
 
 def listener_service(pool: str, number: int | str) -> str:
@@ -139,7 +134,7 @@ def supernode_part(pool: PoolSpec, volumes: Iterable[Object]) -> PoolSpec:
         volumes: those of the pods of its SuperNodes.
     """
     here = {volume["name"] for volume in volumes} | _names(pool.pod_template, ["volumes"])
-    elsewhere = {volume["name"] for volume in compute_volumes(pool)} - here
+    elsewhere = {volume["name"] for volume in compute_parts(pool).volumes} - here
 
     def stays(container: Mapping[str, Any]) -> bool:
         return not any(one.get("name") in elsewhere for one in container.get("volumeMounts") or [])
@@ -175,7 +170,6 @@ def _names(template: Mapping[str, Any], lists: Iterable[str]) -> set[str]:
 def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     """The StatefulSet of a pool."""
     pool = _without(pool, _OF_SUPERNODE)
-    name = f"{CLIENTAPP}-{pool.name}"
     # The secret that it shares with the SuperNode changes with that.
     notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}
     address = f"{listener_service(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_LISTENER_PORT}"
@@ -192,27 +186,19 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         CLIENTAPP,
         pool,
         containers=[container],
-        volumes=[
-            secret_volume(RUNTIME_CA_VOLUME, LOCAL_TLS_SECRET, keys=["ca.crt"]),
-            superexec_secret(),
-            *compute_volumes(pool),
-        ],
+        volumes=[secret_volume(RUNTIME_CA_VOLUME, LOCAL_TLS_SECRET, keys=["ca.crt"]), superexec_secret(), *compute_parts(pool).volumes],
         runtime_class=pool.gpu.runtime_class,
         grace=pool.termination_grace_period,
         pool=pool.name,
         notes=notes,
     )
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": metadata(spec, name, CLIENTAPP, pool=pool.name),
-        "spec": {
-            "replicas": pool.replicas,
-            "serviceName": CLIENTAPP,  # the API requires a name; a ClientApp is never called
-            "podManagementPolicy": "Parallel",
-            "ordinals": {"start": 0},
-            "selector": {"matchLabels": selector(spec.federation, CLIENTAPP, pool=pool.name)},
-            "updateStrategy": {"type": "RollingUpdate"},
-            "template": template,
-        },
+    body = {
+        "replicas": pool.replicas,
+        "serviceName": CLIENTAPP,  # the API requires a name; a ClientApp is never called
+        "podManagementPolicy": "Parallel",
+        "ordinals": {"start": 0},
+        "selector": {"matchLabels": selector(spec.federation, CLIENTAPP, pool=pool.name)},
+        "updateStrategy": {"type": "RollingUpdate"},
+        "template": template,
     }
+    return api_object(spec, "apps/v1/StatefulSet", f"{CLIENTAPP}-{pool.name}", CLIENTAPP, {"spec": body}, pool=pool.name)

@@ -18,8 +18,8 @@ from ..base.object_names import DATASET_VOLUME_PREFIX, dataset_path
 from ..base.values import Object, compact
 from ..spec.pods_spec import Dataset, NewVolume, PodsSpec
 from ..spec.site_spec import SiteSpec
-from .common_objects import metadata
-from .pod import config_volume, mount, secret_volume
+from .common_objects import api_object
+from .pod import AppParts, config_volume, mount, secret_volume
 
 LIST_VARIABLE, VARIABLE = "FLOWER_DATASETS", "FLOWER_DATASET_"
 # On claims and volumes that are created for a dataset: its name. On volumes, the namespace of the claim, too.
@@ -39,22 +39,16 @@ def paths(pods: PodsSpec) -> dict[str, str]:
     return {one.name: dataset_path(one.name) for one in pods.datasets}
 
 
-def env(pods: PodsSpec) -> list[Object]:
-    """Variables that say where the datasets are; none without datasets."""
+def parts(pods: PodsSpec) -> AppParts:
+    """What the container that computes has of them, and its pod: variables that say where they are, mounts and volumes; nothing without datasets."""
     if not pods.datasets:
-        return []
+        return AppParts()
     listed = {"name": LIST_VARIABLE, "value": ",".join(paths(pods))}
-    return [listed, *({"name": variable_of(name), "value": path} for name, path in paths(pods).items())]
-
-
-def mounts(pods: PodsSpec) -> list[Object]:
-    """Mounts of the container that computes."""
-    return [mount(DATASET_VOLUME_PREFIX + one.name, dataset_path(one.name), read_only=one.read_only) for one in pods.datasets]
-
-
-def volumes(pods: PodsSpec) -> list[Object]:
-    """Volumes of its pod."""
-    return [_volume(one) for one in pods.datasets]
+    return AppParts(
+        [listed, *({"name": variable_of(name), "value": path} for name, path in paths(pods).items())],
+        [mount(DATASET_VOLUME_PREFIX + one.name, dataset_path(one.name), read_only=one.read_only) for one in pods.datasets],
+        [_volume(one) for one in pods.datasets],
+    )
 
 
 def _volume(one: Dataset) -> Object:
@@ -99,53 +93,31 @@ def volume_name(spec: SiteSpec, one: Dataset) -> str:
 
 
 def _claim(spec: SiteSpec, one: Dataset) -> Object:
-    body: Object = {
-        "accessModes": list(one.access_modes),
-        "resources": {"requests": {"storage": one.size}},
-    }
+    body: Object = {"accessModes": list(one.access_modes), "resources": {"requests": {"storage": one.size}}}
     if one.volume is not None:
         # An empty class, so that no provisioner creates another volume.
         body |= {"storageClassName": "", "volumeName": volume_name(spec, one)}
     elif one.new_claim is not None and one.new_claim.storage_class:
         body["storageClassName"] = one.new_claim.storage_class
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": metadata(spec, one.claim_name, _APPLICATION, _COMPONENT, extra_labels={LABEL: one.name}),
-        "spec": dict(sorted(body.items())),
-    }
+    fields = {"spec": dict(sorted(body.items()))}
+    return api_object(spec, "v1/PersistentVolumeClaim", one.claim_name, _APPLICATION, fields, _COMPONENT, extra_labels={LABEL: one.name})
 
 
 def _persistent_volume(spec: SiteSpec, one: Dataset, volume: NewVolume) -> Object:
-    node = {
-        "required": {
-            "nodeSelectorTerms": [
-                {"matchExpressions": [{"key": _HOST_NAME, "operator": "In", "values": [volume.node]}]}
-            ]
-        }
-    }
+    term = {"matchExpressions": [{"key": _HOST_NAME, "operator": "In", "values": [volume.node]}]}
     body: Object = {
         "accessModes": list(one.access_modes),
         "capacity": {"storage": one.size},
         # No other claim gets it.
-        "claimRef": {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "name": one.claim_name,
-            "namespace": spec.namespace,
-        },
+        "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": one.claim_name, "namespace": spec.namespace},
         "mountOptions": volume.mount_options,
-        "nodeAffinity": node if volume.node else None,
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}} if volume.node else None,
         # The data was there before, and stays.
         "persistentVolumeReclaimPolicy": "Retain",
         volume.kind: volume.source,
     }
     own = {LABEL: one.name, NAMESPACE_LABEL: spec.namespace}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": metadata(
-            spec, volume_name(spec, one), _APPLICATION, _COMPONENT, extra_labels=own, namespaced=False
-        ),
-        "spec": compact(body),
-    }
+    fields = {"spec": compact(body)}
+    return api_object(
+        spec, "v1/PersistentVolume", volume_name(spec, one), _APPLICATION, fields, _COMPONENT, extra_labels=own, namespaced=False
+    )

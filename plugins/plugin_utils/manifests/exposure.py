@@ -2,77 +2,258 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The access to the gateway: Service, Ingress or Route, and the address to which sites connect. It is defined by C(exposures)."""
+"""The access to the gateway: Service, Ingress or Route, and the address to which sites connect.
+
+A new exposure is a subclass here, and an entry in C(EXPOSURES). Its options are described in the role's argument specification.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..base.addresses import split_address
+from ..base.addresses import is_address, is_ip, network, split_address
+from ..base.certificate_names import next_server_name
 from ..base.labels import own_pods
 from ..base.names import METRICS_CONTROL
-from ..base.object_names import FLEET_PORT, METRICS_CONTROL_PORT, RUNTIME_PORT
+from ..base.object_names import FEDERATION_CONFIG, FLEET_PORT, METRICS_CONTROL_PORT, RUNTIME_PORT, SUPERLINK_SERVICE
 from ..base.values import Object, compact, text
 from ..spec.hub_spec import HubSpec
 from . import patches
-from .common_objects import service
-from .exposures.base_exposure import SERVICE, join
-from .exposures.exposure_registry import exposure_of
+from .common_objects import api_object, service
 
-RUNTIME_SERVICE = "superlink-runtime"
+SERVICE, RUNTIME_SERVICE = SUPERLINK_SERVICE, "superlink-runtime"
+ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
+_ROUTES = "route.openshift.io/v1"
+
+Live = Sequence[Mapping[str, Any]]
+
+
+class Exposure:
+    """One way to make the gateway reachable; this one is reachable from within the cluster only.
+
+    Attributes:
+        name: the value of C(superlink_exposure).
+        service_type: type of the Service.
+        options: options that have an effect with this exposure, and with few others.
+        passes_tls: whether something in front of the gateway finds it by the name in the TLS handshake.
+        needs_host: whether the variables have to say by which name.
+        sets_route_host: whether a Route with its own host is created, for which OpenShift has a separate right.
+        reads: apiVersion and kind of what C(address) reads besides the Service and what is published, all with the name C(superlink).
+    """
+
+    name = "cluster_ip"
+    service_type = "ClusterIP"
+    options: tuple[str, ...] = ()
+    passes_tls = False
+    needs_host = False
+    sets_route_host = False
+    reads: tuple[tuple[str, str], ...] = ()
+
+    def service_fields(self, spec: HubSpec) -> dict[str, Any]:
+        """More fields of the Service's spec."""
+        return {}
+
+    def objects(self, spec: HubSpec) -> list[Object]:
+        """Objects besides the Service."""
+        return []
+
+    def address(self, spec: HubSpec, live: Live) -> str:
+        """C(host:port) under which sites reach the gateway; empty while it is not known.
+
+        Args:
+            spec: the hub's, without C(superlink_address).
+            live: objects as the API server returns them; irrelevant kinds are ignored.
+        """
+        return f"{SERVICE}.{spec.namespace}.svc:{spec.port}"
+
+    def likely_host(self, spec: HubSpec, live: Live) -> str:
+        """The host that the address will have, once there is one."""
+        return spec.host
+
+    def needs_nodes(self, spec: HubSpec) -> bool:
+        """Whether C(address) reads the cluster's nodes."""
+        return False
+
+
+class OutsideExposure(Exposure):
+    """An exposure whose Service has a port outside of the cluster."""
+
+    options: tuple[str, ...] = ("node_port", "external_traffic_policy")
+
+    def service_fields(self, spec: HubSpec) -> dict[str, Any]:
+        """See C(Exposure)."""
+        return {"externalTrafficPolicy": spec.external_traffic_policy}
+
+
+def named(live: Iterable[Mapping[str, Any]], kind: str, name: str = SERVICE) -> Mapping[str, Any]:
+    """The live object of a kind with a name, the gateway's by default; empty if there is none."""
+    return next((one for one in live if one.get("kind") == kind and one["metadata"]["name"] == name), {})
+
+
+def _chosen(hosts: Sequence[str], live: Live) -> str:
+    """One of several hosts that are equally good: the one that sites have already, else the first; empty if there is none.
+
+    Firewalls of sites may know that one only, and nodes, of which some load balancers give the addresses (K3s), come and go.
+    """
+    published = text((named(live, "ConfigMap", FEDERATION_CONFIG).get("data") or {}).get("address"))
+    known = split_address(published)[0] if is_address(published) else ""
+    return known if known in hosts else next(iter(hosts), "")
+
+
+def join(host: str, port: int | None) -> str:
+    """C(host:port), with brackets around an IPv6 address; empty if one of them is not known."""
+    if not host or not port:
+        return ""
+    return f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
+
+
+class NodePort(OutsideExposure):
+    """A port of every node of the hub's cluster. External addresses of nodes are preferred, then internal ones; nodes by name."""
+
+    name = "node_port"
+    service_type = "NodePort"
+
+    def address(self, spec: HubSpec, live: Live) -> str:
+        """See C(Exposure)."""
+        ports = (named(live, "Service").get("spec") or {}).get("ports") or []
+        live_port = next((entry.get("nodePort") for entry in ports if entry.get("name") == "fleet"), None)
+        return join(self.likely_host(spec, live), live_port or spec.node_port)
+
+    def likely_host(self, spec: HubSpec, live: Live) -> str:
+        """See C(Exposure)."""
+        nodes = sorted((one for one in live if one.get("kind") == "Node"), key=lambda one: one["metadata"]["name"])
+        addresses = [entry for node in nodes for entry in (node.get("status") or {}).get("addresses") or []]
+        kinds = ("ExternalIP", "InternalIP")
+        return spec.host or _chosen([text(entry.get("address")) for kind in kinds for entry in addresses if entry.get("type") == kind], live)
+
+    def needs_nodes(self, spec: HubSpec) -> bool:
+        """See C(Exposure)."""
+        return not spec.superlink_address and not spec.host
+
+
+class LoadBalancer(OutsideExposure):
+    """A load balancer that the hub's cluster orders. The address is one of those that it got."""
+
+    name = "load_balancer"
+    service_type = "LoadBalancer"
+    options = ("load_balancer_class", "load_balancer_source_ranges", *OutsideExposure.options)
+
+    def service_fields(self, spec: HubSpec) -> dict[str, Any]:
+        """See C(Exposure)."""
+        return {
+            **super().service_fields(spec),
+            "loadBalancerClass": spec.load_balancer_class,
+            "loadBalancerSourceRanges": [network(one) for one in spec.load_balancer_source_ranges],
+        }
+
+    def address(self, spec: HubSpec, live: Live) -> str:
+        """See C(Exposure)."""
+        status = (named(live, "Service").get("status") or {}).get("loadBalancer") or {}
+        given = [entry.get("hostname") or entry.get("ip") or "" for entry in status.get("ingress") or []]
+        host = _chosen([*filter(None, given)], live)
+        return join(spec.host or host, spec.port) if host else ""
+
+
+class Ingress(Exposure):
+    """An Ingress whose controller passes TLS through to the gateway, as its annotations say.
+
+    It also routes a second name to the gateway, under which sites test the next CA's certificate.
+    """
+
+    name = "ingress"
+    options = ("ingress_class",)
+    passes_tls = True
+    needs_host = True
+
+    def objects(self, spec: HubSpec) -> list[Object]:
+        """See C(Exposure)."""
+        hosts = [spec.host, next_server_name(spec.host)]
+        path = {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": SERVICE, "port": {"name": "fleet"}}}}
+        rules = [{"host": host, "http": {"paths": [path]}} for host in hosts]
+        body = compact({"ingressClassName": spec.ingress_class, "rules": rules, "tls": [{"hosts": hosts}]})
+        kind = "networking.k8s.io/v1/Ingress"
+        return [api_object(spec, kind, SERVICE, "superlink", {"spec": body}, annotations=spec.ingress_annotations)]
+
+    def address(self, spec: HubSpec, live: Live) -> str:
+        """See C(Exposure)."""
+        return join(spec.host, ROUTED_PORT)
+
+
+class Route(Exposure):
+    """An OpenShift Route that passes TLS through to the gateway.
+
+    Without a host, OpenShift generates one, which counts once a router has admitted it. A second Route has the name under which sites test the
+    next CA's certificate, as soon as a host is known.
+    """
+
+    name = "route"
+    passes_tls = True
+    sets_route_host = True
+    reads = ((_ROUTES, "Route"),)
+
+    def objects(self, spec: HubSpec) -> list[Object]:
+        """See C(Exposure)."""
+        host = spec.host or (split_address(spec.superlink_address)[0] if spec.superlink_address else "")
+        hosts = {SERVICE: spec.host, **({"superlink-next": next_server_name(host)} if host and not is_ip(host) else {})}
+        common = {
+            "port": {"targetPort": "fleet"},
+            "tls": {"termination": "passthrough", "insecureEdgeTerminationPolicy": "None"},
+            "to": {"kind": "Service", "name": SERVICE, "weight": 100},
+            "wildcardPolicy": "None",
+        }
+        return [
+            api_object(spec, f"{_ROUTES}/Route", name, "superlink", {"spec": compact({"host": host, **common})}, annotations=spec.route_annotations)
+            for name, host in hosts.items()
+        ]
+
+    def address(self, spec: HubSpec, live: Live) -> str:
+        """See C(Exposure)."""
+        admitted = [
+            text(entry.get("host"))
+            for entry in (named(live, "Route").get("status") or {}).get("ingress") or []
+            if any(one.get("type") == "Admitted" and one.get("status") == "True" for one in entry.get("conditions") or [])
+        ]
+        return join(spec.host or next(iter(admitted), ""), ROUTED_PORT)
+
+    def likely_host(self, spec: HubSpec, live: Live) -> str:
+        """See C(Exposure)."""
+        return spec.host or text((named(live, "Route").get("spec") or {}).get("host"))
+
+
+EXPOSURES: dict[str, Exposure] = {one.name: one for one in (Exposure(), NodePort(), LoadBalancer(), Ingress(), Route())}
+
+
+def exposure_of(spec: HubSpec) -> Exposure:
+    """The exposure of the spec."""
+    return EXPOSURES[spec.exposure]
 
 
 def objects(spec: HubSpec) -> list[Object]:
-    """Services, Ingress and Route of the hub."""
+    """Services, Ingress and Route of the hub. Only the first Service, for sites, may be published outside the cluster."""
     rendered = [fleet_service(spec)]
-    if spec.is_process:
-        rendered.append(runtime_service(spec))
-    if spec.metrics.enabled:
-        rendered.append(metrics_control_service(spec))
+    internal = [(RUNTIME_SERVICE, "runtime", RUNTIME_PORT, "runtime")] if spec.is_process else []
+    internal += [(METRICS_CONTROL, "control", METRICS_CONTROL_PORT, "metrics-control")] if spec.metrics.enabled else []
+    for name, port, number, target in internal:
+        ports = [{"name": port, "port": number, "protocol": "TCP", "targetPort": target}]
+        body = {"type": "ClusterIP", "selector": own_pods(spec.federation, "superlink"), "ports": ports}
+        rendered.append(service(spec, name, "superlink", body))
     return [*rendered, *exposure_of(spec).objects(spec)]
 
 
 def fleet_service(spec: HubSpec) -> Object:
     """The Service of the port for sites."""
     exposure = exposure_of(spec)
-    port = compact(
-        {
-            "name": "fleet",
-            "port": spec.port,
-            "protocol": "TCP",
-            "targetPort": "fleet",
-            "nodePort": spec.node_port if "node_port" in exposure.options else None,
-        }
-    )
+    node_port = spec.node_port if "node_port" in exposure.options else None
+    port = {"name": "fleet", "port": spec.port, "protocol": "TCP", "targetPort": "fleet", "nodePort": node_port}
     body = {
         "type": exposure.service_type,
         "selector": own_pods(spec.federation, "superlink"),
-        "ports": [port],
+        "ports": [compact(port)],
         **exposure.service_fields(spec),
     }
     more = {"annotations": spec.service_annotations, "extra_labels": spec.service_labels}
     return service(spec, SERVICE, "superlink", compact(body), **more)
-
-
-def runtime_service(spec: HubSpec) -> Object:
-    """The Service of the port for the ServerApp; never published outside the cluster."""
-    body = {
-        "type": "ClusterIP",
-        "selector": own_pods(spec.federation, "superlink"),
-        "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
-    }
-    return service(spec, RUNTIME_SERVICE, "superlink", body)
-
-
-def metrics_control_service(spec: HubSpec) -> Object:
-    """The Service of the port for the exporter of metrics; never published outside the cluster."""
-    body = {
-        "type": "ClusterIP",
-        "selector": own_pods(spec.federation, "superlink"),
-        "ports": [{"name": "control", "port": METRICS_CONTROL_PORT, "protocol": "TCP", "targetPort": "metrics-control"}],
-    }
-    return service(spec, METRICS_CONTROL, "superlink", body)
 
 
 def address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:

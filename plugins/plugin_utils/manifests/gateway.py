@@ -34,8 +34,8 @@ from ..programs.metrics_program import HEADER, TRAFFIC
 from ..spec.hub_spec import HubSpec
 from . import haproxy
 from .common_objects import config_map
-from .haproxy import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, global_section, haproxy_container, quiet
-from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
+from .haproxy import CLIENT_LOG, RUN_DIR, SCRIPT, global_lines, haproxy_container, quiet
+from .pod import config_volume, key_pair_volume, mount, scratch_volume, secret_volume
 
 CONFIG = "superlink-gateway"
 CLIENTS_DIR = "/clients"
@@ -98,8 +98,9 @@ def configuration(spec: HubSpec) -> str:
     # Connections of a site beyond its share are closed: they might never make a call that can be refused.
     share = max(limit // 4, spec.gateway_max_site_calls)
     counted = ["  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites", f"  tcp-request session reject if {{ sc1_conn_cur gt {share} }}"]
-    lines = [global_section(limit + HEADROOM, threads=2) + "defaults", DEFAULTS.rstrip("\n")]
-    lines += [
+    counted_for_metrics = ",conn_cnt,http_err_cnt,bytes_in_cnt,bytes_out_cnt" if spec.metrics.enabled else ""
+    lines = [
+        *global_lines(limit + HEADROOM, threads=2),
         "frontend fleet",
         f"  bind :{FLEET_PORT} proto h1{tls}",
         "  option dontlognull",  # health checks of load balancers connect and send nothing, every few seconds from each node
@@ -119,21 +120,15 @@ def configuration(spec: HubSpec) -> str:
             # A SuperNode's key is valid with the certificate of its own site only. What the SuperLink might read in another
             # way than this port is refused. A key that is not listed yet is checked by the SuperLink.
             f"  http-request deny deny_status 503 if {{ req.hdr_cnt({KEY_HEADER}) gt 1 }}",
-            f"  http-request deny deny_status 503 if {{ req.hdr({KEY_HEADER}) -m found }}"
-            f" !{{ req.hdr({KEY_HEADER}),b64dec -m found }}",
+            f"  http-request deny deny_status 503 if {{ req.hdr({KEY_HEADER}) -m found }} !{{ req.hdr({KEY_HEADER}),b64dec -m found }}",
             "  http-request set-var(txn.site) ssl_c_s_dn(cn)",
             f"  http-request set-var(txn.owner) req.hdr({KEY_HEADER}),b64dec,sha2(256),hex,lower,map({KEYS})",
-            "  http-request deny deny_status 503 if { ssl_c_used } { var(txn.owner) -m found }"
-            " !{ var(txn.owner),strcmp(txn.site) eq 0 }",
+            "  http-request deny deny_status 503 if { ssl_c_used } { var(txn.owner) -m found } !{ var(txn.owner),strcmp(txn.site) eq 0 }",
         ]
     if not spec.insecure:
         # Returns which certificate this port serves now; sidecars use it to test which ones they accept.
         lines += [
-            *(
-                []
-                if spec.gateway_access_log
-                else [f"  http-request set-log-level silent if METH_GET {{ path {PROBE} }}"]
-            ),
+            *([] if spec.gateway_access_log else [f"  http-request set-log-level silent if METH_GET {{ path {PROBE} }}"]),
             "  http-request return status 200 content-type text/plain lf-string"
             f' "serial=%[ssl_f_serial,hex,lower] cn=%[ssl_c_s_dn(cn)]\\n" if METH_GET {{ path {PROBE} }}',
         ]
@@ -167,7 +162,7 @@ def configuration(spec: HubSpec) -> str:
     if clients != "none":
         lines += [
             "backend sites",  # no servers: a table of sites, for `show table sites`
-            f"  stick-table type string len 64 size 10k expire 1h store {_stored(spec)}",
+            f"  stick-table type string len 64 size 10k expire 1h store http_req_cnt,http_req_rate(10s),conn_cur{counted_for_metrics}",
             "backend calls",
             "  stick-table type string len 64 size 10k expire 1h store conn_cur",
         ]
@@ -219,33 +214,25 @@ def _server(health: str, calls: int) -> str:
     )
 
 
-def _stored(spec: HubSpec) -> str:
-    """What is counted for each site."""
-    always = "http_req_cnt,http_req_rate(10s),conn_cur"
-    return f"{always},conn_cnt,http_err_cnt,bytes_in_cnt,bytes_out_cnt" if spec.metrics.enabled else always
-
-
 def _metrics_frontend(spec: HubSpec) -> list[str]:
     """The port for the exporter. It has the certificate for sites as well, by its name: the exporter reads its dates from the handshake."""
     served = "" if spec.insecure else " crt /certs/tls.pem"
+    calls = (*CONTROL_CALLS, *(LOG_CALLS if spec.metrics.runs else ()))
+    # What the port for sites counted of one of them, whose name is in the path; nothing is 0.
+    counters = ("conn_cnt", "http_req_cnt", "http_err_cnt", "kbytes_in", "kbytes_out")
+    text = " ".join(f"%[path,field(3,/),table_{one}(sites)]" for one in counters)
+    traffic = f'  http-request return status 200 content-type text/plain lf-string "{text}\\n" if METH_GET {{ path_beg {TRAFFIC} }}'
     return [
         "frontend metrics",
         f"  bind :{METRICS_CONTROL_PORT} proto h1 ssl crt {METRICS_DIR}/tls.pem{served} alpn http/1.1",
-        *[f"  acl control_call path /v1/control/{call}" for call in (*CONTROL_CALLS, *(LOG_CALLS if spec.metrics.runs else ()))],
+        *[f"  acl control_call path /v1/control/{call}" for call in calls],
         f"  http-request deny deny_status 503 unless {{ req.hdr({HEADER}) -m str -f {METRICS_DIR}/token }}",
-        *(_traffic() if spec.asks != "none" else []),
+        *([traffic] if spec.asks != "none" else []),
         "  http-request deny deny_status 503 unless METH_POST control_call",
         *_body(_CONTROL_BODY),
         f"  http-request del-header {HEADER}",
         "  default_backend superlink",
     ]
-
-
-def _traffic() -> list[str]:
-    """What the port for sites counted of one of them, whose name is in the path; nothing is 0."""
-    counters = ("conn_cnt", "http_req_cnt", "http_err_cnt", "kbytes_in", "kbytes_out")
-    text = " ".join(f"%[path,field(3,/),table_{one}(sites)]" for one in counters)
-    return [f'  http-request return status 200 content-type text/plain lf-string "{text}\\n" if METH_GET {{ path_beg {TRAFFIC} }}']
 
 
 def config_objects(spec: HubSpec) -> list[Object]:
@@ -258,34 +245,11 @@ def config_objects(spec: HubSpec) -> list[Object]:
     return [config_map(spec, CONFIG, "superlink", data)]
 
 
-def gateway_container(spec: HubSpec) -> Object:
-    """The container C(gateway) of the SuperLink pod."""
+def pod_parts(spec: HubSpec) -> tuple[Object, list[Object]]:
+    """The container C(gateway) of the SuperLink pod, and its volumes there."""
     mounts = [mount("internal-ca", "/internal-ca")]
     ports = [{"name": "fleet", "containerPort": FLEET_PORT}]
-    if not spec.insecure:
-        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount(GATEWAY_NEXT_VOLUME, NEXT_DIR), mount("gw-clients", CLIENTS_DIR)]
-    if spec.is_process:
-        mounts.append(mount("rt-certs", "/rt"))
-        ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
-    if spec.metrics.enabled:
-        mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
-        ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
-    return haproxy_container(
-        GATEWAY,
-        image(spec, "haproxy", spec.gateway_image),
-        pull_policy=spec.image_pull_policy,
-        watched=[m["mountPath"] for m in mounts],
-        arguments=["-S", f"{RUN_DIR}/master.sock"],
-        ports=ports,
-        mounts=mounts,
-        resources=spec.gateway_resources,
-        ready=True,
-    )
-
-
-def volumes(spec: HubSpec) -> list[Object]:
-    """Volumes of the gateway in the SuperLink pod."""
-    brought = [
+    volumes = [
         # Memory: it holds sockets only. The superlink container shares it, so that a new certificate can be pushed
         # through HAProxy's runtime API with the Python that is there. Apps reach it with subprocess isolation only.
         scratch_volume("gw-run", size="16Mi", memory=True),
@@ -293,14 +257,30 @@ def volumes(spec: HubSpec) -> list[Object]:
         secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
     ]
     if not spec.insecure:
-        brought.append(key_pair_volume(GATEWAY_NEXT_VOLUME, GATEWAY_NEXT_SECRET, optional=True))
-        # Also where no certificates are requested: a later change then needs a reload and no new pod.
-        brought.append(config_volume("gw-clients", CLIENTS_CONFIG))
-        brought.append(key_pair_volume(CERTIFICATE_VOLUME, spec.gateway_secret or SECRET))
+        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount(GATEWAY_NEXT_VOLUME, NEXT_DIR), mount("gw-clients", CLIENTS_DIR)]
+        volumes += [
+            key_pair_volume(GATEWAY_NEXT_VOLUME, GATEWAY_NEXT_SECRET, optional=True),
+            # Also where no certificates are requested: a later change then needs a reload and no new pod.
+            config_volume("gw-clients", CLIENTS_CONFIG),
+            key_pair_volume(CERTIFICATE_VOLUME, spec.gateway_secret or SECRET),
+        ]
     if spec.is_process:
-        brought.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))
+        mounts.append(mount("rt-certs", "/rt"))
+        ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
+        volumes.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))
     if spec.metrics.enabled:
-        volume = key_pair_volume(METRICS_VOLUME, METRICS)
-        volume["secret"]["items"].append({"key": "token", "path": "token"})
-        brought.append(volume)
-    return brought
+        mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
+        ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
+        volumes.append(key_pair_volume(METRICS_VOLUME, METRICS))
+        volumes[-1]["secret"]["items"].append({"key": "token", "path": "token"})
+    container = haproxy_container(
+        spec,
+        GATEWAY,
+        spec.gateway_image,
+        mounts=mounts,
+        resources=spec.gateway_resources,
+        arguments=["-S", f"{RUN_DIR}/master.sock"],
+        ports=ports,
+        is_ready=True,
+    )
+    return container, volumes

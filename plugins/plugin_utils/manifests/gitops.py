@@ -11,7 +11,6 @@ from typing import Any
 import yaml
 
 from ..base.kinds import completed
-from ..marks import proof
 
 Object = Mapping[str, Any]
 
@@ -22,8 +21,6 @@ _WORDS = (
     "# Do not edit it: change the inventory, and render again.\n"
 )
 _WHOSE = re.compile(re.escape(HEADER) + r" for .+ of the federation (?P<federation>\S+), namespace (?P<namespace>\S+)\.")
-# In a file whose header does not say it yet.
-_LABEL = re.compile(rf"^\s*{re.escape(proof.INSTANCE)}: ['\"]?(?P<federation>[^'\"\s]+)", re.MULTILINE)
 # What stays with the playbooks.
 STAYS = frozenset((
     # secrets do not belong in a repository
@@ -93,19 +90,14 @@ def fault(found: str, host: str, federation: str, namespace: str) -> str:
         federation: its name.
         namespace: that of its hub.
     """
-    if not found.startswith(HEADER):
-        return "was not written by federated.flower.render, and is not overwritten. Move it, or choose another directory."
     named = _WHOSE.match(found)
-    if named:
-        whose = [f"{named['federation']} in namespace {named['namespace']}"]
-    else:
-        whose = sorted({label["federation"] for label in _LABEL.finditer(found)})
-    own = f"{federation} in namespace {namespace}" if named else federation
-    if not whose or own in whose:
+    if not named:
+        return "was not written by federated.flower.render, and is not overwritten. Move it, or choose another directory."
+    if (named["federation"], named["namespace"]) == (federation, namespace):
         return ""
     return (
-        f"has the objects of the federation {' and '.join(whose)}, and is not overwritten with those of {federation} in namespace "
-        f"{namespace}: a GitOps controller would delete what the other one has at {host}. Render each federation into a directory of "
+        f"has the objects of the federation {named['federation']} in namespace {named['namespace']}, and is not overwritten with those of {federation} in "
+        f"namespace {namespace}: a GitOps controller would delete what the other one has at {host}. Render each federation into a directory of "
         "its own (flower_render_directory), or delete the file if that federation is no longer there."
     )
 

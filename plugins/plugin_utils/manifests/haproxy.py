@@ -8,12 +8,13 @@ whole path with a list, so that nothing encoded (C(%2e%2e)) or doubled gets thro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..base.object_names import HAPROXY_CONFIG_DIR, HAPROXY_RUN_DIR, OPS_PORT
 from ..base.plain_data import program_text
-from ..base.values import Object
-from .pod import container_security_context, mount
+from ..base.values import Object, compact
+from ..spec.part_spec import FlowerSpec
+from .pod import container_security_context, image, mount
 
 # Endpoints of flwr 1.40 to 1.42 (flwr/supercore/routers/runtime/router.py).
 RUNTIME_CALLS = (
@@ -61,7 +62,7 @@ CLIENT_LOG = (
 
 # Text that every haproxy.cfg of the collection shares. Rules behind it: a SuperNode waits at most 30 s for an answer,
 # survives 502, 503 and 504 only, and no TLS session may be resumed past a changed trust.
-DEFAULTS = f"""\
+_DEFAULTS = f"""\
   mode http
   log global
   log-format '{LOG_FORMAT}'
@@ -95,24 +96,21 @@ def frontend(port: int, certificate: str, backend: str, limits: Iterable[str] = 
     ]
 
 
-def global_section(max_connections: int, *, threads: int | None = None) -> str:
-    """The C(global) section.
-
-    Args:
-        max_connections: connections HAProxy accepts over all ports.
-    """
-    lines = [
+def global_lines(max_connections: int, threads: int) -> list[str]:
+    """The sections C(global) and C(defaults); C(max_connections): that HAProxy accepts over all ports."""
+    return [
         "global",
         "  log stdout format raw local0 info",
         f"  maxconn {max_connections}",
-        *([f"  nbthread {threads}"] if threads else []),
+        f"  nbthread {threads}",
         "  hard-stop-after 60s",
         "  tune.ssl.cachesize 0",
         "  ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets",
         "  ssl-default-server-options ssl-min-ver TLSv1.2",
         f"  stats socket {RUN_DIR}/admin.sock mode 660 level admin expose-fd listeners",
+        "defaults",
+        *_DEFAULTS.splitlines(),
     ]
-    return "\n".join(lines) + "\n"
 
 
 def quiet(access_log: bool) -> list[str]:
@@ -121,47 +119,42 @@ def quiet(access_log: bool) -> list[str]:
 
 
 def haproxy_container(
+    spec: FlowerSpec,
     name: str,
-    image: str,
+    override: str,
     *,
-    pull_policy: str | None,
-    watched: Iterable[str],
+    mounts: Sequence[Object],
+    resources: Object,
     arguments: Iterable[str] = (),
     ports: Iterable[Object] = (),
-    mounts: Iterable[Object],
-    resources: Object,
-    ready: bool,
+    is_ready: bool = False,
 ) -> Object:
-    """A container that runs C(SCRIPT).
+    """A container that runs C(SCRIPT), which reloads HAProxy when files of the mounts change.
 
     Args:
-        watched: directories whose changes cause a reload, besides the configuration's own.
+        override: its image; empty for the default.
         arguments: more arguments for HAProxy.
-        ready: whether the container has a readiness probe (C(/ready)).
+        is_ready: whether the container has a readiness probe (C(/ready)).
     """
-    probes: Object = {
-        "startupProbe": {"httpGet": {"path": "/live", "port": "ops"}, "periodSeconds": 1, "failureThreshold": 60},
-        "livenessProbe": {"httpGet": {"path": "/live", "port": "ops"}, "periodSeconds": 10, "timeoutSeconds": 5},
-    }
-    if ready:
-        probes["readinessProbe"] = {"httpGet": {"path": "/ready", "port": "ops"}, "periodSeconds": 2}
-    built: Object = {
-        "name": name,
-        "image": image,
-        "command": [
-            "sh",
-            f"{HAPROXY_CONFIG_DIR}/watch.sh",
-            " ".join([*watched, HAPROXY_CONFIG_DIR]),
-            f"{HAPROXY_CONFIG_DIR}/haproxy.cfg",
-            *arguments,
-        ],
-        "ports": [*ports, {"name": "ops", "containerPort": OPS_PORT}],
-        "securityContext": container_security_context(),
-        **probes,
-        "volumeMounts": [mount("gw-run", RUN_DIR, read_only=False), mount("gw-conf", HAPROXY_CONFIG_DIR), *mounts],
-    }
-    if pull_policy:
-        built["imagePullPolicy"] = pull_policy
-    if resources:
-        built["resources"] = resources
-    return built
+    ready = {"readinessProbe": {"httpGet": {"path": "/ready", "port": "ops"}, "periodSeconds": 2}}
+    return compact(
+        {
+            "name": name,
+            "image": image(spec, "haproxy", override),
+            "command": [
+                "sh",
+                f"{HAPROXY_CONFIG_DIR}/watch.sh",
+                " ".join([*(one["mountPath"] for one in mounts), HAPROXY_CONFIG_DIR]),
+                f"{HAPROXY_CONFIG_DIR}/haproxy.cfg",
+                *arguments,
+            ],
+            "ports": [*ports, {"name": "ops", "containerPort": OPS_PORT}],
+            "securityContext": container_security_context(),
+            "startupProbe": {"httpGet": {"path": "/live", "port": "ops"}, "periodSeconds": 1, "failureThreshold": 60},
+            "livenessProbe": {"httpGet": {"path": "/live", "port": "ops"}, "periodSeconds": 10, "timeoutSeconds": 5},
+            **(ready if is_ready else {}),
+            "volumeMounts": [mount("gw-run", RUN_DIR, read_only=False), mount("gw-conf", HAPROXY_CONFIG_DIR), *mounts],
+            "imagePullPolicy": spec.image_pull_policy,
+            "resources": resources,
+        }
+    )

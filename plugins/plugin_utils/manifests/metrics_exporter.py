@@ -29,7 +29,7 @@ from ..base.values import Object, compact
 from ..programs import metrics_program
 from ..spec.hub_spec import HubSpec
 from ..spec.pods_spec import PodsSpec
-from .common_objects import config_map, metadata, service, service_account
+from .common_objects import account_rights, api_object, api_volume, config_map, service, service_account
 from .pod import config_volume, container_security_context, mount, pod_template, scratch_volume, secret_volume
 
 NAME = METRICS
@@ -67,7 +67,8 @@ def objects(spec: HubSpec) -> list[Object]:
     found = [
         *front_objects(spec),
         service_account(spec, NAME),
-        *_access(spec),
+        # The names of the ledger's ConfigMaps are not known before sites join, and list cannot be limited to names.
+        *account_rights(spec, NAME, NAME, [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}]),
         service(spec, NAME, NAME, {"type": "ClusterIP", "selector": own_pods(spec.federation, NAME), "ports": [port]}),
         _deployment(spec),
     ]
@@ -75,26 +76,6 @@ def objects(spec: HubSpec) -> list[Object]:
         found += _monitoring(spec)
         found += [_allowed(spec)] if spec.metrics.acm else []
     return found
-
-
-def _access(spec: HubSpec) -> list[Object]:
-    """The right to read ConfigMaps. The names of the ledger's are not known before sites join, and C(list) cannot be limited to names."""
-    group = "rbac.authorization.k8s.io"
-    return [
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "Role",
-            "metadata": metadata(spec, NAME, NAME),
-            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}],
-        },
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "RoleBinding",
-            "metadata": metadata(spec, NAME, NAME),
-            "roleRef": {"apiGroup": group, "kind": "Role", "name": NAME},
-            "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": spec.namespace}],
-        },
-    ]
 
 
 def _deployment(spec: HubSpec) -> Object:
@@ -143,47 +124,25 @@ def _deployment(spec: HubSpec) -> Object:
         volumes=[
             config_volume("program", NAME),
             secret_volume("hub", NAME, keys=["ca.crt", "token"]),
-            _api_volume(),
+            api_volume(3600),
             scratch_volume("tmp", size="16Mi"),
         ],
         notes={_DIGEST: hashlib.sha256("".join(_files(spec).values()).encode()).hexdigest()[:16]},
         grace=1,  # it has nothing that a sudden end could damage
     )
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata(spec, NAME, NAME),
-        "spec": {"replicas": 1, "selector": {"matchLabels": selector(spec.federation, NAME)}, "template": template},
-    }
-
-
-def _api_volume() -> Object:
-    """What the pod needs to talk to the API server. The kubelet renews the token."""
-    sources: list[Object] = [
-        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}},
-        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-    ]
-    return {"name": "api", "projected": {"defaultMode": 0o440, "sources": sources}}
+    body = {"replicas": 1, "selector": {"matchLabels": selector(spec.federation, NAME)}, "template": template}
+    return api_object(spec, "apps/v1/Deployment", NAME, NAME, {"spec": body})
 
 
 def _monitoring(spec: HubSpec) -> list[Object]:
     """Objects of the Prometheus operator. The PodMonitor is for the exporter and for the gateway's own metrics."""
     names = {"key": "app.kubernetes.io/name", "operator": "In", "values": ["superlink", NAME]}
-    return [
-        {
-            "apiVersion": OPERATOR,
-            "kind": MONITOR,
-            "metadata": metadata(spec, NAME, NAME),
-            "spec": {
-                "selector": {"matchLabels": {"app.kubernetes.io/instance": spec.federation}, "matchExpressions": [names]},
-                "podMetricsEndpoints": [
-                    {"port": "metrics", "path": "/metrics"},
-                    {"port": "ops", "path": "/metrics"},
-                ],
-            },
-        },
-        {"apiVersion": OPERATOR, "kind": RULES, "metadata": metadata(spec, NAME, NAME), "spec": alerts(spec.namespace)},
-    ]
+    monitor = {
+        "selector": {"matchLabels": {"app.kubernetes.io/instance": spec.federation}, "matchExpressions": [names]},
+        "podMetricsEndpoints": [{"port": port, "path": "/metrics"} for port in ("metrics", "ops")],
+    }
+    listed = ((MONITOR, monitor), (RULES, alerts(spec.namespace)))
+    return [api_object(spec, f"{OPERATOR}/{kind}", NAME, NAME, {"spec": body}) for kind, body in listed]
 
 
 def _allowed(spec: HubSpec) -> Object:

@@ -47,7 +47,7 @@ from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import SKUPPER, PartSpec
 from ..spec.site_spec import SiteSpec
 from . import tracking
-from .common_objects import metadata
+from .common_objects import network_policy
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # the API server puts it on every namespace
 PROTOCOLS = ("TCP", "UDP", "SCTP")
@@ -63,16 +63,8 @@ def default_deny(spec: PartSpec, name: str) -> list[Object]:
     Args:
         name: the part (hub and site may share a namespace): the first part of its name.
     """
-    if not spec.closes_namespace:
-        return []
-    return [
-        {
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": metadata(spec, f"{name}-default-deny", name),
-            "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
-        }
-    ]
+    body = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    return [network_policy(spec, f"{name}-default-deny", name, body)] if spec.closes_namespace else []
 
 
 def parse_port(value: Any) -> Object:
@@ -96,19 +88,8 @@ def parse_port(value: Any) -> Object:
 
 def pod_policy(spec: PartSpec, name: str, *, ingress: list[Object], egress: list[Object]) -> Object:
     """The policy of one kind of pods: isolated in both directions, except for the rules."""
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(spec, name, name),
-        "spec": compact(
-            {
-                "podSelector": {"matchLabels": own_pods(spec.federation, name)},
-                "policyTypes": ["Ingress", "Egress"],
-                "ingress": ingress,
-                "egress": egress,
-            }
-        ),
-    }
+    pods = {"matchLabels": own_pods(spec.federation, name)}
+    return network_policy(spec, name, name, compact({"podSelector": pods, "policyTypes": ["Ingress", "Egress"], "ingress": ingress, "egress": egress}))
 
 
 def policy_port(port: int, protocol: str = "TCP", end: int | None = None) -> Object:
@@ -126,15 +107,12 @@ def _peer(peer: Peer) -> Object:
         except_ = [network(text(entry)) for entry in peer.get("except") or []]
         return {"ipBlock": compact({"cidr": network(text(peer["cidr"])), "except": except_})}
     found: Object = {}
-    if peer.get("namespace"):
-        found["namespaceSelector"] = _namespaces(peer["namespace"])
+    if namespace := peer.get("namespace"):
+        labels = namespace if isinstance(namespace, Mapping) else {NAMESPACE_NAME: namespace}
+        found["namespaceSelector"] = {"matchLabels": text_labels(labels)}
     if peer.get("pod_selector"):
         found["podSelector"] = {"matchLabels": text_labels(peer["pod_selector"])}
     return found
-
-
-def _namespaces(value: Any) -> Object:
-    return {"matchLabels": text_labels(value) if isinstance(value, Mapping) else {NAMESPACE_NAME: text(value)}}
 
 
 def text_labels(value: Mapping[str, Any]) -> dict[str, str]:
@@ -156,13 +134,8 @@ def api_server_rules(peers: Iterable[Peer] | None) -> list[Object]:
     return egress_rules(peers) or [{"ports": [policy_port(port) for port in API_PORTS]}]
 
 
-def monitoring(spec: PartSpec) -> list[Object]:
-    """The rule for HAProxy's port with metrics. Kubelet, which probes it, is on the pod's node."""
-    return scraping(spec, OPS_PORT)
-
-
 def scraping(spec: PartSpec, port: int) -> list[Object]:
-    """The rule for a port with metrics: the namespaces of the monitoring may call it."""
+    """The rule for a port with metrics: the namespaces of the monitoring may call it. Kubelet, which probes HAProxy's, is on the pod's node."""
     namespaces = [{"namespace": entry} for entry in spec.monitoring_namespaces]
     return [policy_rule("from", namespaces, [policy_port(port)])] if namespaces else []
 
@@ -185,7 +158,7 @@ def superlink_policies(spec: HubSpec) -> list[Object]:
         pod_policy(
             spec,
             SUPERLINK,
-            ingress=[*ingress, *monitoring(spec)],
+            ingress=[*ingress, *scraping(spec, OPS_PORT)],
             egress=[*egress_rules(spec.dns), *([] if spec.is_process else app_egress)],
         ),
     ]
@@ -195,8 +168,8 @@ def superlink_policies(spec: HubSpec) -> list[Object]:
             pod_policy(spec, SERVERAPP, ingress=[], egress=[*egress_rules(spec.dns), runtime, *app_egress])
         )
     if spec.metrics.enabled:
-        door = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERLINK)}], [policy_port(METRICS_CONTROL_PORT)])
-        egress = [*egress_rules(spec.dns), door, *api_server_rules(spec.metrics.api_server)]
+        control = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERLINK)}], [policy_port(METRICS_CONTROL_PORT)])
+        egress = [*egress_rules(spec.dns), control, *api_server_rules(spec.metrics.api_server)]
         policies.append(pod_policy(spec, METRICS, ingress=scraping(spec, METRICS_PORT), egress=egress))
     return policies
 
@@ -204,31 +177,28 @@ def superlink_policies(spec: HubSpec) -> list[Object]:
 def _tracking(spec: HubSpec) -> list[Object]:
     """The rules for connections to the tracking server, derived from its URI unless they are given."""
     own = spec.tracking
-    if not own.uri:
-        return []
-    if own.egress:
-        return egress_rules(own.egress)
+    if not own.uri or own.egress:
+        return egress_rules(own.egress) if own.uri else []
     host, port = own.endpoint
-    if is_ip(host):
-        return [policy_rule("to", [{"cidr": host}], [policy_port(port)])]
     if namespace := tracking.service_namespace(host):
         # A Service's port is translated before the policy of the receiving pod looks, and it is not known here.
         return [policy_rule("to", [{"namespace": namespace}], [])]
-    return [policy_rule("to", [], [policy_port(port)])]  # the addresses of a name are not known here
+    # The addresses of a name are not known here.
+    return [policy_rule("to", [{"cidr": host}] if is_ip(host) else [], [policy_port(port)])]
 
 
 def supernode_policies(spec: SiteSpec) -> list[Object]:
     """The policies of a site's namespace. SuperNodes call the hub; only ClientApps in their own pods call them."""
     if not spec.network_policies:
         return []
-    door = [policy_port(NODE_LISTENER_PORT)]
+    listener = [policy_port(NODE_LISTENER_PORT)]
     names, more = egress_rules(spec.dns), egress_rules(spec.egress)
-    ingress = monitoring(spec) if spec.has_sidecar else []
+    ingress = scraping(spec, OPS_PORT) if spec.has_sidecar else []
     apps = []
     if spec.has_apps_apart:
         # What else may be called is for the code that computes.
-        ingress = [policy_rule("from", [{"pod_selector": own_pods(spec.federation, CLIENTAPP)}], door), *ingress]
-        runtime = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], door)
+        ingress = [policy_rule("from", [{"pod_selector": own_pods(spec.federation, CLIENTAPP)}], listener), *ingress]
+        runtime = policy_rule("to", [{"pod_selector": own_pods(spec.federation, SUPERNODE)}], listener)
         apps, more = [pod_policy(spec, CLIENTAPP, ingress=[], egress=[*names, runtime, *more])], []
     egress = [*names, _superlink(spec), *_superlink_here(spec), *more]
     return [*default_deny(spec, SUPERNODE), pod_policy(spec, SUPERNODE, ingress=ingress, egress=egress), *apps]
@@ -247,10 +217,7 @@ def _superlink(spec: SiteSpec) -> Object:
     if spec.connectivity == SKUPPER:
         # A Service's port is translated into the router's before the router's policy looks, and it is not known here.
         return policy_rule("to", [{"pod_selector": SKUPPER_ROUTER}], [])
-    if spec.has_proxy:
-        host, port = split_address(spec.http_proxy.address)
-        networks = spec.http_proxy.cidrs or ([host] if is_ip(host) else [])
-        return policy_rule("to", [{"cidr": network} for network in networks], [policy_port(port)])
-    host, port = split_address(spec.superlink_address)
-    networks = spec.superlink_cidrs or ([host] if is_ip(host) else [])
+    address, known = (spec.http_proxy.address, spec.http_proxy.cidrs) if spec.has_proxy else (spec.superlink_address, spec.superlink_cidrs)
+    host, port = split_address(address)
+    networks = known or ([host] if is_ip(host) else [])
     return policy_rule("to", [{"cidr": network} for network in networks], [policy_port(port)])

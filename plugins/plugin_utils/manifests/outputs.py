@@ -20,50 +20,38 @@ from ..base.plain_data import program_text
 from ..base.values import Object, compact
 from ..programs import serverapp_program
 from ..spec.hub_spec import HubSpec
-from .common_objects import config_map, metadata
-from .pod import config_volume, container_security_context, image, mount
+from .common_objects import api_object, config_map
+from .pod import AppParts, config_volume, container_security_context, image, mount
 
-READER = OUTPUTS_READER  # the container
 VOLUME = "flower-outputs"
 ROOT = OUTPUTS_ROOT
-VARIABLE = "FLOWER_OUTPUTS_DIR"
-FLOOR_VARIABLE = "FLOWER_OUTPUTS_MIN_FREE"  # of the reader only: room below which no run is submitted
 CLAIM = "superlink-outputs"
 STARTER, STARTER_ROOT = "superlink-serverapp", "/serverapp"  # ConfigMap and volume, and where it is mounted
 PLACE = OUTPUTS_POD_ANNOTATION  # annotation of the SuperLink's pod: the pod with the reader
+_ENV: Object = {"name": "FLOWER_OUTPUTS_DIR", "value": ROOT}
 _APPLICATION, _COMPONENT = "superlink", "outputs"
 
 # As PID 1 it gets no signal that it does not wait for.
 _SLEEP = "import signal as s; stop = {s.SIGTERM, s.SIGINT}; s.pthread_sigmask(s.SIG_BLOCK, stop); s.sigwait(stop)"
 
 
+def start_program() -> str:
+    """What SuperExec finds first under the name of Flower's program."""
+    return f"#!/usr/bin/env python3\n{program_text('serverapp_program.py')}"
+
+
 def objects(spec: HubSpec) -> list[Object]:
     """The program that starts ServerApps, and the claim, unless it is someone else's."""
     if not spec.outputs_enabled:
         return []
-    starter = config_map(spec, STARTER, _APPLICATION, {serverapp_program.NAME: start_program()}, _COMPONENT)
-    if spec.outputs_claim:
-        return [starter]
-    return [
-        starter,
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": metadata(spec, CLAIM, _APPLICATION, _COMPONENT),
-            "spec": compact(
-                {
-                    "accessModes": ["ReadWriteOnce"],
-                    "resources": {"requests": {"storage": spec.outputs_size}},
-                    "storageClassName": spec.outputs_storage_class,
-                }
-            ),
-        },
-    ]
-
-
-def start_program() -> str:
-    """What SuperExec finds first under the name of Flower's program."""
-    return f"#!/usr/bin/env python3\n{program_text('serverapp_program.py')}"
+    program = {serverapp_program.NAME: start_program()}
+    body = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": spec.outputs_size}},
+        "storageClassName": spec.outputs_storage_class,
+    }
+    claim = api_object(spec, "v1/PersistentVolumeClaim", CLAIM, _APPLICATION, {"spec": compact(body)}, _COMPONENT)
+    return [config_map(spec, STARTER, _APPLICATION, program, _COMPONENT), *([] if spec.outputs_claim else [claim])]
 
 
 def command(spec: HubSpec, entrypoint: str) -> Object:
@@ -76,41 +64,34 @@ def claim_name(spec: HubSpec) -> str:
     return (spec.outputs_claim or CLAIM) if spec.outputs_enabled else ""
 
 
-def env(spec: HubSpec) -> list[Object]:
-    """Environment of the container that computes."""
-    return [{"name": VARIABLE, "value": ROOT}] if spec.outputs_enabled else []
-
-
-def mounts(spec: HubSpec) -> list[Object]:
-    """Mounts of the container that computes."""
-    return [mount(VOLUME, ROOT, read_only=False), mount(STARTER, STARTER_ROOT)] if spec.outputs_enabled else []
-
-
-def volumes(spec: HubSpec) -> list[Object]:
-    """Volumes of its pod."""
+def app_parts(spec: HubSpec) -> AppParts:
+    """What outputs add to the container that computes."""
     if not spec.outputs_enabled:
-        return []
+        return AppParts()
     starter = config_volume(STARTER, STARTER)
     starter["configMap"]["defaultMode"] = 0o555
-    return [{"name": VOLUME, "persistentVolumeClaim": {"claimName": claim_name(spec)}}, starter]
+    return AppParts(
+        env=[_ENV],
+        mounts=[mount(VOLUME, ROOT, read_only=False), mount(STARTER, STARTER_ROOT)],
+        volumes=[{"name": VOLUME, "persistentVolumeClaim": {"claimName": claim_name(spec)}}, starter],
+    )
 
 
 def readers(spec: HubSpec) -> list[Object]:
     """The container that reads and deletes outputs and takes inputs, of the same pod."""
     if not spec.outputs_enabled:
         return []
-    return [
-        compact(
-            {
-                "name": READER,
-                # Never the image of the ServerApp: that is the users', and this one has to be trusted.
-                "image": image(spec, "superlink", spec.pods.image),
-                "imagePullPolicy": spec.image_pull_policy,
-                "command": ["python", "-I", "-c", _SLEEP],
-                "env": [*env(spec), {"name": FLOOR_VARIABLE, "value": spec.outputs_min_free}],
-                "resources": spec.outputs_resources,
-                "securityContext": container_security_context(),
-                "volumeMounts": [mount(VOLUME, ROOT, read_only=False)],
-            }
-        )
-    ]
+    # With less room than that, it lets no run be submitted.
+    floor = {"name": "FLOWER_OUTPUTS_MIN_FREE", "value": spec.outputs_min_free}
+    reader = {
+        "name": OUTPUTS_READER,
+        # Never the image of the ServerApp: that is the users', and this one has to be trusted.
+        "image": image(spec, "superlink", spec.pods.image),
+        "imagePullPolicy": spec.image_pull_policy,
+        "command": ["python", "-I", "-c", _SLEEP],
+        "env": [_ENV, floor],
+        "resources": spec.outputs_resources,
+        "securityContext": container_security_context(),
+        "volumeMounts": [mount(VOLUME, ROOT, read_only=False)],
+    }
+    return [compact(reader)]

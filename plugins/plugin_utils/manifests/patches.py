@@ -120,15 +120,7 @@ class PatchError(ValueError):
     """A patch that can't be applied; the text has the patch and the reason."""
 
 
-def describe(patch: Mapping[str, Any]) -> str:
-    """Kind/name of a patch's target."""
-    target = patch.get("target") or {}
-    return f"{target.get('kind')}/{target.get('name')}"
-
-
-def apply(
-    objects: Iterable[Object], patches: Iterable[Mapping[str, Any]] | None, *, partial: bool = False
-) -> list[Object]:
+def apply(objects: Iterable[Object], patches: Iterable[Mapping[str, Any]] | None, *, partial: bool = False) -> list[Object]:
     """The objects with the patches applied, in the patches' order. An object that no patch fits is returned as it is.
 
     Args:
@@ -140,26 +132,21 @@ def apply(
     patched = list(objects)
     for number, patch in enumerate(patches or []):
         target = patch.get("target") or {}
-        hits = [
-            i
-            for i, obj in enumerate(patched)
-            if obj["kind"] == target.get("kind") and obj["metadata"]["name"] == target.get("name")
-        ]
-        if not hits:
-            if partial:
-                continue
+        kind, name = target.get("kind"), target.get("name")
+        where = f"patches[{number}] ({kind}/{name})"
+        hits = [i for i, obj in enumerate(patched) if (obj["kind"], obj["metadata"]["name"]) == (kind, name)]
+        if not hits and not partial:
             have = ", ".join(sorted(f"{obj['kind']}/{obj['metadata']['name']}" for obj in patched))
-            raise PatchError(f"patches[{number}] has target {describe(patch)}, which is not one of: {have}")
+            raise PatchError(f"patches[{number}] has target {kind}/{name}, which is not one of: {have}")
         for i in hits:
-            before = patched[i]
             try:
-                after = apply_one(before, patch)
+                after = apply_one(patched[i], patch)
             except PatchError as exc:
-                raise PatchError(f"patches[{number}] ({describe(patch)}): {exc}") from None
-            if _identity(after) != _identity(before):
-                raise PatchError(f"patches[{number}] ({describe(patch)}) changes apiVersion, kind, name or namespace")
-            if lost := list(losses(before, after)):
-                raise PatchError(f"patches[{number}] ({describe(patch)}) {'; '.join(lost)}")
+                raise PatchError(f"{where}: {exc}") from None
+            if _identity(after) != _identity(patched[i]):
+                raise PatchError(f"{where} changes apiVersion, kind, name or namespace")
+            if lost := list(losses(patched[i], after)):
+                raise PatchError(f"{where} {'; '.join(lost)}")
             patched[i] = after
     return patched
 
@@ -183,12 +170,8 @@ def apply_one(obj: Object, patch: Mapping[str, Any]) -> Object:
 
 
 def _identity(obj: Any) -> tuple[Any, ...]:
-    if not isinstance(obj, Mapping):
-        return ()
-    meta = obj.get("metadata")
-    if not isinstance(meta, Mapping):
-        return ()
-    return obj.get("apiVersion"), obj.get("kind"), meta.get("name"), meta.get("namespace")
+    meta = obj.get("metadata") if isinstance(obj, Mapping) else None
+    return (obj.get("apiVersion"), obj.get("kind"), meta.get("name"), meta.get("namespace")) if isinstance(meta, Mapping) else ()
 
 
 def _merge(base: Any, patch: Mapping[str, Any], *, strategic: bool) -> Any:
@@ -215,16 +198,14 @@ def _merge(base: Any, patch: Mapping[str, Any], *, strategic: bool) -> Any:
 
 
 def _merge_list(base: list[Any], patch: list[Any], merge_keys: tuple[str, ...], field: str) -> list[Any]:
-    if any(isinstance(entry, Mapping) and dict(entry) == {"$patch": "replace"} for entry in patch):
-        return [copy.deepcopy(e) for e in patch if not (isinstance(e, Mapping) and dict(e) == {"$patch": "replace"})]
+    if {"$patch": "replace"} in patch:
+        return [copy.deepcopy(e) for e in patch if e != {"$patch": "replace"}]
     merged = list(base)
     for entry in patch:
         merge_key = next((k for k in merge_keys if isinstance(entry, Mapping) and k in entry), None)
         if merge_key is None:
             raise PatchError(f"an entry of {field} has no {' or '.join(merge_keys)} to find its counterpart by")
-        at = next(
-            (i for i, e in enumerate(merged) if isinstance(e, Mapping) and e.get(merge_key) == entry[merge_key]), None
-        )
+        at = next((i for i, e in enumerate(merged) if isinstance(e, Mapping) and e.get(merge_key) == entry[merge_key]), None)
         if entry.get("$patch") == "delete":
             if at is not None:
                 del merged[at]
@@ -240,45 +221,37 @@ def _operate(document: Any, operation: Any) -> Any:
     if not isinstance(operation, Mapping) or "op" not in operation or "path" not in operation:
         raise PatchError("an operation of a JSON patch has op and path")
     op, path = operation["op"], operation["path"]
-    if op in ("add", "replace", "test") and "value" not in operation:
-        raise PatchError(f"{op} {path} has no value")
-    if op in ("move", "copy"):
-        if "from" not in operation:
-            raise PatchError(f"{op} {path} has no from")
-        value = copy.deepcopy(_find(document, operation["from"]))
+    needed = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from", "remove": "path"}.get(str(op))
+    if needed is None:
+        raise PatchError(f"operation {op!r} is not known")
+    if needed not in operation:
+        raise PatchError(f"{op} {path} has no {needed}")
+    if needed == "from":
+        value = copy.deepcopy(_find(document, _tokens(operation["from"]), operation["from"]))
         if op == "move":
             document = _operate(document, {"op": "remove", "path": operation["from"]})
         return _operate(document, {"op": "add", "path": path, "value": value})
+    tokens = _tokens(path)
     if op == "test":
-        if _find(document, path) != operation["value"]:
+        if _find(document, tokens, path) != operation["value"]:
             raise PatchError(f"test of {path} failed")
         return document
-    if op not in ("add", "remove", "replace"):
-        raise PatchError(f"operation {op!r} is not known")
-    tokens = _tokens(path)
     if not tokens:
         if op == "remove":
             raise PatchError("the whole object can't be removed")
         return copy.deepcopy(operation["value"])
-    parent = _find(document, "/" + "/".join(_escape(t) for t in tokens[:-1]) if tokens[:-1] else "")
-    last = tokens[-1]
+    parent = _find(document, tokens[:-1], path)
+    at: Any = tokens[-1]
     if isinstance(parent, list):
-        at = _position(last, len(parent), path, end=op == "add")
-        if op == "add":
-            parent.insert(at, copy.deepcopy(operation["value"]))
-        elif op == "replace":
-            parent[at] = copy.deepcopy(operation["value"])
-        else:
-            del parent[at]
-    elif isinstance(parent, dict):
-        if op != "add" and last not in parent:
-            raise PatchError(f"{op}: there is no {path}")
-        if op == "remove":
-            del parent[last]
-        else:
-            parent[last] = copy.deepcopy(operation["value"])
-    else:
+        at = _position(at, len(parent), path, end=op == "add")
+    elif not isinstance(parent, dict) or (op != "add" and at not in parent):
         raise PatchError(f"{op}: there is no {path}")
+    if op == "remove":
+        del parent[at]
+    elif op == "add" and isinstance(parent, list):
+        parent.insert(at, copy.deepcopy(operation["value"]))
+    else:
+        parent[at] = copy.deepcopy(operation["value"])
     return document
 
 
@@ -286,10 +259,6 @@ def _tokens(path: Any) -> list[str]:
     if not isinstance(path, str) or (path and not path.startswith("/")):
         raise PatchError(f"path {path!r} does not start with /")
     return [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]
-
-
-def _escape(token: str) -> str:
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 def _position(token: str, length: int, path: str, *, end: bool) -> int:
@@ -300,9 +269,9 @@ def _position(token: str, length: int, path: str, *, end: bool) -> int:
     return int(token)
 
 
-def _find(document: Any, path: Any) -> Any:
+def _find(document: Any, tokens: Iterable[str], path: str) -> Any:
     found = document
-    for token in _tokens(path):
+    for token in tokens:
         if isinstance(found, list):
             found = found[_position(token, len(found), path, end=False)]
         elif isinstance(found, Mapping) and token in found:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ..base.values import Object, compact
 from ..spec.part_spec import FlowerSpec, merge_env
@@ -25,6 +26,14 @@ UPSTREAM_IMAGES = {
 GRACE_SECONDS = 15
 
 
+class AppParts(NamedTuple):
+    """What is added to a container and its pod."""
+
+    env: list[Object] = []
+    mounts: list[Object] = []
+    volumes: list[Object] = []
+
+
 def image(spec: FlowerSpec, kind: str, override: str = "") -> str:
     """Reference of an image: the user's, else the upstream one taken from the registry or mirror of the spec.
 
@@ -40,16 +49,8 @@ def pod_security_context(spec: FlowerSpec) -> Object:
 
     Fields that are None are left out: OpenShift's SCCs choose user and groups themselves.
     """
-    return compact(
-        {
-            "runAsNonRoot": True,
-            "runAsUser": spec.run_as_user,
-            "runAsGroup": spec.run_as_group,
-            "fsGroup": spec.fs_group,
-            "fsGroupChangePolicy": "OnRootMismatch",
-            "seccompProfile": {"type": "RuntimeDefault"},
-        }
-    )
+    users = {"runAsUser": spec.run_as_user, "runAsGroup": spec.run_as_group, "fsGroup": spec.fs_group}
+    return compact({"runAsNonRoot": True, **users, "fsGroupChangePolicy": "OnRootMismatch", "seccompProfile": {"type": "RuntimeDefault"}})
 
 
 def container_security_context() -> Object:
@@ -94,17 +95,14 @@ def past_proxy(env: list[Object], *urls: str) -> list[Object]:
         return env
     if "no_proxy" not in set_ones:
         return merge_env(env, [{"name": "NO_PROXY", "value": ",".join(hosts)}])
-    return [
-        {**entry, "value": _with_hosts(entry["value"], hosts)} if entry["name"].lower() == "no_proxy" and entry.get("value") else entry
-        for entry in env
-    ]
-
-
-def _with_hosts(given: str, hosts: Iterable[str]) -> str:
-    """A value of C(NO_PROXY) that has some hosts."""
-    known = [entry.strip() for entry in given.split(",")]
-    missing = [host for host in hosts if not any(entry in ("*", host) or (entry[:1] == "." and host.endswith(entry)) for entry in known)]
-    return ",".join([given, *missing])
+    extended = []
+    for entry in env:
+        if entry["name"].lower() == "no_proxy" and entry.get("value"):
+            known = [one.strip() for one in entry["value"].split(",")]
+            missing = [host for host in hosts if not any(one in ("*", host) or (one[:1] == "." and host.endswith(one)) for one in known)]
+            entry = {**entry, "value": ",".join([entry["value"], *missing])}
+        extended.append(entry)
+    return extended
 
 
 def grpc_probes(port: int, *, failures: int) -> Object:
@@ -119,12 +117,7 @@ def grpc_probes(port: int, *, failures: int) -> Object:
     return {
         # Python imports for several seconds on a busy node: the start-up probe waits two minutes and runs every second.
         "startupProbe": {"grpc": {"port": port}, "periodSeconds": 1, "failureThreshold": 120},
-        "livenessProbe": {
-            "grpc": {"port": port},
-            "periodSeconds": 10,
-            "timeoutSeconds": 5,
-            "failureThreshold": failures,
-        },
+        "livenessProbe": {"grpc": {"port": port}, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": failures},
     }
 
 
@@ -195,6 +188,11 @@ def pod_template(
     """
     own = {**pods.pod_labels, **labels(spec, name, pool=pool)}
     all_notes = {**pods.pod_annotations, **(notes or {})}
+
+    def hardened(containers: Iterable[Object]) -> list[Object]:
+        # A user's container without a security context has that of the others: Pod Security "restricted" wants one.
+        return [{"securityContext": container_security_context(), **one} for one in containers]
+
     body = {
         "serviceAccountName": name if account is None else account,
         "automountServiceAccountToken": False,
@@ -209,8 +207,8 @@ def pod_template(
         "topologySpreadConstraints": pods.topology_spread_constraints,
         "priorityClassName": pods.priority_class,
         "runtimeClassName": runtime_class,
-        "initContainers": [*(init_containers or []), *map(_hardened, pods.init_containers)],
-        "containers": [*containers, *map(_hardened, pods.extra_containers)],
+        "initContainers": [*(init_containers or []), *hardened(pods.init_containers)],
+        "containers": [*containers, *hardened(pods.extra_containers)],
         "volumes": volumes,
     }
     meta = {"labels": dict(sorted(own.items())), "annotations": dict(sorted(all_notes.items()))}
@@ -224,8 +222,3 @@ def pod_template(
     except patches.PatchError as error:
         raise patches.PatchError(f"pod_template of the pods {name}: {error}") from None
     return merged
-
-
-def _hardened(container: Mapping[str, object]) -> Object:
-    """A user's container. Without a security context of its own it has that of the others: Pod Security "restricted" wants one."""
-    return {"securityContext": container_security_context(), **container}

@@ -10,84 +10,51 @@ from ..base.object_names import RUNTIME_PORT, SERVERAPP, SERVERAPP_POD
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
 from . import clientapp, outputs, tracking
-from .common_objects import metadata, service_account
+from .common_objects import api_object, service_account
 from .exposure import RUNTIME_SERVICE
-from .pod import mount, pod_template, secret_volume
+from .pod import AppParts, mount, pod_template, secret_volume
 
 NAME = SERVERAPP
 POD = SERVERAPP_POD  # where outputs are kept
 
 
+def app_parts(spec: HubSpec) -> AppParts:
+    """What outputs and tracking add to the container that computes: SuperExec, or SuperLink with subprocess isolation."""
+    kept, tracked = outputs.app_parts(spec), tracking.app_parts(spec)
+    return AppParts(kept.env + tracked.env, kept.mounts + tracked.mounts, kept.volumes + tracked.volumes)
+
+
 def objects(spec: HubSpec) -> list[Object]:
-    """ServiceAccount and workload; nothing with subprocess isolation, where SuperLink starts ServerApps itself."""
+    """ServiceAccount and one SuperExec, replaced and never doubled; nothing with subprocess isolation, where SuperLink starts ServerApps itself.
+
+    Where outputs are kept the SuperExec is a StatefulSet: rights on its pod can then be limited to its name.
+    """
     if not spec.is_process:
         return []
-    return [service_account(spec, NAME), workload(spec)]
-
-
-def workload(spec: HubSpec) -> Object:
-    """One SuperExec, replaced and never doubled.
-
-    Where outputs are kept it is a StatefulSet: rights on its pod can then be limited to its name.
-    """
+    chosen = {"selector": {"matchLabels": selector(spec.federation, NAME)}}
     if spec.outputs_enabled:
-        return stateful_set(spec)
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata(spec, NAME, NAME),
-        "spec": {
-            "replicas": 1,
-            "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": selector(spec.federation, NAME)},
-            "template": template(spec),
-        },
-    }
-
-
-def stateful_set(spec: HubSpec) -> Object:
-    """The same with outputs."""
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": metadata(spec, NAME, NAME),
-        "spec": {
-            "replicas": 1,
-            "serviceName": NAME,
-            # Without it, a pod that never becomes ready is not replaced when the template is corrected.
-            "podManagementPolicy": "Parallel",
-            "selector": {"matchLabels": selector(spec.federation, NAME)},
-            "updateStrategy": {"type": "RollingUpdate"},
-            "template": template(spec),
-        },
-    }
-
-
-def template(spec: HubSpec) -> Object:
-    """The pod: SuperExec and, where outputs are kept, their reader."""
-    own = spec.serverapp
-    runtime = [
-        "--runtime-api-address",
-        f"{RUNTIME_SERVICE}:{RUNTIME_PORT}",
-        "--root-certificates",
-        "/internal-ca/ca.crt",
-    ]
-    env = [*outputs.env(spec), *tracking.env(spec)]
-    mounts = [mount("internal-ca", "/internal-ca"), *outputs.mounts(spec), *tracking.mounts(spec)]
-    return pod_template(
+        kind = "StatefulSet"
+        # Not parallel, a pod that never becomes ready is not replaced when the template is corrected.
+        body = {"replicas": 1, "serviceName": NAME, "podManagementPolicy": "Parallel", **chosen, "updateStrategy": {"type": "RollingUpdate"}}
+    else:
+        kind, body = "Deployment", {"replicas": 1, "strategy": {"type": "Recreate"}, **chosen}
+    own, parts = spec.serverapp, app_parts(spec)
+    runtime = ["--runtime-api-address", f"{RUNTIME_SERVICE}:{RUNTIME_PORT}", "--root-certificates", "/internal-ca/ca.crt"]
+    mounts = [mount("internal-ca", "/internal-ca"), *parts.mounts]
+    template = pod_template(
         spec,
         NAME,
         own,
         containers=[
-            {**clientapp.superexec_container(spec, own, runtime, env=env, mounts=mounts, failures=6), **outputs.command(spec, "flower-superexec")},
+            {**clientapp.superexec_container(spec, own, runtime, env=parts.env, mounts=mounts, failures=6), **outputs.command(spec, "flower-superexec")},
             *outputs.readers(spec),
         ],
         volumes=[
             secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
             secret_volume("superexec", "superlink-superexec"),
-            *outputs.volumes(spec),
-            *tracking.volumes(spec),
-            *clientapp.compute_volumes(own),
+            *parts.volumes,
+            *clientapp.compute_parts(own).volumes,
         ],
         runtime_class=own.gpu.runtime_class,
     )
+    return [service_account(spec, NAME), api_object(spec, f"apps/v1/{kind}", NAME, NAME, {"spec": {**body, "template": template}})]

@@ -55,7 +55,7 @@ from ..base.values import Object, compact
 from ..spec.site_spec import PASSWORD, USERNAME, SiteSpec
 from . import haproxy
 from .common_objects import config_map
-from .haproxy import DEFAULTS, LOG_FORMAT, SCRIPT, global_section, haproxy_container, quiet
+from .haproxy import LOG_FORMAT, SCRIPT, global_lines, haproxy_container, quiet
 from .pod import config_volume, container_security_context, image, key_pair_volume, mount, scratch_volume, secret_volume
 
 NAME = TUNNEL
@@ -80,19 +80,9 @@ _WHY_LOG = "  log-format '" + LOG_FORMAT[:-1] + ',"why":"' + _WHY + '"}' + "'"
 _WHY_HEADER = f'  http-after-response set-header {WHY} "{_WHY}" if {{ status 503 }}'
 
 
-def has_credentials(spec: SiteSpec) -> bool:
-    """Whether the proxy wants a user name and password."""
-    return bool(spec.http_proxy.secret or spec.http_proxy_credentials)
-
-
 def _host_port(address: str) -> tuple[str, int]:
     host, port = split_address(address)
     return f"[{host}]" if is_ip(host) and ":" in host else host, port
-
-
-def _listen(spec: SiteSpec) -> str:
-    """socat's address of the loopback port. As many tunnels as the sidecar may open; more would only wait."""
-    return f"TCP-LISTEN:{TUNNEL_PORT},bind=127.0.0.1,reuseaddr,fork,nodelay,max-children={spec.sidecar_max_connections}"
 
 
 def target(spec: SiteSpec) -> str:
@@ -103,87 +93,80 @@ def target(spec: SiteSpec) -> str:
     return f"PROXY:{proxy}:{host}:{port},proxyport={proxy_port},connect-timeout=5,{alive}"
 
 
-def tunnel_config_objects(spec: SiteSpec) -> list[Object]:
-    """The ConfigMap with the script and the addresses; nothing without a proxy."""
-    if not spec.has_proxy:
+def config_objects(spec: SiteSpec) -> list[Object]:
+    """ConfigMaps: HAProxy's configuration and the watcher, the client certificate, the tunnel's script and addresses; as far as the site has these."""
+    if not spec.has_sidecar:
         return []
-    data = {
-        "hub": spec.superlink_address,
-        "listen": _listen(spec),
-        "proxy": spec.http_proxy.address,
-        "target": target(spec),
-        "tunnel.sh": TUNNEL_SCRIPT,
-    }
-    return [config_map(spec, PROXY_TUNNEL_CONFIG, "supernode", data, NAME)]
+    built = [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
+    if spec.shows_certificate:
+        built.append(config_map(spec, CLIENT_CONFIG, "supernode", {"tls.crt": spec.client_certificate}, "client"))
+    if spec.has_proxy:
+        # As many tunnels as the sidecar may open; more would only wait.
+        listen = f"TCP-LISTEN:{TUNNEL_PORT},bind=127.0.0.1,reuseaddr,fork,nodelay,max-children={spec.sidecar_max_connections}"
+        data = {"hub": spec.superlink_address, "listen": listen, "proxy": spec.http_proxy.address, "target": target(spec), "tunnel.sh": TUNNEL_SCRIPT}
+        built.append(config_map(spec, PROXY_TUNNEL_CONFIG, "supernode", data, NAME))
+    return built
 
 
-def tunnel_init_containers(spec: SiteSpec) -> list[Object]:
-    """The container, a native sidecar, or nothing."""
-    if not spec.has_proxy:
-        return []
-    mounts = [mount(_RUN_VOLUME, "/run/tunnel", read_only=False), mount(_CONFIG_VOLUME, "/etc/tunnel")]
-    if has_credentials(spec):
-        mounts.append(mount(_SECRET_VOLUME, "/http-proxy"))
-    return [
-        compact(
-            {
-                "name": NAME,
-                "restartPolicy": "Always",
-                "image": image(spec, "socat", spec.tunnel_image),
-                "imagePullPolicy": spec.image_pull_policy,
-                "command": ["sh", PROGRAM, "run"],
-                "resources": spec.tunnel_resources,
-                "securityContext": container_security_context(),
-                "readinessProbe": {
-                    "exec": {"command": ["sh", PROGRAM, "ready"]},
-                    "periodSeconds": 20,
-                    "timeoutSeconds": 60,
-                },
-                "volumeMounts": mounts,
-            }
-        )
+def pod_parts(spec: SiteSpec) -> tuple[list[Object], list[Object]]:
+    """Containers, native sidecars, and volumes of the pod: C(sidecar) and, with an HTTP proxy, its tunnel. C(trust) is supernode.py's volume."""
+    if not spec.has_sidecar:
+        return [], []
+    mounts = [mount("trust", "/trust"), mount("local", "/local")]
+    volumes = [
+        scratch_volume("gw-run", size="16Mi", memory=True),
+        config_volume("gw-conf", CONFIG),
+        key_pair_volume("local", LOCAL_TLS_SECRET),
+        secret_volume("local-ca", LOCAL_TLS_SECRET, keys=["ca.crt"]),
     ]
-
-
-def tunnel_volumes(spec: SiteSpec) -> list[Object]:
-    """Its volumes."""
+    if spec.shows_certificate:
+        mounts.append(mount("client", "/client"))
+        # Certificate and key in one folder, under the names by which HAProxy finds them.
+        certificate = {"name": CLIENT_CONFIG, "items": [{"key": "tls.crt", "path": "tls.pem"}]}
+        key = {"name": CLIENT_KEY, "items": [{"key": "tls.key", "path": "tls.pem.key"}]}
+        volumes.append({"name": "client", "projected": {"defaultMode": 0o440, "sources": [{"configMap": certificate}, {"secret": key}]}})
+    sidecar = haproxy_container(
+        spec,
+        "sidecar",
+        spec.sidecar_image,
+        mounts=mounts,
+        resources=spec.sidecar_resources,
+        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if spec.has_apps_apart else [],
+    )
+    containers: list[Object] = [{"name": sidecar.pop("name"), "restartPolicy": "Always", **sidecar}]
     if not spec.has_proxy:
-        return []
-    found = [scratch_volume(_RUN_VOLUME, size="1Mi", memory=True), config_volume(_CONFIG_VOLUME, PROXY_TUNNEL_CONFIG)]
-    if has_credentials(spec):
-        found.append(_credentials(spec))
-    return found
-
-
-def _credentials(spec: SiteSpec) -> Object:
-    """The two entries, under fixed names. Another Secret restarts the pods, other entries in it do not."""
+        return containers, volumes
+    mounts = [mount(_RUN_VOLUME, "/run/tunnel", read_only=False), mount(_CONFIG_VOLUME, "/etc/tunnel")]
+    volumes += [scratch_volume(_RUN_VOLUME, size="1Mi", memory=True), config_volume(_CONFIG_VOLUME, PROXY_TUNNEL_CONFIG)]
     own = spec.http_proxy
-    if not own.secret:
-        return secret_volume(_SECRET_VOLUME, SECRET, keys=[USERNAME, PASSWORD, MARK])
-    volume = secret_volume(_SECRET_VOLUME, own.secret)
-    volume["secret"]["items"] = [{"key": own.username_key, "path": USERNAME}, {"key": own.password_key, "path": PASSWORD}]
-    return volume
-
-
-def full_name(spec: SiteSpec, host: str) -> str:
-    """The full name of a Service; other hosts as they are.
-
-    HAProxy's resolvers use names as they are, without the search list of resolv.conf (HAProxy's configuration
-    manual, section 5.3), so C(flower-superlink) and C(superlink.flower.svc) would be unknown to them.
-    """
-    domain = spec.cluster_domain
-    if not domain or is_ip(host):
-        return host
-    if "." not in host:
-        return f"{host}.{spec.namespace}.svc.{domain}"
-    return f"{host}.{domain}" if host.endswith(".svc") else host
+    if own.secret or spec.http_proxy_credentials:
+        mounts.append(mount(_SECRET_VOLUME, "/http-proxy"))
+        volumes.append(secret_volume(_SECRET_VOLUME, own.secret or SECRET, keys=[USERNAME, PASSWORD, MARK]))
+    if own.secret:
+        # Another Secret restarts the pods, other entries in it do not.
+        volumes[-1]["secret"]["items"] = [{"key": own.username_key, "path": USERNAME}, {"key": own.password_key, "path": PASSWORD}]
+    tunnel = {
+        "name": NAME,
+        "restartPolicy": "Always",
+        "image": image(spec, "socat", spec.tunnel_image),
+        "imagePullPolicy": spec.image_pull_policy,
+        "command": ["sh", PROGRAM, "run"],
+        "resources": spec.tunnel_resources,
+        "securityContext": container_security_context(),
+        "readinessProbe": {"exec": {"command": ["sh", PROGRAM, "ready"]}, "periodSeconds": 20, "timeoutSeconds": 60},
+        "volumeMounts": mounts,
+    }
+    return [*containers, compact(tunnel)], volumes  # the tunnel is last: its readiness asks the sidecar
 
 
 def configuration(spec: SiteSpec) -> str:
     """The text of haproxy.cfg."""
-    host, port = split_address(spec.superlink_address)
-    host = full_name(spec, host)
-    target = f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
+    host, port = _host_port(spec.superlink_address)
+    # HAProxy's resolvers use names as they are, without the search list of resolv.conf (HAProxy's configuration manual, section 5.3), so
+    # flower-superlink and superlink.flower.svc, names of Services, would be unknown to them.
+    if domain := "" if is_ip(host.strip("[]")) else spec.cluster_domain:
+        host = f"{host}.{spec.namespace}.svc.{domain}" if "." not in host else f"{host}.{domain}" if host.endswith(".svc") else host
+    target = f"{host}:{port}"
     found = " init-addr last,libc,none resolvers dns resolve-prefer ipv4"
     if spec.has_proxy:
         target, found = f"127.0.0.1:{TUNNEL_PORT}", ""
@@ -208,8 +191,16 @@ def configuration(spec: SiteSpec) -> str:
             f"{server(asked)} no-ssl-reuse",
         ]
 
-    lines = [global_section(spec.sidecar_max_connections, threads=1) + "defaults", DEFAULTS.rstrip("\n")]
-    lines += [
+    # ClientApps in other pods reach this pod's SuperNode by another port. uvicorn closes idle connections after 5 s: leave them before that.
+    apps = [
+        *haproxy.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
+        "backend supernode",
+        "  http-reuse safe",
+        *quiet(spec.sidecar_access_log),
+        f"  server sn 127.0.0.1:{NODE_RUNTIME_PORT} proto h1 pool-purge-delay 2s",
+    ]
+    lines = [
+        *global_lines(spec.sidecar_max_connections, threads=1),
         "frontend node",
         f"  bind 127.0.0.1:{SIDECAR_PORT} proto h1 ssl crt /local/tls.pem alpn http/1.1",
         *([_WHY_LOG] if spec.has_proxy else []),
@@ -220,7 +211,7 @@ def configuration(spec: SiteSpec) -> str:
         server(name),
         *probe("now", name),
         *probe("next", next_server_name(name)),
-        *(_door(spec.sidecar_access_log) if spec.has_apps_apart else []),
+        *(apps if spec.has_apps_apart else []),
         *([] if spec.has_proxy else _RESOLVERS),
         "frontend ops",
         f"  bind :{OPS_PORT}",
@@ -234,68 +225,3 @@ def configuration(spec: SiteSpec) -> str:
         "  default_backend probe-now",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _door(access_log: bool) -> list[str]:
-    """The way from ClientApps in other pods to this pod's SuperNode."""
-    return [
-        *haproxy.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
-        "backend supernode",
-        "  http-reuse safe",
-        *quiet(access_log),
-        # uvicorn closes idle connections after 5 s: leave them before that.
-        f"  server sn 127.0.0.1:{NODE_RUNTIME_PORT} proto h1 pool-purge-delay 2s",
-    ]
-
-
-def sidecar_config_objects(spec: SiteSpec) -> list[Object]:
-    """The ConfigMaps with HAProxy's configuration, the watcher and the client certificate; nothing without a sidecar."""
-    if not spec.has_sidecar:
-        return []
-    made = [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
-    if spec.shows_certificate:
-        made.append(config_map(spec, CLIENT_CONFIG, "supernode", {"tls.crt": spec.client_certificate}, "client"))
-    return made
-
-
-def sidecar_init_containers(spec: SiteSpec) -> list[Object]:
-    """The container C(sidecar), or nothing."""
-    if not spec.has_sidecar:
-        return []
-    mounts = [mount("trust", "/trust"), mount("local", "/local")]
-    if spec.shows_certificate:
-        mounts.append(mount("client", "/client"))
-    built = haproxy_container(
-        "sidecar",
-        image(spec, "haproxy", spec.sidecar_image),
-        pull_policy=spec.image_pull_policy,
-        watched=[m["mountPath"] for m in mounts],
-        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if spec.has_apps_apart else [],
-        mounts=mounts,
-        resources=spec.sidecar_resources,
-        ready=False,
-    )
-    return [{"name": built.pop("name"), "restartPolicy": "Always", **built}]
-
-
-def sidecar_volumes(spec: SiteSpec) -> list[Object]:
-    """Volumes of the sidecar; C(trust) is supernode.py's."""
-    if not spec.has_sidecar:
-        return []
-    brought = [
-        scratch_volume("gw-run", size="16Mi", memory=True),
-        config_volume("gw-conf", CONFIG),
-        key_pair_volume("local", LOCAL_TLS_SECRET),
-        secret_volume("local-ca", LOCAL_TLS_SECRET, keys=["ca.crt"]),
-    ]
-    if spec.shows_certificate:
-        brought.append(_client_volume())
-    return brought
-
-
-def _client_volume() -> Object:
-    """Certificate and key in one folder, under the names by which HAProxy finds them."""
-    certificate = {"name": CLIENT_CONFIG, "items": [{"key": "tls.crt", "path": "tls.pem"}]}
-    key = {"name": CLIENT_KEY, "items": [{"key": "tls.key", "path": "tls.pem.key"}]}
-    sources = [{"configMap": certificate}, {"secret": key}]
-    return {"name": "client", "projected": {"defaultMode": 0o440, "sources": sources}}

@@ -37,7 +37,7 @@ from ..base.object_names import KEY_JOB, KEY_JOB_OWNER, LOCAL_TLS_SECRET, SUPERE
 from ..base.values import Object, compact
 from ..spec.site_spec import SiteSpec
 from . import network_policies
-from .common_objects import config_map, labels, metadata
+from .common_objects import account_rights, api_object, api_volume, config_map, labels, network_policy, service_account
 from .pod import container_security_context, image, mount, pod_template
 
 NAME = KEY_JOB
@@ -79,68 +79,42 @@ def key_job(spec: SiteSpec, account: str, suffix: str, program: Mapping[str, str
         seconds: for the whole job.
     """
     own = own_name(suffix)
+    items = [{"key": entry(path), "path": path} for path in [*program, REQUEST]]
+    container = {
+        "name": "keys",
+        "image": image(spec, "supernode", spec.pods.image),
+        "imagePullPolicy": spec.image_pull_policy,
+        "command": ["python", "-B", "-m", "plugin_utils.site_keys.maker"],
+        "workingDir": PROGRAM,
+        # Devices of a SuperNode that computes itself are none of this container's.
+        "resources": compact({part: {name: one for name, one in amounts.items() if "/" not in name} for part, amounts in spec.pods.resources.items()}),
+        "securityContext": container_security_context(),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [mount("program", PROGRAM), mount("api", API)],
+    }
     template = pod_template(
         spec,
         KEY_APPLICATION,
         spec.pods.for_helpers,
         account=account,
         restart="Never",
-        containers=[_key_container(spec)],
-        volumes=[_program_volume(own, program), _api_volume()],
+        containers=[compact(container)],
+        volumes=[{"name": "program", "configMap": {"name": own, "defaultMode": 0o444, "items": items}}, api_volume(TOKEN_SECONDS)],
         grace=1,  # it has nothing that a sudden end could damage
     )
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata(spec, NAME, KEY_APPLICATION),
-        "spec": {
-            "suspend": True,
-            "backoffLimit": 0,  # the program itself retries; another run of the role starts a new job
-            "activeDeadlineSeconds": seconds,
-            "ttlSecondsAfterFinished": KEY_LINGER_SECONDS,
-            "template": template,
-        },
+    body = {
+        "suspend": True,
+        "backoffLimit": 0,  # the program itself retries; another run of the role starts a new job
+        "activeDeadlineSeconds": seconds,
+        "ttlSecondsAfterFinished": KEY_LINGER_SECONDS,
+        "template": template,
     }
-
-
-def _key_container(spec: SiteSpec) -> Object:
-    # Devices of a SuperNode that computes itself are none of this container's.
-    plain = {
-        part: {name: amount for name, amount in amounts.items() if "/" not in name}
-        for part, amounts in spec.pods.resources.items()
-    }
-    return compact(
-        {
-            "name": "keys",
-            "image": image(spec, "supernode", spec.pods.image),
-            "imagePullPolicy": spec.image_pull_policy,
-            "command": ["python", "-B", "-m", "plugin_utils.site_keys.maker"],
-            "workingDir": PROGRAM,
-            "resources": compact(plain),
-            "securityContext": container_security_context(),
-            "terminationMessagePolicy": "FallbackToLogsOnError",
-            "volumeMounts": [mount("program", PROGRAM), mount("api", API)],
-        }
-    )
+    return api_object(spec, "batch/v1/Job", NAME, KEY_APPLICATION, {"spec": body})
 
 
 def entry(path: str) -> str:
     """A file's entry in the ConfigMap, which has no folders."""
     return path.replace("/", "-")
-
-
-def _program_volume(name: str, program: Mapping[str, str]) -> Object:
-    items = [{"key": entry(path), "path": path} for path in [*program, REQUEST]]
-    return {"name": "program", "configMap": {"name": name, "defaultMode": 0o444, "items": items}}
-
-
-def _api_volume() -> Object:
-    """What a pod needs to talk to the API server, mounted nowhere else."""
-    sources: list[Object] = [
-        {"serviceAccountToken": {"path": "token", "expirationSeconds": TOKEN_SECONDS}},
-        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-    ]
-    return {"name": "api", "projected": {"defaultMode": 0o440, "sources": sources}}
 
 
 def belongings(
@@ -164,7 +138,7 @@ def belongings(
     if not given:
         built += access(spec, own, request["secrets"])
     if spec.network_policies:
-        built.append(network_policy(spec, own))
+        built.append(key_policy(spec, own))
     if owner is None:
         return built
     reference = {"apiVersion": "batch/v1", "kind": "Job", "name": NAME, "uid": owner["metadata"]["uid"]}
@@ -196,65 +170,36 @@ def secret_names(pools: Iterable[str]) -> list[str]:
 
 def given_access(spec: SiteSpec, secrets: Iterable[str]) -> list[Object]:
     """Service account and rights, for the site's administrators to create once."""
-    made = access(spec, ACCESS, secrets)
-    for item in made:  # what administrators once approved does not change with a release of Flower
-        item["metadata"]["labels"].pop("app.kubernetes.io/version")
-    return made
+    # What administrators once approved does not change with a release of Flower.
+    return access(spec, ACCESS, secrets, versioned=False)
 
 
-def access(spec: SiteSpec, name: str, secrets: Iterable[str]) -> list[Object]:
+def access(spec: SiteSpec, name: str, secrets: Iterable[str], **more: bool) -> list[Object]:
     """A service account that may write these Secrets and the ConfigMap with their public keys, and nothing else."""
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": metadata(spec, name, KEY_APPLICATION),
-            "automountServiceAccountToken": False,
-        },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "Role",
-            "metadata": metadata(spec, name, KEY_APPLICATION),
-            "rules": rules(secrets),
-        },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "RoleBinding",
-            "metadata": metadata(spec, name, KEY_APPLICATION),
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": spec.namespace}],
-        },
-    ]
+    return [service_account(spec, name, KEY_APPLICATION, **more), *account_rights(spec, name, KEY_APPLICATION, rules(secrets), **more)]
 
 
 def rules(secrets: Iterable[str]) -> list[Object]:
     """The job's rights. C(delete) on the ConfigMap is what OpenShift requires to set an object's owners."""
-    return [
-        _rule("secrets", ["get", "create", "patch", "delete"], sorted(secrets)),
-        _rule("configmaps", ["create", "patch", "delete"], [PUBLIC_KEYS]),
-    ]
+    needed = (
+        ("secrets", ["get", "create", "patch", "delete"], sorted(secrets)),
+        ("configmaps", ["create", "patch", "delete"], [PUBLIC_KEYS]),
+    )
+    return [{"apiGroups": [""], "resources": [resource], "resourceNames": names, "verbs": verbs} for resource, verbs, names in needed]
 
 
-def _rule(resource: str, verbs: list[str], names: list[str]) -> Object:
-    return {"apiGroups": [""], "resources": [resource], "resourceNames": names, "verbs": verbs}
-
-
-def network_policy(spec: SiteSpec, name: str) -> Object:
+def key_policy(spec: SiteSpec, name: str) -> Object:
     """The job's pod reaches API servers and cannot be reached. It is created and deleted with the job.
 
     No name is resolved.
     """
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(spec, name, KEY_APPLICATION),
-        "spec": {
-            "podSelector": {"matchLabels": selector(spec.federation, KEY_APPLICATION)},
-            "policyTypes": ["Ingress", "Egress"],
-            "ingress": [],
-            "egress": network_policies.api_server_rules(spec.api_server),
-        },
+    body = {
+        "podSelector": {"matchLabels": selector(spec.federation, KEY_APPLICATION)},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [],
+        "egress": network_policies.api_server_rules(spec.api_server),
     }
+    return network_policy(spec, name, KEY_APPLICATION, body)
 
 
 def new_images(wanted: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, str]:
@@ -281,49 +226,38 @@ def pull_job(spec: SiteSpec, workload: Mapping[str, Any], containers: Mapping[st
     given, noted = template["spec"], template["metadata"]
     every = [*(given.get("initContainers") or []), *given["containers"]]
     pool = (workload["metadata"].get("labels") or {}).get(POOL_LABEL)
-    body = {
+    pod = {
         **{name: given[name] for name in _OF_POD if name in given},
         "nodeName": node,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 1,  # it has nothing that a sudden end could damage
-        "containers": [_pull_container(one) for one in every if one["name"] in containers],
+        "containers": [
+            {
+                "name": one["name"],
+                "securityContext": container_security_context(),
+                **{name: one[name] for name in _OF_CONTAINER if name in one},
+                "command": ["haproxy", "-v"] if one["name"] in _HAPROXY else ["python", "-c", ""],
+                "resources": _RESOURCES,
+            }
+            for one in every
+            if one["name"] in containers
+        ],
+    }
+    meta = {**noted, "labels": dict(sorted({**noted["labels"], **labels(spec, PULL_APPLICATION, pool=pool)}.items()))}
+    body = {
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": seconds,
+        "ttlSecondsAfterFinished": PULL_LINGER_SECONDS,
+        "template": {"metadata": meta, "spec": compact(pod)},
     }
     own = "\n".join([workload["metadata"]["name"], node, *containers.values()])
     name = f"{PULL_APPLICATION}-{hashlib.sha256(own.encode()).hexdigest()[:10]}"
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata(spec, name, PULL_APPLICATION, pool=pool),
-        "spec": {
-            "backoffLimit": 0,
-            "activeDeadlineSeconds": seconds,
-            "ttlSecondsAfterFinished": PULL_LINGER_SECONDS,
-            "template": {
-                "metadata": {**noted, "labels": dict(sorted({**noted["labels"], **labels(spec, PULL_APPLICATION, pool=pool)}.items()))},
-                "spec": compact(body),
-            },
-        },
-    }
+    return api_object(spec, "batch/v1/Job", name, PULL_APPLICATION, {"spec": body}, pool=pool)
 
 
 def pull_network_policies(spec: SiteSpec) -> list[Object]:
     """The policy of these pods. They need no network, since the kubelet pulls. It is created before them and deleted after them."""
-    if not spec.network_policies:
-        return []
     body = {"podSelector": {"matchLabels": selector(spec.federation, PULL_APPLICATION)}, "policyTypes": ["Ingress", "Egress"]}
-    return [
-        {
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": metadata(spec, PULL_APPLICATION, PULL_APPLICATION),
-            "spec": body,
-        }
-    ]
-
-
-def _pull_container(given: Mapping[str, Any]) -> Object:
-    command = ["haproxy", "-v"] if given["name"] in _HAPROXY else ["python", "-c", ""]
-    kept = {name: given[name] for name in _OF_CONTAINER if name in given}
-    return {"name": given["name"], "securityContext": container_security_context(), **kept, "command": command, "resources": _RESOURCES}
+    return [network_policy(spec, PULL_APPLICATION, PULL_APPLICATION, body)] if spec.network_policies else []

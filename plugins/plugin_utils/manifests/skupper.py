@@ -22,7 +22,7 @@ from ..base.secret_data import encode
 from ..base.values import Object, compact, text
 from ..spec.network_spec import LinkSpec, ListenerSpec, NetworkSiteSpec
 from ..spec.part_spec import PartSpec
-from .common_objects import metadata
+from .common_objects import api_object
 from .network_policies import egress_rules, policy_port, policy_rule, scraping, text_labels
 
 API = "skupper.io/v2alpha1"
@@ -53,22 +53,9 @@ def applyset(part: str) -> str:
     return f"skupper-{part}"
 
 
-def meta(
-    spec: PartSpec,
-    name: str,
-    part: str,
-    *,
-    labels: Mapping[str, str] | None = None,
-    annotations: Mapping[str, str] | None = None,
-) -> Object:
-    """metadata of an object. No version label: a new release of Flower is none of Skupper's business."""
-    made = metadata(spec, name, NAME, part, extra_labels=labels, annotations=annotations)
-    made["labels"].pop("app.kubernetes.io/version")
-    return made
-
-
-def _object(spec: PartSpec, kind: str, name: str, part: str, body: Object, **more: Any) -> Object:
-    return {"apiVersion": API, "kind": kind, "metadata": meta(spec, name, part, **more), "spec": body}
+def _object(spec: PartSpec, kind: str, name: str, part: str, fields: Mapping[str, Any], **more: Any) -> Object:
+    """An object, of Skupper's API unless C(kind) has another one. No version label: a new release of Flower changes nothing here."""
+    return api_object(spec, kind if "/" in kind else f"{API}/{kind}", name, NAME, fields, part, versioned=False, **more)
 
 
 # Sites
@@ -76,25 +63,14 @@ def _object(spec: PartSpec, kind: str, name: str, part: str, body: Object, **mor
 
 def site_objects(spec: NetworkSiteSpec) -> list[Object]:
     """The Site, and the ConfigMap that assigns the namespace to a controller, if one is set."""
-    rendered: list[Object] = []
-    if spec.controller:
-        rendered.append(
-            {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": meta(spec, CONTROL, SITE),
-                "data": {"controller": spec.controller},
-            }
-        )
-    body = compact(
-        {
-            "linkAccess": spec.link_access if spec.has_access else None,
-            "ha": True if spec.ha else None,
-            "edge": True if spec.edge else None,
-            "settings": dict(sorted(spec.settings.items())),
-        }
-    )
-    return [*rendered, _object(spec, "Site", spec.site_name, SITE, body)]
+    control = _object(spec, "v1/ConfigMap", CONTROL, SITE, {"data": {"controller": spec.controller}})
+    body = {
+        "linkAccess": spec.link_access if spec.has_access else None,
+        "ha": spec.ha or None,
+        "edge": spec.edge or None,
+        "settings": dict(sorted(spec.settings.items())),
+    }
+    return [*([control] if spec.controller else []), _object(spec, "Site", spec.site_name, SITE, {"spec": compact(body)})]
 
 
 # Links
@@ -119,7 +95,7 @@ def certificate(spec: LinkSpec, ca: str) -> Object:
     """
     body = {"ca": ca, "client": True, "subject": spec.cluster}
     at_hub = replace(spec, namespace=spec.hub_namespace)
-    return _object(at_hub, "Certificate", certificate_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster})
+    return _object(at_hub, "Certificate", certificate_name(spec.cluster), LINK, {"spec": body}, extra_labels={SITE_LABEL: spec.cluster})
 
 
 def access_grant(spec: LinkSpec) -> Object:
@@ -129,7 +105,7 @@ def access_grant(spec: LinkSpec) -> Object:
         raise ValueError("window is empty")
     body = {"redemptionsAllowed": 1, "expirationWindow": f"{int(spec.window.total_seconds())}s"}
     at_hub = replace(spec, namespace=spec.hub_namespace)
-    return _object(at_hub, "AccessGrant", grant_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster})
+    return _object(at_hub, "AccessGrant", grant_name(spec.cluster), LINK, {"spec": body}, extra_labels={SITE_LABEL: spec.cluster})
 
 
 def access_token(spec: LinkSpec, grant: Mapping[str, str]) -> Object:
@@ -139,7 +115,7 @@ def access_token(spec: LinkSpec, grant: Mapping[str, str]) -> Object:
         grant: C(url), C(code) (a secret) and C(ca) of the grant's status.
     """
     body = compact({"url": grant["url"], "code": grant["code"], "ca": grant["ca"], "linkCost": spec.cost or None})
-    return _object(spec, "AccessToken", spec.name, LINK, body)
+    return _object(spec, "AccessToken", spec.name, LINK, {"spec": body})
 
 
 def link_secret(spec: LinkSpec, data: Mapping[str, str], kind: str = TLS_SECRET) -> Object:
@@ -149,13 +125,8 @@ def link_secret(spec: LinkSpec, data: Mapping[str, str], kind: str = TLS_SECRET)
         data: C(tls.crt), C(tls.key), C(ca.crt) in plain text.
         kind: type of the Secret: Skupper 2.2 passes over others than C(kubernetes.io/tls).
     """
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": meta(spec, spec.name, LINK),
-        "type": kind,
-        "data": {key: encode(value) for key, value in sorted(data.items())},
-    }
+    fields = {"type": kind, "data": {key: encode(value) for key, value in sorted(data.items())}}
+    return _object(spec, "v1/Secret", spec.name, LINK, fields)
 
 
 def groups(endpoints: Iterable[Mapping[str, Any]]) -> dict[str, list[Object]]:
@@ -183,17 +154,9 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
         endpoints: C(status.endpoints) of the hub's Site.
         names: group -> name of an existing Link, which is kept.
     """
-    settings = compact({PROXY: spec.proxy_secret})
+    more = {"tlsCredentials": spec.name, "cost": spec.cost or None, "settings": compact({PROXY: spec.proxy_secret})}
     return [
-        _object(
-            spec,
-            "Link",
-            names.get(group) or link_name(spec.name, group),
-            LINK,
-            compact(
-                {"endpoints": entries, "tlsCredentials": spec.name, "cost": spec.cost or None, "settings": settings}
-            ),
-        )
+        _object(spec, "Link", names.get(group) or link_name(spec.name, group), LINK, {"spec": compact({"endpoints": entries, **more})})
         for group, entries in groups(endpoints).items()
     ]
 
@@ -204,24 +167,19 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
 def listener_objects(spec: ListenerSpec) -> list[Object]:
     """The site's Listener. Skupper creates a Service with its host's name."""
     body = {"host": spec.host, "observer": "none", "port": spec.port, "routingKey": spec.key, "type": "tcp"}
-    return [_object(spec, "Listener", FLEET, LISTENER, body)]
+    return [_object(spec, "Listener", FLEET, LISTENER, {"spec": body})]
 
 
 def connector_objects(spec: ListenerSpec) -> list[Object]:
     """The hub's Connector to the gateway's port for sites."""
     chosen = ",".join(f"{key}={value}" for key, value in sorted(own_pods(spec.federation, "superlink").items()))
     body = {"port": FLEET_PORT, "routingKey": spec.key, "selector": chosen, "type": "tcp"}
-    return [_object(spec, "Connector", FLEET, LISTENER, body)]
+    return [_object(spec, "Connector", FLEET, LISTENER, {"spec": body})]
 
 
 def address(host: Any, port: Any) -> str:
     """The address to which SuperNodes connect."""
     return f"{text(host)}:{text(port)}"
-
-
-def ports(endpoints: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The ports of endpoints, each once."""
-    return sorted({int(entry["port"]) for entry in endpoints if text(entry.get("port")).isdecimal()})
 
 
 def skupper_site_objects(spec: NetworkSiteSpec) -> list[Object]:
@@ -231,31 +189,16 @@ def skupper_site_objects(spec: NetworkSiteSpec) -> list[Object]:
     routers = policy_rule("from", [{"pod_selector": ROUTER}], [])
     ingress = [routers, *scraping(spec, METRICS_PORT)]
     if spec.has_access:
-        doors = [policy_port(INTER_ROUTER_PORT), policy_port(EDGE_PORT)]
-        ingress.append(policy_rule("from", spec.allowed_sources, doors))
-    ways = [*egress_rules(spec.dns), *egress_rules(spec.api_server), *egress_rules(spec.egress)]
-    policies = [
-        _skupper_policy(
-            spec,
-            "skupper-router",
-            SITE,
-            ROUTER,
-            ingress=ingress,
-            egress=[*ways, policy_rule("to", [{"pod_selector": ROUTER}], [])],
-        )
-    ]
+        router_ports = [policy_port(INTER_ROUTER_PORT), policy_port(EDGE_PORT)]
+        ingress.append(policy_rule("from", spec.allowed_sources, router_ports))
+    egress = [*egress_rules(spec.dns), *egress_rules(spec.api_server), *egress_rules(spec.egress)]
+    to_routers = policy_rule("to", [{"pod_selector": ROUTER}], [])
+    policies = [_skupper_policy(spec, "skupper-router", SITE, ROUTER, ingress=ingress, egress=[*egress, to_routers])]
     if spec.install == "manifests" and spec.scope == "namespace":
         # A token is redeemed by the controllers: the site's calls the hub's, at any address.
-        policies.append(
-            _skupper_policy(
-                spec,
-                "skupper-controller",
-                SITE,
-                CONTROLLER,
-                ingress=[policy_rule("from", spec.allowed_sources, [policy_port(GRANT_PORT)])],
-                egress=[*ways, policy_rule("to", [], [policy_port(443), policy_port(GRANT_PORT)])],
-            )
-        )
+        granted = [policy_rule("from", spec.allowed_sources, [policy_port(GRANT_PORT)])]
+        redeemed = policy_rule("to", [], [policy_port(443), policy_port(GRANT_PORT)])
+        policies.append(_skupper_policy(spec, "skupper-controller", SITE, CONTROLLER, ingress=granted, egress=[*egress, redeemed]))
     return policies
 
 
@@ -265,8 +208,8 @@ def skupper_link_objects(spec: PartSpec, endpoints: Sequence[Mapping[str, Any]])
         return []
     hosts = sorted({text(entry["host"]) for entry in endpoints})
     known = [{"cidr": host} for host in hosts] if all(map(is_ip, hosts)) else []
-    way = policy_rule("to", known, [policy_port(port) for port in ports(endpoints)])
-    return [_skupper_policy(spec, "skupper-link", LINK, ROUTER, egress=[way])]
+    ports = sorted({int(entry["port"]) for entry in endpoints if text(entry.get("port")).isdecimal()})
+    return [_skupper_policy(spec, "skupper-link", LINK, ROUTER, egress=[policy_rule("to", known, [policy_port(port) for port in ports])])]
 
 
 def skupper_listener_objects(spec: PartSpec) -> list[Object]:
@@ -281,41 +224,19 @@ def skupper_connector_objects(spec: PartSpec) -> list[Object]:
     """The hub's router may call the gateway's port for sites, and the gateway may be called by it."""
     if not spec.network_policies:
         return []
-    door = [policy_port(FLEET_PORT)]
+    fleet_port = [policy_port(FLEET_PORT)]
     superlink = own_pods(spec.federation, SUPERLINK)
-    made = [
-        _skupper_policy(
-            spec,
-            "skupper-superlink",
-            LISTENER,
-            superlink,
-            ingress=[policy_rule("from", [{"pod_selector": ROUTER}], door)],
-        )
-    ]
+    routers = policy_rule("from", [{"pod_selector": ROUTER}], fleet_port)
+    policies = [_skupper_policy(spec, "skupper-superlink", LISTENER, superlink, ingress=[routers])]
     if spec.closes_namespace:
-        way = policy_rule("to", [{"pod_selector": superlink}], door)
-        made.append(_skupper_policy(spec, "skupper-connector", LISTENER, ROUTER, egress=[way]))
-    return made
+        gateway = policy_rule("to", [{"pod_selector": superlink}], fleet_port)
+        policies.append(_skupper_policy(spec, "skupper-connector", LISTENER, ROUTER, egress=[gateway]))
+    return policies
 
 
-def _skupper_policy(
-    spec: PartSpec,
-    name: str,
-    part: str,
-    pods: Mapping[str, str],
-    *,
-    ingress: list[Object] | None = None,
-    egress: list[Object] | None = None,
-) -> Object:
-    """A policy that opens ways of some pods. A direction without rules is none of its business."""
-    rules = compact({"ingress": ingress, "egress": egress})
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": meta(spec, name, part),
-        "spec": {
-            "podSelector": {"matchLabels": text_labels(pods)},
-            "policyTypes": [kind for kind in ("Ingress", "Egress") if kind.lower() in rules],
-            **rules,
-        },
-    }
+def _skupper_policy(spec: PartSpec, name: str, part: str, pods: Mapping[str, str], **rules: list[Object]) -> Object:
+    """A policy for some pods; C(rules): C(ingress), C(egress). A direction without rules is left as it is."""
+    rules = compact(rules)
+    types = [kind for kind in ("Ingress", "Egress") if kind.lower() in rules]
+    body = {"podSelector": {"matchLabels": text_labels(pods)}, "policyTypes": types, **rules}
+    return _object(spec, "networking.k8s.io/v1/NetworkPolicy", name, part, {"spec": body})

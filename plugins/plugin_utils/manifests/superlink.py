@@ -11,15 +11,14 @@ on the pod (exec, port-forward) and by nothing else.
 from __future__ import annotations
 
 from ..base.labels import selector
-from ..base.object_names import DATABASE_CLAIM, HEALTH_PORT, SUPERLINK, SUPERLINK_POD, SUPERLINK_PORT
-from ..base.values import Object, compact
+from ..base.object_names import DATABASE_CLAIM, FEDERATION_CONFIG, HEALTH_PORT, SUPERLINK, SUPERLINK_POD, SUPERLINK_PORT
+from ..base.values import Object, compact, text
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import merge_env
 from . import (
     certificate,
     common_objects,
     exposure,
-    federation,
     gateway,
     metrics_exporter,
     network_policies,
@@ -28,8 +27,9 @@ from . import (
     serverapp,
     tracking,
 )
-from .common_objects import config_map, disruption_budget, metadata, service_account
+from .common_objects import api_object, config_map, disruption_budget, service_account
 from .pod import (
+    AppParts,
     config_volume,
     container_security_context,
     flower_env,
@@ -74,7 +74,7 @@ def objects(spec: HubSpec) -> list[Object]:
         *network_policies.superlink_policies(spec),
         service_account(spec, NAME),
         *exposure.objects(spec),
-        *federation.objects(spec),
+        *federation_objects(spec),
         *certificate.objects(spec),
         config_map(spec, CLI_CONFIG, NAME, {"config.toml": _CLI}),
         *gateway.config_objects(spec),
@@ -92,7 +92,26 @@ def objects(spec: HubSpec) -> list[Object]:
     return patches.apply(rendered, spec.patches)
 
 
-def arguments(spec: HubSpec) -> list[str]:
+def federation_objects(spec: HubSpec) -> list[Object]:
+    """What sites need to know of the hub: the ConfigMap C(flower-federation), without secrets.
+
+    Nothing until address and, unless insecure, CA are known. C(ca.crt) is empty if insecure, C(insecure) is "true" or "false".
+    """
+    if not spec.superlink_address or not (spec.ca_bundle or spec.insecure):
+        return []
+    data = {
+        "address": spec.superlink_address,
+        "ca.crt": "" if spec.insecure else spec.ca_bundle,
+        "federation": spec.federation,
+        "insecure": text(spec.insecure),
+        "namespace": spec.namespace,
+        "server_name": spec.verified_name,
+        "version": spec.version,
+    }
+    return [config_map(spec, FEDERATION_CONFIG, "superlink", data, "federation")]
+
+
+def _arguments(spec: HubSpec) -> list[str]:
     """Arguments of flower-superlink."""
     args = [
         "--host", "127.0.0.1",
@@ -115,7 +134,8 @@ def arguments(spec: HubSpec) -> list[str]:
 
 
 def superlink_container(spec: HubSpec) -> Object:
-    """The container C(superlink)."""
+    """The container C(superlink). With subprocess isolation ServerApps compute in it."""
+    parts = AppParts() if spec.is_process else serverapp.app_parts(spec)
     mounts = [
         mount("data", "/data", read_only=False),
         mount("internal", "/internal"),
@@ -123,75 +143,55 @@ def superlink_container(spec: HubSpec) -> Object:
         mount("sl-home", "/flwr", read_only=False),
         mount("cli", "/flwr/config.toml", sub_path="config.toml"),
         mount("gw-run", "/run/gw", read_only=False),
+        *([mount("superexec", "/superexec")] if spec.is_process else []),
     ]
-    if spec.is_process:
-        mounts.append(mount("superexec", "/superexec"))
-    # With subprocess isolation ServerApps compute here.
-    computes = not spec.is_process
-    mounts += ([*outputs.mounts(spec), *tracking.mounts(spec)] if computes else []) + spec.pods.volume_mounts
-    env = [*outputs.env(spec), *tracking.env(spec)] if computes else []
     # The command line calls the SuperLink, and the ServerApps that it starts do.
-    peers = ["https://localhost", *(["https://127.0.0.1"] if computes else [])]
+    peers = ["https://localhost", *([] if spec.is_process else ["https://127.0.0.1"])]
     return compact(
         {
             "name": NAME,
             "image": image(spec, "superlink", spec.pods.image),
             "imagePullPolicy": spec.image_pull_policy,
-            **(outputs.command(spec, "flower-superlink") if computes else {}),
-            "args": arguments(spec),
+            **({} if spec.is_process else outputs.command(spec, "flower-superlink")),
+            "args": _arguments(spec),
             "lifecycle": spec.pods.lifecycle,
-            "env": past_proxy(merge_env(flower_env(spec, "/flwr"), env, spec.pods.env), *peers),
+            "env": past_proxy(merge_env(flower_env(spec, "/flwr"), parts.env, spec.pods.env), *peers),
             "resources": spec.pods.resources,
             "securityContext": container_security_context(),
             **grpc_probes(HEALTH_PORT, failures=6),
             "readinessProbe": {"grpc": {"port": HEALTH_PORT}, "periodSeconds": 2, "timeoutSeconds": 2},
-            "volumeMounts": mounts,
+            "volumeMounts": mounts + parts.mounts + spec.pods.volume_mounts,
         }
     )
 
 
 def stateful_set(spec: HubSpec) -> Object:
     """The SuperLink StatefulSet: one replica, its database on a volume that outlives it."""
+    gateway_container, gateway_volumes = gateway.pod_parts(spec)
     volumes = [
         secret_volume("internal", "superlink-internal"),
         config_volume("cli", CLI_CONFIG),
         scratch_volume("sl-home"),
-        *gateway.volumes(spec),
+        *gateway_volumes,
+        *([secret_volume("superexec", "superlink-superexec")] if spec.is_process else serverapp.app_parts(spec).volumes),
+        *spec.pods.volumes,
     ]
-    if spec.is_process:
-        volumes.append(secret_volume("superexec", "superlink-superexec"))
-    containers = [superlink_container(spec), gateway.gateway_container(spec)]
-    if not spec.is_process:
-        volumes += [*outputs.volumes(spec), *tracking.volumes(spec)]
-        containers += outputs.readers(spec)
-    volumes += spec.pods.volumes
+    containers = [superlink_container(spec), gateway_container, *([] if spec.is_process else outputs.readers(spec))]
     # An identity that may read this pod learns from it whether there are outputs, and needs no right to look for them.
-    place = serverapp.POD if spec.is_process else SUPERLINK_POD
-    notes = {outputs.PLACE: place} if spec.outputs_enabled else {}
-    template = pod_template(spec, NAME, spec.pods, containers=containers, volumes=volumes, notes=notes)
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": metadata(spec, NAME, NAME),
-        "spec": {
-            "replicas": 1,
-            "serviceName": NAME,
-            "selector": {"matchLabels": selector(spec.federation, NAME)},
-            "updateStrategy": {"type": "RollingUpdate"},
-            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-            "template": template,
-            "volumeClaimTemplates": [
-                {
-                    # No version label: claim templates can't be changed, an upgrade would be refused.
-                    "metadata": {"name": "data", "labels": selector(spec.federation, NAME)},
-                    "spec": compact(
-                        {
-                            "accessModes": [spec.storage_access_mode],
-                            "resources": {"requests": {"storage": spec.made_storage_size or spec.storage_size}},
-                            "storageClassName": spec.storage_class,
-                        }
-                    ),
-                }
-            ],
-        },
+    notes = {outputs.PLACE: serverapp.POD if spec.is_process else SUPERLINK_POD} if spec.outputs_enabled else {}
+    claim = {
+        "accessModes": [spec.storage_access_mode],
+        "resources": {"requests": {"storage": spec.made_storage_size or spec.storage_size}},
+        "storageClassName": spec.storage_class,
     }
+    body = {
+        "replicas": 1,
+        "serviceName": NAME,
+        "selector": {"matchLabels": selector(spec.federation, NAME)},
+        "updateStrategy": {"type": "RollingUpdate"},
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+        "template": pod_template(spec, NAME, spec.pods, containers=containers, volumes=volumes, notes=notes),
+        # No version label: claim templates can't be changed, an upgrade would be refused.
+        "volumeClaimTemplates": [{"metadata": {"name": "data", "labels": selector(spec.federation, NAME)}, "spec": compact(claim)}],
+    }
+    return api_object(spec, "apps/v1/StatefulSet", NAME, NAME, {"spec": body})

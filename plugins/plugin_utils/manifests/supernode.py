@@ -27,8 +27,9 @@ from ..base.values import Object, compact
 from ..spec.part_spec import merge_env
 from ..spec.site_spec import PoolSpec, SiteSpec
 from . import clientapp, common_objects, datasets, network_policies, patches, sidecar
-from .common_objects import config_map, disruption_budget, metadata, service, service_account
+from .common_objects import api_object, config_map, disruption_budget, service, service_account
 from .pod import (
+    AppParts,
     config_volume,
     container_security_context,
     flower_env,
@@ -94,42 +95,32 @@ def expansion(spec: SiteSpec, pool: PoolSpec, *, preview: bool = False) -> Any:
     Raises:
         node_config.NodeConfigError: the node config is wrong; C(faults) has the reasons.
     """
-    known: dict[str, Any] = {
-        "mode": pool.mode,
-        "pool": pool.name,
-        "replicas": None if pool.is_daemon else pool.replicas,
-        "cluster": spec.cluster,
-        "region": spec.region,
-        "namespace": spec.namespace,
-        "federation": spec.federation,
-    }
-    if pool.datasets:
-        known["datasets"] = datasets.paths(pool)
+    known: dict[str, Any] = {key: getattr(spec, key) for key in ("cluster", "region", "namespace", "federation")}
+    known |= {"mode": pool.mode, "pool": pool.name, "replicas": None if pool.is_daemon else pool.replicas, "datasets": datasets.paths(pool) or None}
     allocation = spec.allocation.get(pool.name) or {}
     # Also where they are not used: to find a typing error in {partition}.
     known_numbers = not pool.is_daemon and bool(allocation.get("partitions"))
     if pool.uses_partition or known_numbers:
-        known["first_partition"] = first_ordinal(spec, pool)
-        known["partitions"] = int(allocation["partitions"])
+        known |= {"first_partition": first_ordinal(spec, pool), "partitions": int(allocation["partitions"])}
     return node_config.expand(pool.node_config, **known, preview=preview)
 
 
 def objects(spec: SiteSpec) -> list[Object]:
     """All objects of a site, in the order in which they can be applied."""
+    health = {"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}
     rendered = [
         *common_objects.namespace_objects(spec),
         *network_policies.supernode_policies(spec),
         service_account(spec, NAME),
-        *trust_objects(spec),
-        *sidecar.sidecar_config_objects(spec),
-        *sidecar.tunnel_config_objects(spec),
-        headless_service(spec),
+        *([] if spec.insecure else [config_map(spec, TRUST, NAME, {"ca.crt": spec.ca_bundle}, "trust")]),
+        *sidecar.config_objects(spec),
+        # It gives StatefulSet pods their names. Sites do not call it.
+        service(spec, NAME, NAME, {"type": "ClusterIP", "clusterIP": "None", "selector": own_pods(spec.federation, NAME), "ports": [health]}),
+        *([service_account(spec, CLIENTAPP)] if spec.has_apps_apart else []),
+        *datasets.objects(spec),
     ]
-    if spec.has_apps_apart:
-        rendered.append(service_account(spec, CLIENTAPP))
-    rendered += datasets.objects(spec)
     for pool in _by_name(spec):
-        rendered += pool_objects(spec, pool)
+        rendered += _pool_objects(spec, pool)
     return patches.apply(rendered, spec.patches)
 
 
@@ -144,63 +135,28 @@ def _by_name(spec: SiteSpec) -> list[PoolSpec]:
     return sorted(spec.pools, key=lambda pool: pool.name)
 
 
-def pool_objects(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
+def _pool_objects(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
     """A pool's workloads and what goes with them."""
-    rendered = door_services(spec, pool) if spec.has_apps_apart else []
+    rendered: list[Object] = []
+    names = [NAME, CLIENTAPP] if spec.has_apps_apart else [NAME]
+    # A Service for the listener of each replica, numbered from 0 in every site, with any numbers of its pods: so the ClientApps of all sites are
+    # the same. A pod that is not ready, or is about to go, is reached all the same: its ClientApp may still have a result to send.
+    for number in range(pool.replicas if spec.has_apps_apart else 0):
+        pod = f"{workload_name(pool.name)}-{first_ordinal(spec, pool) + number}"
+        body = {
+            "type": "ClusterIP",
+            "publishNotReadyAddresses": True,
+            "selector": {**selector(spec.federation, NAME, pool=pool.name), clientapp.POD_NAME: pod},
+            "ports": [{"name": "runtime", "port": NODE_LISTENER_PORT, "protocol": "TCP", "targetPort": "runtime"}],
+        }
+        rendered.append(service(spec, clientapp.listener_service(pool.name, number), NAME, body, pool=pool.name))
     rendered.append(workload(spec, pool))
-    names = [NAME]
     if spec.has_apps_apart:
         rendered.append(clientapp.workload(spec, pool))
-        names.append(CLIENTAPP)
     budget = spec.disruption_budget
     if budget is not None and pool.replicas > 1:
         rendered += [disruption_budget(spec, f"{name}-{pool.name}", name, budget, pool=pool.name) for name in names]
     return rendered
-
-
-def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
-    """A Service for the listener of each replica, numbered from 0 in every site, with any numbers of its pods.
-
-    So the ClientApps of all sites are the same. A pod that is not ready, or is about to go, is reached all the same: its
-    ClientApp may still have a result to send.
-    """
-    first = first_ordinal(spec, pool)
-    return [
-        service(
-            spec,
-            clientapp.listener_service(pool.name, number),
-            NAME,
-            {
-                "type": "ClusterIP",
-                "publishNotReadyAddresses": True,
-                "selector": {
-                    **selector(spec.federation, NAME, pool=pool.name),
-                    clientapp.POD_NAME: f"{workload_name(pool.name)}-{first + number}",
-                },
-                "ports": [{"name": "runtime", "port": NODE_LISTENER_PORT, "protocol": "TCP", "targetPort": "runtime"}],
-            },
-            pool=pool.name,
-        )
-        for number in range(pool.replicas)
-    ]
-
-
-def trust_objects(spec: SiteSpec) -> list[Object]:
-    """The ConfigMap with the CA certificates that verify the hub."""
-    if spec.insecure:
-        return []
-    return [config_map(spec, TRUST, NAME, {"ca.crt": spec.ca_bundle}, "trust")]
-
-
-def headless_service(spec: SiteSpec) -> Object:
-    """The headless Service that gives StatefulSet pods their names. Sites do not call it."""
-    body = {
-        "type": "ClusterIP",
-        "clusterIP": "None",
-        "selector": own_pods(spec.federation, NAME),
-        "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
-    }
-    return service(spec, NAME, NAME, body)
 
 
 def _key_env(pool: PoolSpec) -> Object:
@@ -214,7 +170,6 @@ def _key_env(pool: PoolSpec) -> Object:
 def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     """The StatefulSet or DaemonSet of a pool."""
     computes = not spec.has_apps_apart
-    name = workload_name(pool.name)
     # All keys change with their source, and a SuperNode reads its key when it starts.
     notes = {KEY_SOURCE: SITE} if spec.makes_keys and not spec.insecure else {}
 
@@ -224,88 +179,70 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         volumes.append(config_volume("trust", TRUST))
         volumes.append(secret_volume("keys", keys_secret(pool.name), optional=pool.is_daemon))
         if pool.is_daemon:
-            init_containers.append(_wait_key(spec, pool))
-    volumes += [*sidecar.sidecar_volumes(spec), *sidecar.tunnel_volumes(spec)]
+            wait = {
+                "name": "wait-key",
+                "image": image(spec, "supernode", pool.image),
+                "imagePullPolicy": spec.image_pull_policy,
+                "command": ["python", "-c", _WAIT_KEY],
+                "env": [_key_env(pool), {"name": "FLOWER_KEYS", "value": keys_secret(pool.name)}],
+                "resources": pool.resources,
+                "securityContext": container_security_context(),
+                "volumeMounts": [mount("keys", "/keys")],
+            }
+            init_containers.append(compact(wait))
+    sidecars, sidecar_volumes = sidecar.pod_parts(spec)
+    volumes += sidecar_volumes
     if pool.is_process:
         volumes.append(clientapp.superexec_secret())
-    volumes += clientapp.compute_volumes(pool) if computes else [scratch_volume("tmp")]
+    volumes += clientapp.compute_parts(pool).volumes if computes else [scratch_volume("tmp")]
 
     containers = [_supernode(spec, pool)]
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
         containers.append(clientapp.superexec_container(spec, pool.superexec, loopback))
-    # The tunnel is last: its readiness asks the sidecar.
-    init_containers += [*sidecar.sidecar_init_containers(spec), *sidecar.tunnel_init_containers(spec)]
     template = pod_template(
         spec,
         NAME,
         pool if computes else clientapp.supernode_part(pool, volumes),
-        init_containers=init_containers,
+        init_containers=init_containers + sidecars,
         containers=containers,
         volumes=volumes,
         runtime_class=pool.gpu.runtime_class if computes else "",
         grace=pool.termination_grace_period,
         pool=pool.name,
         notes=notes,
-        affinity=spread_out(spec, pool),
+        affinity=_spread_out(spec, pool),
     )
-    built: Object = {"apiVersion": "apps/v1", "kind": pool.mode, "metadata": metadata(spec, name, NAME, pool=pool.name)}
     chosen = {"matchLabels": selector(spec.federation, NAME, pool=pool.name)}
+    at_once: int | str = int(pool.max_unavailable) if pool.max_unavailable.isdecimal() else pool.max_unavailable
     if pool.is_daemon:
         # A key admits one session: the old pod goes before the new one comes.
-        built["spec"] = {
-            "selector": chosen,
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": _at_once(pool) or 1}},
-            "template": template,
-        }
+        strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": at_once or 1}}
+        body: Object = {"selector": chosen, "updateStrategy": strategy, "template": template}
     else:
-        at_once = _at_once(pool)
-        rolling = {"rollingUpdate": {"maxUnavailable": at_once}} if at_once else {}
-        built["spec"] = {
+        body = {
             "replicas": pool.replicas,
             "serviceName": NAME,
             "podManagementPolicy": "Parallel",
             "ordinals": {"start": first_ordinal(spec, pool)},
             "selector": chosen,
-            "updateStrategy": {"type": "RollingUpdate", **rolling},
+            "updateStrategy": {"type": "RollingUpdate", **({"rollingUpdate": {"maxUnavailable": at_once}} if at_once else {})},
             "template": template,
         }
-    return built
+    return api_object(spec, f"apps/v1/{pool.mode}", workload_name(pool.name), NAME, {"spec": body}, pool=pool.name)
 
 
-def _at_once(pool: PoolSpec) -> int | str | None:
-    """How many pods may be replaced at once, as Kubernetes takes it; None where nothing is set."""
-    given = pool.max_unavailable
-    return int(given) if given.isdecimal() else given or None
-
-
-def spread_out(spec: SiteSpec, pool: PoolSpec) -> Object:
+def _spread_out(spec: SiteSpec, pool: PoolSpec) -> Object:
     """The affinity of a pool's pods, in which SuperNodes avoid each other's nodes if they are to."""
     if pool.spread == "none":
         return pool.affinity
     term = {"labelSelector": {"matchLabels": selector(spec.federation, NAME)}, "topologyKey": "kubernetes.io/hostname"}
     kind = "requiredDuringSchedulingIgnoredDuringExecution"
-    wish: Object = term
+    rule: Object = term
     if pool.spread == "soft":
-        kind, wish = "preferredDuringSchedulingIgnoredDuringExecution", {"weight": 100, "podAffinityTerm": term}
+        kind, rule = "preferredDuringSchedulingIgnoredDuringExecution", {"weight": 100, "podAffinityTerm": term}
     against = pool.affinity.get("podAntiAffinity") or {}
-    return {**pool.affinity, "podAntiAffinity": {**against, kind: [*(against.get(kind) or []), wish]}}
-
-
-def _wait_key(spec: SiteSpec, pool: PoolSpec) -> Object:
-    env = [_key_env(pool), {"name": "FLOWER_KEYS", "value": keys_secret(pool.name)}]
-    return compact(
-        {
-            "name": "wait-key",
-            "image": image(spec, "supernode", pool.image),
-            "imagePullPolicy": spec.image_pull_policy,
-            "command": ["python", "-c", _WAIT_KEY],
-            "env": env,
-            "resources": pool.resources,
-            "securityContext": container_security_context(),
-            "volumeMounts": [mount("keys", "/keys")],
-        }
-    )
+    return {**pool.affinity, "podAntiAffinity": {**against, kind: [*(against.get(kind) or []), rule]}}
 
 
 def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
@@ -335,18 +272,12 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
         args.append("--allow-runtime-dependency-installation")
     args += ["--health-server-address", f"0.0.0.0:{HEALTH_PORT}"]
     args += pool.extra_args
-    if not pool.is_process:
-        mounts += clientapp.compute_mounts(pool)
+    parts = AppParts() if pool.is_process else clientapp.compute_parts(pool)
+    mounts += parts.mounts
     # The sidecar, and itself for the ClientApps that it starts.
     peers = [*(["https://localhost"] if spec.has_sidecar else []), *([] if pool.is_process else ["http://127.0.0.1"])]
     # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).
-    env = merge_env(
-        [key_env],
-        expanded.env,
-        flower_env(spec, "/tmp"),
-        [] if pool.is_process else [*datasets.env(pool), *pool.gpu.env()],
-        pool.env,
-    )
+    env = merge_env([key_env], expanded.env, flower_env(spec, "/tmp"), parts.env, pool.env)
     return compact(
         {
             "name": NAME,

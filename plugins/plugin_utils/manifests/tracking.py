@@ -14,44 +14,36 @@ from ..base.object_names import TRACKING_SECRET
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
 from .common_objects import config_map
-from .pod import config_volume, mount
+from .pod import AppParts, config_volume, mount
 
 CA_CONFIG = VOLUME = "superlink-tracking-ca"
 ROOT = "/tracking-ca"
 PREFIX = "MLFLOW_TRACKING_"  # of the variables in the environment
 TOKEN, USERNAME, PASSWORD = "token", "username", "password"
 _CA_FILE = "ca.crt"
-_APPLICATION, _COMPONENT = "superlink", "tracking"
 
 
 def objects(spec: HubSpec) -> list[Object]:
     """The ConfigMap with the CA."""
-    if not _has_ca(spec):
-        return []
-    return [config_map(spec, CA_CONFIG, _APPLICATION, {_CA_FILE: spec.tracking.ca}, _COMPONENT)]
+    return [config_map(spec, CA_CONFIG, "superlink", {_CA_FILE: spec.tracking.ca}, "tracking")] if spec.tracking.uri and spec.tracking.ca else []
 
 
-def env(spec: HubSpec) -> list[Object]:
-    """Environment of the container that computes."""
+def app_parts(spec: HubSpec) -> AppParts:
+    """What tracking adds to the container that computes."""
     own = spec.tracking
     if not own.uri:
-        return []
-    found: list[Object] = [{"name": f"{PREFIX}URI", "value": own.uri}]
-    for name, (secret, key) in _entries(spec).items():
-        found.append({"name": f"{PREFIX}{name.upper()}", "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}})
-    if own.ca:
-        found.append({"name": f"{PREFIX}SERVER_CERT_PATH", "value": f"{ROOT}/{_CA_FILE}"})
-    return found
-
-
-def mounts(spec: HubSpec) -> list[Object]:
-    """Mounts of the container that computes."""
-    return [mount(VOLUME, ROOT)] if _has_ca(spec) else []
-
-
-def volumes(spec: HubSpec) -> list[Object]:
-    """Volumes of its pod."""
-    return [config_volume(VOLUME, CA_CONFIG)] if _has_ca(spec) else []
+        return AppParts()
+    keys = {TOKEN: own.token_key, USERNAME: own.username_key, PASSWORD: own.password_key}
+    if not own.secret:
+        keys = {name: name if name in spec.tracking_credentials else "" for name in keys}
+    env: list[Object] = [{"name": f"{PREFIX}URI", "value": own.uri}]
+    for name, key in keys.items():
+        if key:
+            env.append({"name": f"{PREFIX}{name.upper()}", "valueFrom": {"secretKeyRef": {"name": own.secret or TRACKING_SECRET, "key": key}}})
+    if not own.ca:
+        return AppParts(env=env)
+    env.append({"name": f"{PREFIX}SERVER_CERT_PATH", "value": f"{ROOT}/{_CA_FILE}"})
+    return AppParts(env, [mount(VOLUME, ROOT)], [config_volume(VOLUME, CA_CONFIG)])
 
 
 def service_namespace(host: str) -> str:
@@ -68,16 +60,3 @@ def opens_everything(spec: HubSpec) -> bool:
         return False
     host, _port = own.endpoint
     return not is_ip(host) and not service_namespace(host)
-
-
-def _has_ca(spec: HubSpec) -> bool:
-    return bool(spec.tracking.uri and spec.tracking.ca)
-
-
-def _entries(spec: HubSpec) -> dict[str, tuple[str, str]]:
-    """Credential -> its Secret and entry."""
-    own = spec.tracking
-    if not own.secret:
-        return {name: (TRACKING_SECRET, name) for name in (TOKEN, USERNAME, PASSWORD) if name in spec.tracking_credentials}
-    keys = {TOKEN: own.token_key, USERNAME: own.username_key, PASSWORD: own.password_key}
-    return {name: (own.secret, key) for name, key in keys.items() if key}

@@ -11,7 +11,7 @@ from ..base.object_names import SUPERLINK
 from ..kube import cluster_platform
 from ..kube.client import Cluster
 from ..spec.hub_spec import AddonSpec
-from .need import CA, CLUSTER, FEDERATION, Right, missing, rights
+from .need import CA, CLUSTER, FEDERATION, Need, Right, missing, rights
 from .table import CONTROLLER, OCM, TABLE
 
 _REQUEST = {"verb": "create", "group": cluster_platform.PROJECTS, "resource": "projectrequests"}
@@ -32,12 +32,7 @@ def rights_of_work(part: str, work: str, namespace: str, ca_namespace: str = "")
         namespace: that of the part.
         ca_namespace: namespace of the CA keys, for the superlink.
     """
-    where = places(part, namespace, ca_namespace)
-    found: dict[str, list[Right]] = {}
-    for need in TABLE[CONTROLLER, part]:
-        if need.work == work:
-            found.setdefault(where[need.place], []).extend(rights(need, where[need.place]))
-    return found
+    return _single([need for need in TABLE[CONTROLLER, part] if need.work == work], places(part, namespace, ca_namespace))
 
 
 def ocm_rights(namespace: str, spec: AddonSpec) -> dict[str, list[Right]]:
@@ -46,11 +41,14 @@ def ocm_rights(namespace: str, spec: AddonSpec) -> dict[str, list[Right]]:
     Args:
         namespace: that of the federation.
     """
+    return _single([need for need in OCM if need.when(spec)], {FEDERATION: namespace, CLUSTER: ""})
+
+
+def _single(needs: Sequence[Need], where: Mapping[str, str]) -> dict[str, list[Right]]:
+    """Namespace -> the single rights of some needs."""
     found: dict[str, list[Right]] = {}
-    for need in OCM:
-        if need.when(spec):
-            where = "" if need.place == CLUSTER else namespace
-            found.setdefault(where, []).extend(rights(need, where))
+    for need in needs:
+        found.setdefault(where[need.place], []).extend(rights(need, where[need.place]))
     return found
 
 
@@ -88,27 +86,14 @@ def lacks(cluster: Cluster, namespace: str, rights: Sequence[Right]) -> list[Rig
     """The rights that are missing in one namespace (empty: on the whole cluster), in few requests."""
     doubtful = list(rights)
     if namespace and doubtful:
-        review = cluster.request(
-            "POST",
-            "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
-            body={
-                "apiVersion": "authorization.k8s.io/v1",
-                "kind": "SelfSubjectRulesReview",
-                "spec": {"namespace": namespace},
-            },
-        )
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}}
+        review = cluster.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=body)
         # The answer may be incomplete, and it does not distinguish rights in the namespace from those on the whole cluster:
         # what it lacks and everything on the whole cluster is checked one by one.
         doubtful = missing(doubtful, review["status"].get("resourceRules") or [])
-    checks = [
-        {
-            "verb": right.verb,
-            "group": right.group,
-            "resource": right.resource.partition("/")[0],
-            "subresource": right.resource.partition("/")[2],
-            "namespace": right.namespace,
-            "name": right.name,
-        }
-        for right in doubtful
-    ]
+    checks = []
+    for right in doubtful:
+        resource, _slash, subresource = right.resource.partition("/")
+        place = {"namespace": right.namespace, "name": right.name}
+        checks.append({"verb": right.verb, "group": right.group, "resource": resource, "subresource": subresource, **place})
     return [right for right, allowed in zip(doubtful, cluster.access_review(checks)) if not allowed]

@@ -28,16 +28,14 @@ from .ask import places
 from .need import CLUSTER, DEPLOY, FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Right, rights
 from .table import AUDITOR, CONTROLLER, READ, SCIENTIST, TABLE, WAYS
 
-_DATASET_CLAIMS, _VOLUMES = "persistentvolumeclaims", "persistentvolumes"
-
-_OUTPUT_CLAIMS = "persistentvolumeclaims"
+_CLAIMS = "persistentvolumeclaims"
 
 # Settings that add and remove kinds of objects. Rights do not depend on them: to switch one off, the right is needed to
 # prune existing objects. They do depend on what a cluster's administrators may not want to grant at all: its own APIs, the
 # whole cluster (exposure), network policies.
 _POOLS = [PoolSpec(name="one", replicas=2), PoolSpec(name="two", mode=DAEMON_SET, replicas=0)]
 # Their rights are in the table: a Namespace's depend on who creates it, only the controller reads Secrets, and rights on claims are
-# limited to their names (grants.py, grants.py).
+# limited to their names (below).
 _TABLED = {("", "Namespace"), ("", "Secret"), ("", "PersistentVolumeClaim")}
 
 # Namespace (empty: the whole cluster) -> what is needed there.
@@ -46,63 +44,54 @@ Grants = dict[str, list[Need]]
 
 def dataset_needs(holder: str, spec: Spec) -> list[Need]:
     """What a holder needs for datasets; nothing where there are none."""
-    if not isinstance(spec, SiteSpec):
-        return []
-    listed = [one for pool in spec.pools for one in pool.datasets if one.claim_name]
-    if not listed:
+    pools = spec.pools if isinstance(spec, SiteSpec) else []
+    listed = [one for pool in pools for one in pool.datasets if one.claim_name]
+    if not isinstance(spec, SiteSpec) or not listed:
         return []
     if holder == AUDITOR:
-        return [Need(FEDERATION, _DATASET_CLAIMS, READ, "where data is")]
+        return [Need(FEDERATION, _CLAIMS, READ, "where data is")]
     if holder != CONTROLLER:
         return []
-    made = datasets.created(spec)
-    claims = " ".join(sorted({one.claim_name for one in made}))
+    created = datasets.created(spec)
+    claims = " ".join(sorted({one.claim_name for one in created}))
     existing = " ".join(sorted({one.claim for one in listed if one.claim}))
-    volumes = " ".join(datasets.volume_name(spec, one) for one in made if one.volume is not None)
+    volumes = " ".join(datasets.volume_name(spec, one) for one in created if one.volume is not None)
     found = []
     if existing:
-        found.append(Need(FEDERATION, _DATASET_CLAIMS, "get", "see whether the claims of datasets can be used", names=existing))
-    if claims:
-        found += [
-            Need(FEDERATION, _DATASET_CLAIMS, "get create patch", "claims of datasets", names=claims),
-            Need(FEDERATION, _DATASET_CLAIMS, "list", "find them, if they are to be deleted", work=TEARDOWN),
-            # Not on all claims of the namespace: others have their data there.
-            Need(FEDERATION, _DATASET_CLAIMS, "get delete", "delete them, if that is requested", names=claims, work=TEARDOWN),
-        ]
-    if volumes:
-        found += [
-            Need(CLUSTER, _VOLUMES, "get create patch", "storage that exists outside the cluster", names=volumes),
-            Need(CLUSTER, _VOLUMES, "list", "find them, if they are to be deleted", work=TEARDOWN),
-            Need(CLUSTER, _VOLUMES, "get delete", "delete them, if that is requested", names=volumes, work=TEARDOWN),
-        ]
+        found.append(Need(FEDERATION, _CLAIMS, "get", "see whether the claims of datasets can be used", names=existing))
+    for place, resource, names, purpose in (
+        (FEDERATION, _CLAIMS, claims, "claims of datasets"),
+        (CLUSTER, "persistentvolumes", volumes, "storage that exists outside the cluster"),
+    ):
+        if names:
+            found += [
+                Need(place, resource, "get create patch", purpose, names=names),
+                Need(place, resource, "list", "find them, if they are to be deleted", work=TEARDOWN),
+                # Not on all claims of the namespace: others have their data there.
+                Need(place, resource, "get delete", "delete them, if that is requested", names=names, work=TEARDOWN),
+            ]
     return found
 
 
-def metrics_needs(holder: str, spec: Spec) -> list[Need]:
-    """What a holder needs for metrics; nothing where they are off."""
-    if not isinstance(spec, HubSpec) or not spec.metrics.enabled or holder != CONTROLLER:
-        return []
-    return [
+def _hub_needs(holder: str, spec: Spec) -> list[Need]:
+    """What a holder needs for outputs and metrics of a hub; nothing where there are none."""
+    found: list[Need] = []
+    if not isinstance(spec, HubSpec):
+        return found
+    if spec.outputs_enabled and holder in (CONTROLLER, SCIENTIST):
+        if spec.is_process:  # otherwise it is the SuperLink's pod, see table.py
+            found += [
+                Need(FEDERATION, "pods", "get", "find the outputs of runs", names=SERVERAPP_POD),
+                Need(FEDERATION, "pods/exec", "get create", "list, fetch and delete the outputs of runs", names=SERVERAPP_POD),
+            ]
+        if holder == CONTROLLER:
+            verbs, purpose = "get create patch", "the volume for the outputs of runs"
+            if spec.outputs_claim:
+                verbs, purpose = "get", "see whether the claim for outputs can be used"
+            found.append(Need(FEDERATION, _CLAIMS, verbs, purpose, names=outputs.claim_name(spec)))
+    if spec.metrics.enabled and holder == CONTROLLER:
         # OpenShift grants no owner of an object to those who may not delete it (OwnerReferencesPermissionEnforcement).
-        Need(FEDERATION, "secrets", "delete", "let the exporter's Secret go with its program", names=METRICS),
-    ]
-
-
-def output_needs(holder: str, spec: Spec) -> list[Need]:
-    """What a holder needs for outputs; nothing where they are not kept."""
-    if not isinstance(spec, HubSpec) or not spec.outputs_enabled or holder not in (CONTROLLER, SCIENTIST):
-        return []
-    found = []
-    if spec.is_process:  # otherwise it is the SuperLink's pod, see table.py
-        found += [
-            Need(FEDERATION, "pods", "get", "find the outputs of runs", names=SERVERAPP_POD),
-            Need(FEDERATION, "pods/exec", "get create", "list, fetch and delete the outputs of runs", names=SERVERAPP_POD),
-        ]
-    if holder == CONTROLLER:
-        made = not spec.outputs_claim
-        verbs = "get create patch" if made else "get"
-        purpose = "the volume for the outputs of runs" if made else "see whether the claim for outputs can be used"
-        found.append(Need(FEDERATION, _OUTPUT_CLAIMS, verbs, purpose, names=outputs.claim_name(spec)))
+        found.append(Need(FEDERATION, "secrets", "delete", "let the exporter's Secret go with its program", names=METRICS))
     return found
 
 
@@ -112,30 +101,22 @@ def rendered_kinds(spec: Spec) -> list[tuple[str, str]]:
     shape = replace(spec, insecure=False, superlink_address=NOWHERE, ca_bundle=NOTHING, patches=[])
     if isinstance(shape, HubSpec):
         shape = replace(shape, isolation=PROCESS, protect_runs=True)
-        listed = [
-            *superlink.objects(replace(shape, outputs_enabled=False)),
-            *superlink.objects(replace(shape, outputs_enabled=True)),
-        ]
+        listed = [item for is_on in (False, True) for item in superlink.objects(replace(shape, outputs_enabled=is_on))]
     else:
-        listed = supernode.objects(
-            replace(shape, pools=_POOLS, disruption_budget=1, client_certificate=NOTHING, allocation={})
-        )
-    found = {(group_of(item["apiVersion"]), item["kind"]) for item in listed}
-    return sorted(found - _TABLED)
+        listed = supernode.objects(replace(shape, pools=_POOLS, disruption_budget=1, client_certificate=NOTHING, allocation={}))
+    return sorted({(group_of(item["apiVersion"]), item["kind"]) for item in listed} - _TABLED)
 
 
-def rendered_needs(holder: str, spec: Spec) -> list[Need]:
+def _rendered_needs(holder: str, spec: Spec) -> list[Need]:
     """What a holder needs for the objects of a part."""
-    if holder not in (CONTROLLER, AUDITOR):
-        return []
     found = []
-    for group, kind in rendered_kinds(spec):
+    for group, kind in rendered_kinds(spec) if holder in (CONTROLLER, AUDITOR) else ():
         resource = plural_of(kind) + (f".{group}" if group else "")
         if holder == AUDITOR:
             found.append(Need(FEDERATION, resource, READ, "what is deployed"))
-            continue
-        found.append(Need(FEDERATION, resource, OBJECT_VERBS, "objects of the deployment"))
-        found.append(Need(FEDERATION, resource, "get list delete", "remove the deployment", work=TEARDOWN))
+        else:
+            found.append(Need(FEDERATION, resource, OBJECT_VERBS, "objects of the deployment"))
+            found.append(Need(FEDERATION, resource, "get list delete", "remove the deployment", work=TEARDOWN))
     return found
 
 
@@ -156,14 +137,7 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
     where = places(part, spec.namespace, ca_namespace)
     barred = {f"pods/{way}" for way in WAYS if way not in ways} if holder == SCIENTIST else set()
     found: Grants = {}
-    listed = [
-        *TABLE[holder, part],
-        *rendered_needs(holder, spec),
-        *dataset_needs(holder, spec),
-        *output_needs(holder, spec),
-        *metrics_needs(holder, spec),
-    ]
-    for need in listed:
+    for need in (*TABLE[holder, part], *_rendered_needs(holder, spec), *dataset_needs(holder, spec), *_hub_needs(holder, spec)):
         if need.when(spec) and need.resource not in barred:
             found.setdefault(where[need.place], []).append(need)
     return found

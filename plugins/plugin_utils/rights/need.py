@@ -56,11 +56,6 @@ class Need:
     work: str = DEPLOY
     when: Callable[[Any], bool] = lambda spec: True
 
-    def split(self) -> tuple[str, str]:
-        """API group and resource, the latter with its subresource."""
-        resource, _dot, group = self.resource.partition(".")
-        return group, resource
-
 
 @dataclass(frozen=True)
 class Right:
@@ -88,7 +83,7 @@ class Right:
 
 def rights(need: Need, namespace: str) -> Iterator[Right]:
     """The single rights of a need in a namespace (C("") for the whole cluster)."""
-    group, resource = need.split()
+    resource, _dot, group = need.resource.partition(".")
     for name in need.names.format(namespace=namespace).split() or [""]:
         for verb in need.verbs.split():
             yield Right(verb, group, resource, namespace, name)
@@ -99,22 +94,17 @@ def policy_rules(needs: Sequence[Need], namespace: str) -> list[Rule]:
 
     Resources of one group with the same verbs and names share a rule. A verb on all objects needs none on some.
     """
-    held: dict[tuple[str, str, str], set[str]] = {}
+    granted: dict[tuple[str, str, str], set[str]] = {}
     for need in needs:
         for right in rights(need, namespace):
-            held.setdefault((right.group, right.resource, right.name), set()).add(right.verb)
+            granted.setdefault((right.group, right.resource, right.name), set()).add(right.verb)
     merged: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
-    for (group, resource, name), verbs in sorted(held.items()):
-        left = verbs - held.get((group, resource, ""), set()) if name else verbs
+    for (group, resource, name), verbs in sorted(granted.items()):
+        left = verbs - granted.get((group, resource, ""), set()) if name else verbs
         if left:
             merged.setdefault((group, tuple(sorted(left, key=_VERBS.index)), name), []).append(resource)
     return [
-        {
-            "apiGroups": [group],
-            "resources": resources,
-            **({"resourceNames": [name]} if name else {}),
-            "verbs": list(verbs),
-        }
+        {"apiGroups": [group], "resources": resources, **({"resourceNames": [name]} if name else {}), "verbs": list(verbs)}
         for (group, verbs, name), resources in merged.items()
     ]
 
@@ -142,17 +132,12 @@ def singles(rules: Sequence[Mapping[str, Any]], namespace: str) -> list[Right]:
 
 
 def _gives(rule: Mapping[str, Any], right: Right) -> bool:
-    names = rule.get("resourceNames")
-    if names and right.name not in names:
+    def has(key: str, *wanted: str) -> bool:
+        values = rule.get(key) or []
+        return "*" in values or any(one in values for one in wanted)
+
+    if (names := rule.get("resourceNames")) and right.name not in names:
         return False
-    resources = rule.get("resources") or []
-    subresource = right.resource.partition("/")[2]
-    return (
-        _has(rule.get("verbs"), right.verb)
-        and _has(rule.get("apiGroups"), right.group)
-        and (_has(resources, right.resource) or bool(subresource and f"*/{subresource}" in resources))
-    )
-
-
-def _has(values: Any, wanted: str) -> bool:
-    return bool(values) and ("*" in values or wanted in values)
+    _resource, slash, subresource = right.resource.partition("/")
+    resources = [right.resource, *([f"*/{subresource}"] if slash else [])]
+    return has("verbs", right.verb) and has("apiGroups", right.group) and has("resources", *resources)

@@ -231,7 +231,7 @@ def _key_objects(spec: SiteSpec, request: Mapping[str, Any]) -> list[Object]:
     for one in rights:
         if one["kind"] == "Role":  # the job reads which object its Secrets belong to
             one["rules"].append({"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [site_jobs.OWNER], "verbs": ["get"]})
-    policies = [site_jobs.network_policy(spec, site_jobs.NAME)] if spec.network_policies else []
+    policies = [site_jobs.key_policy(spec, site_jobs.NAME)] if spec.network_policies else []
     return [*rights, site_jobs.owner(spec), program, *policies, job]
 
 

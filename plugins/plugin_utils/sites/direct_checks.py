@@ -16,7 +16,7 @@ from ..base.labels import query, selector
 from ..base.object_names import SUPERNODE
 from ..base.problems import Problem, require, warning
 from ..base.values import Object
-from ..checks import clocks, dataset_checks, devices, pod_needs, rehearsal, site_agreement
+from ..checks import dataset_checks, devices, pod_needs, rehearsal, site_agreement
 from ..kube import cluster_platform
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster, Objects
@@ -24,6 +24,7 @@ from ..manifests import datasets, site_jobs, supernode
 from ..marks import owners
 from ..rights import ask, grants
 from ..rights.need import DEPLOY, missing, singles
+from ..spec.pods_spec import Dataset
 from ..spec.site_spec import SiteSpec
 from . import direct_connection, namespace_inspection, namespaces
 from .site import PreflightResult, Run, Site
@@ -36,15 +37,15 @@ _GPU_NODES = 50
 
 def check_datasets(cluster: Cluster, spec: SiteSpec, absent: Collection[str] = ()) -> list[Problem]:
     """Check the datasets of a site; nothing is read where there are none. C(absent): namespaces that do not exist yet."""
-    uses = dataset_checks.uses(spec)
-    if not uses:
+    listed = dataset_checks.datasets_of(spec)
+    if not listed:
         return []
-    seen = _read(cluster, spec, uses)
+    seen = _read(cluster, spec, listed)
     seen.is_namespace_missing = spec.namespace in absent
     return list(dataset_checks.check(spec, seen))
 
 
-def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> dataset_checks.Seen:
+def _read(cluster: Cluster, spec: SiteSpec, listed: list[Dataset]) -> dataset_checks.Seen:
     seen = dataset_checks.Seen()
 
     def get(into: dict[str, Object | None], api_version: str, kind: str, name: str, namespace: str | None = None) -> None:
@@ -54,7 +55,7 @@ def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> d
                 into[name] = cluster.get(api_version, kind, name, namespace)
 
     storage = (cluster_platform.STORAGE_API, cluster_platform.STORAGE_CLASS)
-    for one in (use.dataset for use in uses):
+    for one in listed:
         for kind, name in (("Secret", one.secret), ("ConfigMap", one.config_map)):
             found: dict[str, Object | None] = {}
             get(found, "v1", kind, name, spec.namespace)
@@ -64,12 +65,12 @@ def _read(cluster: Cluster, spec: SiteSpec, uses: list[dataset_checks.Use]) -> d
             get(seen.volumes, "v1", "PersistentVolume", datasets.volume_name(spec, one))
         if one.new_claim is not None:
             get(seen.classes, *storage, one.new_claim.storage_class)
-    new = [one.dataset for one in uses if one.dataset.new_claim is not None and not one.dataset.new_claim.storage_class]
+    new = [one for one in listed if one.new_claim is not None and not one.new_claim.storage_class]
     if any(seen.claims.get(one.claim_name, one) is None for one in new):
         known = cluster_platform.storage_classes(cluster)
         seen.has_default = None if known is None else any(known.values())
-    several = dataset_checks.several_pods(spec)
-    # What decides about a claim that exists: its class; its volume, if it matters where that is; why it is not bound.
+    # Where the volume is matters for several pods only.
+    several = any(dataset_checks.pods_of(spec, one.claim_name) > 1 for one in listed if one.claim_name)
     for name, claim in seen.claims.items():
         if claim is None:
             continue
@@ -222,8 +223,8 @@ def _clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> Iterator
     """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it?"""
     now = datetime.datetime.now(datetime.timezone.utc)
     found = [
-        *clocks.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
-        *clocks.validity(hub.get("certificate") or {}, cluster.skew, now),
+        *site_agreement.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
+        *site_agreement.validity(hub.get("certificate") or {}, cluster.skew, now),
     ]
     for one in found:
         yield one._replace(message=f"{one.message}. Measured at the API server {cluster.server}") if one.refuses else one

@@ -30,14 +30,14 @@ from .part_spec import (  # fmt: skip
     Texts,
     Unordered,
     UnorderedTexts,
+    parsed,
 )
 from .pods_spec import PodsSpec
 
 PORTS = {"http": 80, "https": 443}
 
-INSTALLS = PLACEMENTS, MANUAL = "Placements", "Manual"
+PLACEMENTS, MANUAL = "Placements", "Manual"
 
-SERVERAPP = "serverapp_"
 CERT_MANAGER_GROUP = "cert-manager.io"
 
 
@@ -65,13 +65,6 @@ class Metrics(Parsed):
     def has_monitor(self) -> bool:
         """Whether objects of the Prometheus operator are rendered."""
         return self.enabled and self.monitor
-
-
-def _metrics(value: Mapping[str, Any] | None) -> Metrics:
-    return Metrics.parse(value or {})
-
-
-MetricsOf = Annotated[Metrics, _metrics]
 
 
 @dataclass(frozen=True)
@@ -106,13 +99,6 @@ class Tracking(Parsed):
         """
         parts = urlsplit(self.uri)
         return parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
-
-
-def _tracking(value: Mapping[str, Any] | None) -> Tracking:
-    return Tracking.parse(value or {})
-
-
-TrackingServer = Annotated[Tracking, _tracking]
 
 
 @dataclass(frozen=True)
@@ -164,13 +150,10 @@ class Issuer(Parsed):
     group: Text = CERT_MANAGER_GROUP
 
 
-_Issuer = Annotated[Issuer, lambda value: Issuer.parse(value or {})]
-
-
 def serverapp_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The ServerApp's variables, without their prefix."""
-    shared = {key: given[key] for key in ("runtime_dependency_installation",) if key in given}
-    return shared | {key[len(SERVERAPP) :]: value for key, value in given.items() if key.startswith(SERVERAPP)}
+    shared = {key: value for key, value in given.items() if key == "runtime_dependency_installation"}
+    return shared | {key.removeprefix("serverapp_"): value for key, value in given.items() if key.startswith("serverapp_")}
 
 
 @dataclass(frozen=True)
@@ -198,9 +181,9 @@ class HubSpec(FlowerSpec, OcmUse):
     outputs_claim: Text = ""
     outputs_min_free: Text = "0"
     outputs_resources: Amounts = field(default_factory=dict)
-    tracking: TrackingServer = Tracking()
+    tracking: Annotated[Tracking, parsed(Tracking)] = Tracking()
     tracking_credentials: Texts = field(default_factory=list)
-    metrics: MetricsOf = Metrics()
+    metrics: Annotated[Metrics, parsed(Metrics)] = Metrics()
     protect_runs: Flag = False
     exposure: Text = ""
     port: Number = FLEET_PORT
@@ -231,13 +214,13 @@ class HubSpec(FlowerSpec, OcmUse):
     certificate_internal_names: Flag = True
     certificate_days: Number = 90
     renew_before: Annotated[datetime.timedelta | None, duration] = None
-    issuer: _Issuer = Issuer()
+    issuer: Annotated[Issuer, parsed(Issuer)] = Issuer()
     allowed_sources: Unordered = field(default_factory=list)
     serverapp_egress: Unordered = field(default_factory=list)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> HubSpec:
-        """See C(Parsed). Faults of variables are in validate/superlink_faults.py."""
+        """See C(Parsed). Its rules are in checks/hub_rules.py."""
         return super().parse(given, pods=PodsSpec.parse(given), serverapp=PodsSpec.parse(serverapp_of(given)), **more)
 
     @property

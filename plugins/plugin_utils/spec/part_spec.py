@@ -32,9 +32,7 @@ Flower = TypeVar("Flower", bound="FlowerSpec")
 
 def _amounts(value: Any) -> Object:
     given = value or {}
-    return compact(
-        {part: {k: text(v) for k, v in sorted((given.get(part) or {}).items())} for part in ("limits", "requests")}
-    )
+    return compact({part: {k: text(v) for k, v in sorted((given.get(part) or {}).items())} for part in ("limits", "requests")})
 
 
 def merge_env(*lists: Iterable[Mapping[str, Any]]) -> list[Object]:
@@ -92,12 +90,17 @@ class Parsed:
         Raises:
             ValueError: a number is not one.
         """
-        made = {
+        fields = {
             name: value
             for name, read in cls._readers().items()
             if name in given and name not in more and (value := read(given[name])) not in (None, "")
         }
-        return cls(**made, **more)
+        return cls(**fields, **more)
+
+
+def parsed(kind: type[Kind]) -> Callable[[Any], Kind]:
+    """The reader of a mapping with the fields of a dataclass, which may be missing."""
+    return lambda value: kind.parse(value or {})
 
 
 @dataclass(frozen=True)

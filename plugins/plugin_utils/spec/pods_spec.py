@@ -167,9 +167,7 @@ NO_GPU = Gpu(count=0)
 
 
 def _gpu(value: Mapping[str, Any] | None) -> Gpu:
-    if not value:
-        return NO_GPU
-    found = Gpu.parse(value)
+    found = Gpu.parse(value) if value else NO_GPU
     return replace(found, count=0) if found.mount_all else found
 
 

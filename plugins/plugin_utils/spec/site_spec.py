@@ -27,6 +27,7 @@ from .part_spec import (
     Unordered,
     UnorderedTexts,
     merge_env,
+    parsed,
 )
 from .pods_spec import PodsSpec, merge_datasets
 
@@ -53,13 +54,6 @@ class Proxy(Parsed):
     username_key: Text = USERNAME
     password_key: Text = PASSWORD
     cidrs: Texts = field(default_factory=list)
-
-
-def _proxy(value: Mapping[str, Any] | None) -> Proxy:
-    return Proxy.parse(value or {})
-
-
-HttpProxy = Annotated[Proxy, _proxy]
 
 
 @dataclass(frozen=True)
@@ -162,7 +156,7 @@ class SiteSpec(FlowerSpec):
     sidecar_access_log: Flag = False
     mtls: Flag = True
     client_certificate: Text = ""
-    http_proxy: HttpProxy = field(default_factory=Proxy)
+    http_proxy: Annotated[Proxy, parsed(Proxy)] = Proxy()
     http_proxy_credentials: Texts = field(default_factory=list)
     tunnel_image: Text = ""
     tunnel_resources: Amounts = field(default_factory=dict)
@@ -188,7 +182,7 @@ class SiteSpec(FlowerSpec):
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> SiteSpec:
-        """See C(Parsed). Faults of variables are in checks/site_rules.py."""
+        """See C(Parsed). Its rules are in checks/site_rules.py."""
         pools = [pool_of(given, pool) for pool in given.get("pools") or []]
         return super().parse(given, pods=PodsSpec.parse(given), pools=pools, **more)
 

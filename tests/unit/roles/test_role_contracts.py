@@ -43,7 +43,7 @@ def test_every_option_of_a_site_or_hub_is_read() -> None:
     given = {name.removeprefix("supernode_") for name in role_options("supernode") if name.startswith("supernode_")}
     assert given - set(APART) - names(site_spec.SiteSpec, pool_spec.PoolSpec) == set()
     known = names(hub_spec.HubSpec, pods_spec.PodsSpec)
-    known |= {f"{hub_spec.SERVERAPP}{name}" for name in names(pods_spec.PodsSpec)}
+    known |= {f"serverapp_{name}" for name in names(pods_spec.PodsSpec)}
     given = {name.removeprefix("superlink_") for name in role_options("superlink") if name.startswith("superlink_")}
     assert given - set(SETTINGS) - known == {"address"}, "that one is superlink_address also in the specification"
 

@@ -26,6 +26,12 @@ def ledger_of_hub() -> Ledger:
     return Ledger(cluster, "fl", "demo")
 
 
+def refuse(outcomes: Outcomes, check: Any, sites: dict[str, Site], hub: dict[str, Any], ledger: Any = ledger_of_hub) -> None:
+    """Have one of the checks refuse sites."""
+    for name, fault in (check(sites, sites, hub, ledger) if sites else {}).items():
+        outcomes.fail(name, fault)
+
+
 def known(monkeypatch: pytest.MonkeyPatch, hub: dict[str, Any], delivery: str = "direct", fault: str = "") -> tuple[dict[str, Any], Outcomes]:
     """What the checks know of the hub."""
     spec = SimpleNamespace(federation="demo")
@@ -39,7 +45,9 @@ def known(monkeypatch: pytest.MonkeyPatch, hub: dict[str, Any], delivery: str = 
 
     monkeypatch.setattr(Ledger, "identity", identity)
     action: Any = object.__new__(supernode.ActionModule)
-    return action._with_identity(hub, sites, outcomes, ledger_of_hub), outcomes
+    found = {**hub}
+    refuse(outcomes, action._identity_faults, sites, found)
+    return found, outcomes
 
 
 def test_it_is_read_where_the_hub_was_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +103,7 @@ def checked(sites: dict[str, Site], fixed: object) -> Outcomes:
     outcomes = Outcomes(RUN, sites, 1)
     action: Any = object.__new__(supernode.ActionModule)
     action.variables_of = lambda _name: {"supernode_partitions": fixed}
-    action._check_numbers(sites, outcomes, ledger_of_hub)
+    refuse(outcomes, action._numbers_faults, sites, {})
     return outcomes
 
 
@@ -121,7 +129,7 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
     action: Any = object.__new__(supernode.ActionModule)
     monkeypatch.setattr(Ledger, "read_sites", lambda _ledger: (found, {}))
     outcomes = Outcomes(RUN, sites, 1)
-    action._refuse_moved(sites, outcomes, ledger_of_hub)
+    refuse(outcomes, action._moved_faults, sites, {})
     assert outcomes.good() == (["site-a", "site-b"] if claim else ["site-b"])
     assert claim or "it is deployed in namespace lab so far" in outcomes["site-a"].msg
 
@@ -129,7 +137,7 @@ def test_a_site_in_another_namespace_than_so_far_is_refused(monkeypatch: pytest.
         raise ClusterError("hub does not answer")
 
     outcomes = Outcomes(RUN, sites, 1)
-    action._refuse_moved(sites, outcomes, silent)
+    refuse(outcomes, action._moved_faults, sites, {}, silent)
     assert outcomes.good() == ["site-a", "site-b"]
 
 
@@ -151,6 +159,6 @@ def test_supernodes_are_never_newer_than_their_superlink(checked_hub: dict[str, 
     action: Any = object.__new__(supernode.ActionModule)
     hub = SimpleNamespace(cluster=SimpleNamespace(get=lambda *_place: published))
     outcomes = Outcomes(RUN, sites, 1)
-    action._refuse_newer(checked_hub, sites, outcomes, lambda: hub)
+    refuse(outcomes, action._version_faults, sites, checked_hub, lambda: hub)
     assert outcomes["site-a"].failed == refused
     assert not refused or "flower_version: 1.41.0 is newer than 1.40.0 of the hub hub" in outcomes["site-a"].msg

@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.federated.flower.plugins.action import superlink_info
 from ansible_collections.federated.flower.plugins.action.superlink_info import ActionModule
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.object_names import FEDERATION_CONFIG
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import stuck_pods
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_table
 from ansible_collections.federated.flower.tests.unit.passing_time import Time
 
@@ -33,7 +33,7 @@ class Hub:
 
     def get(self, _api_version: str, kind: str, name: str, *_place: Any) -> dict[str, Any] | None:
         published = {"metadata": {"name": name}, "data": {"address": "hub.example:9092", "version": "1.41.0", "ca.crt": "", "insecure": "true"}}
-        return published if (kind, name) == ("ConfigMap", federation.NAME) else None
+        return published if (kind, name) == ("ConfigMap", FEDERATION_CONFIG) else None
 
 
 def read(hub: Any) -> dict[str, Any]:

@@ -141,8 +141,8 @@ def test_the_results_of_1000_sites_fit_into_a_config_map(good: bool) -> None:
 
 def test_what_was_not_checked_counts_neither_way() -> None:
     good, weak, left = Check("a", GOOD, ""), Check("b", WEAK, "slow"), Check("c", OPEN, "no access")
-    assert acceptance.score([good, weak, left]) == 75 and acceptance.score([left]) is None
-    assert acceptance.entry([left], "now")["accepted"] is False
+    assert acceptance.entry([good, weak, left], "now")["score"] == 75
+    assert (acceptance.entry([left], "now")["accepted"], acceptance.entry([left], "now")["score"]) == (False, None)
     lines = acceptance.table({"site-a": acceptance.entry([good, weak, left], "now")})
     assert lines[0].split() == ["site-a", "75", "accepted"] and lines[1:] == ["    b: slow", "    not checked: c"]
 

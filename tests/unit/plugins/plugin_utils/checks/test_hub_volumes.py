@@ -78,11 +78,6 @@ def test_what_cannot_change(parsed_hub: Any, before: dict[str, Any], after: dict
         ({"outputs_claim": "models"}, claim(modes=("ReadOnlyMany", "ReadWriteMany")), ""),
         ({}, None, ""),
         ({}, claim(), ""),
-        ({"outputs_size": "10240Mi"}, claim(), ""),
-        ({"outputs_size": "20Gi"}, claim(), ""),
-        ({"outputs_size": "5Gi"}, claim(), "5Gi is less than the 10Gi that PersistentVolumeClaim flower/superlink-outputs has"),
-        ({"outputs_storage_class": "fast"}, claim(), "has the StorageClass standard, which cannot change to fast"),
-        ({"outputs_storage_class": "standard"}, claim(), ""),
     ],
 )
 def test_the_claim_for_outputs(parsed_hub: Any, changes: dict[str, Any], live: dict[str, Any] | None, words: str) -> None:

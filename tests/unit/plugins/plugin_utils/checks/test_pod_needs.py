@@ -78,18 +78,18 @@ def test_classes(parsed_site: Callable[..., Any], cluster: Any, faults: list[str
 def test_nothing_is_read_where_nothing_is_named(parsed_site: Callable[..., Any]) -> None:
     cluster: Any = Cluster()
     require(pod_needs.classes(cluster, drafted(parsed_site()), "supernode"))
-    assert require(pod_needs.pull_secrets(cluster, parsed_site(), ["flower"], "supernode")) == [] and cluster.asked == []
+    assert require(pod_needs.check(cluster, parsed_site(), [], ["flower"], "supernode")) == [] and cluster.asked == []
 
 
 def test_pull_secrets(parsed_site: Callable[..., Any]) -> None:
     spec = parsed_site(image_pull_secrets=["mirror", "vendor"])
     some: Any = Cluster("Secret mirror")
-    (word,) = require(pod_needs.pull_secrets(some, spec, [], "supernode"))
+    (word,) = require(pod_needs.check(some, spec, [], [], "supernode"))
     assert "namespace flower does not have vendor (supernode_image_pull_secrets): nodes pull images without it" in word
     hidden: Any = Cluster(hidden=("Secret",))
-    assert require(pod_needs.pull_secrets(hidden, spec, [], "supernode")) == []
+    assert require(pod_needs.check(hidden, spec, [], [], "supernode")) == []
     new: Any = Cluster()
-    (word,) = require(pod_needs.pull_secrets(new, spec, ["flower"], "supernode"))
+    (word,) = require(pod_needs.check(new, spec, [], ["flower"], "supernode"))
     assert "does not have mirror, vendor" in word and "create the namespace and its Secrets first" in word and new.asked == []
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import rehearsal
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Invalid
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.ocm import Backend
 from ansible_collections.federated.flower.tests.unit.specs import drafted, said
 
@@ -81,6 +82,31 @@ class Trying:
         assert dry_run
         more = {"ipFamilies": self.families} if item["kind"] == "Service" and self.families else {}
         return {**item, "spec": {**item.get("spec", {}), **more}}
+
+
+class Stored(Trying):
+    """A cluster in which everything is deployed, and a claim cannot get smaller."""
+
+    def __init__(self, live: list[dict[str, Any]]) -> None:
+        super().__init__([])
+        self.live = {(item["kind"], item["metadata"]["name"]): item for item in live}
+
+    def get(self, _api: str, kind: str, name: str, _namespace: str | None) -> dict[str, Any]:  # type: ignore[override]
+        """An object as it was applied."""
+        return self.live[kind, name]
+
+    def apply(self, item: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
+        """A smaller claim is refused."""
+        if item["kind"] == "PersistentVolumeClaim":
+            raise Invalid("site-a", "apply", 422, {"message": "spec.resources.requests.storage: Forbidden: field can not be less than previous value"})
+        return super().apply(item, dry_run=dry_run)
+
+
+def test_the_api_server_judges_claims_that_change(parsed_site: Callable[..., Any]) -> None:
+    sizes = [[{"name": "ct", "new_claim": {"size": size}}] for size in ("2Gi", "1Gi")]
+    before, after = (drafted(parsed_site(datasets=listed)) for listed in sizes)
+    with pytest.raises(ClusterError, match=r"PersistentVolumeClaim flower/dataset-ct .*less than previous value\. Restore the dataset in supernode_datasets"):
+        rehearsal.rehearse(Stored(before), after, set(), "supernode")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("families", [["IPv4"], ["IPv4", "IPv6"], ["IPv6", "IPv4"], []])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.module_utils import node_config
-from ansible_collections.federated.flower.plugins.plugin_utils.checks import clocks, site_agreement
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import site_agreement
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import PoolSpec
 from ansible_collections.federated.flower.tests.unit.specs import said
@@ -41,13 +41,13 @@ SERVED = certificates.issue(CA, "hub", ["hub.example"], 9 * DAY).certificate
     ],
 )
 def test_clocks(skew: float | None, hub: float | None, signed: bool, fault: str, warning: str) -> None:
-    for got, wanted in zip(said(clocks.clocks(skew, hub, signed=signed)), (fault, warning)):
+    for got, wanted in zip(said(site_agreement.clocks(skew, hub, signed=signed)), (fault, warning)):
         assert got.startswith(wanted) and bool(got) is bool(wanted)
 
 
 def test_the_hubs_clock() -> None:
-    assert said(clocks.hub_clock(None)) == said(clocks.hub_clock(29.0)) == ("", "")
-    assert said(clocks.hub_clock(-31.0)) == ("", "its clock is 31 s behind the control node's")
+    assert said(site_agreement.hub_clock(None)) == said(site_agreement.hub_clock(29.0)) == ("", "")
+    assert said(site_agreement.hub_clock(-31.0)) == ("", "its clock is 31 s behind the control node's")
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_the_hubs_clock() -> None:
 )
 def test_validity(skew: float | None, words: str) -> None:
     certificate = {"not_before": "2026-05-01T11:55:00+00:00", "not_after": "2026-05-01T12:10:00+00:00"}
-    fault, warning = said(clocks.validity(certificate, skew, NOW))
+    fault, warning = said(site_agreement.validity(certificate, skew, NOW))
     assert words in fault and bool(fault) is bool(words) and warning == ""
-    assert said(clocks.validity({}, skew, NOW)) == ("", "")
+    assert said(site_agreement.validity({}, skew, NOW)) == ("", "")
 
 
 @pytest.mark.parametrize(

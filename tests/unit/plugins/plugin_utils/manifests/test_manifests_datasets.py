@@ -50,12 +50,6 @@ def test_golden(name: str, supernode_spec: Any, golden: Any) -> None:
     golden(f"supernode-{name}", specs.supernode_objects(supernode_spec(**CASES[name])))
 
 
-def test_what_the_user_sets_comes_after_the_paths(supernode_spec: Any) -> None:
-    spec = supernode_spec(datasets=OF_SITE[:1], env=[{"name": "HOME", "value": "/tmp/x"}])
-    env = container(workload(specs.supernode_objects(spec), "supernode-default"), "superexec")["env"]
-    assert [one["value"] for one in env if one["name"] == "HOME"] == ["/tmp/x"]
-
-
 def test_a_live_workload_says_which_datasets_it_has(supernode_spec: Any) -> None:
     mine = {
         "volumes": [{"name": "dataset-x", "emptyDir": {}}],

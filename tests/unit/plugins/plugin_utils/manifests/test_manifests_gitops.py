@@ -63,15 +63,6 @@ def test_a_file_of_another_federation_is_not_overwritten() -> None:
         assert f"with those of {named}: " in fault and "at site-a" in fault and "flower_render_directory" in fault
 
 
-def test_a_file_without_a_federation_in_its_header_belongs_to_that_of_its_objects() -> None:
-    listed = [item("Service", labels={"app.kubernetes.io/instance": "lyon"})]
-    header = f"{gitops.HEADER} for site-a: what federated.flower.site would apply there\n"
-    found = header + gitops.text("site-a", "lyon", "flower", listed).partition("\n")[2]
-    assert gitops.fault(found, "site-a", "lyon", "flower") == ""
-    assert "has the objects of the federation lyon, and is not overwritten with those of boston" in gitops.fault(found, "site-a", "boston", "flower")
-    assert gitops.fault(header, "site-a", "boston", "flower") == "", "it is empty"
-
-
 @pytest.mark.parametrize("found", ["", "mine: true\n"])
 def test_a_file_of_someone_else_is_not_overwritten(found: str) -> None:
     assert gitops.fault(found, "site-a", "lyon", "flower").startswith("was not written by federated.flower.render")

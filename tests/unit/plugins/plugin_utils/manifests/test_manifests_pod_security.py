@@ -11,14 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-import pytest
-
-from ansible_collections.federated.flower.tests.unit import specs
-
 Pod = dict[str, Any]
-
-OPENSHIFT = {"run_as_user": 1000650000, "run_as_group": 0, "fs_group": None}
-LEFT_TO_THE_CLUSTER = {"run_as_user": None, "run_as_group": None, "fs_group": None}
 
 VOLUMES = {
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected", "secret",
@@ -131,22 +124,3 @@ def check(objects):
 def test_every_golden_variant(goldens):
     for objects in goldens.values():
         check(objects)
-
-
-@pytest.mark.parametrize("isolation", ["process", "subprocess"])
-@pytest.mark.parametrize("ids", [OPENSHIFT, LEFT_TO_THE_CLUSTER], ids=["openshift", "left to the cluster"])
-def test_any_user(ids, isolation, superlink_spec, supernode_spec):
-    pools = [{"name": "cpu"}, {"name": "edge", "mode": "DaemonSet", "node_config": {"camera": "{node}"}}]
-    hub = specs.superlink_objects(superlink_spec(isolation=isolation, **ids))
-    site = specs.supernode_objects(supernode_spec(isolation=isolation, pools=pools, **ids))
-    check(hub)
-    check(site)
-    for pod in (*templates(hub).values(), *templates(site).values()):
-        context = pod["spec"]["securityContext"]
-        assert {key: context.get(key) for key in ("runAsUser", "runAsGroup", "fsGroup")} == {
-            "runAsUser": ids["run_as_user"],
-            "runAsGroup": ids["run_as_group"],
-            "fsGroup": None,
-        }
-        # Nobody but the pod says who it runs as.
-        assert not any({"runAsUser", "runAsGroup"} & set(one) for one in contexts(pod))

@@ -47,29 +47,6 @@ def tcp(port):
     return [{"port": port, "protocol": "TCP"}]
 
 
-def test_hub_with_sources_monitoring_and_a_registry(superlink_spec):
-    spec = superlink_spec(
-        allowed_sources=[{"cidr": "198.51.100.7"}, {"namespace": "ingress", "pod_selector": {"app": "router"}}],
-        monitoring_namespaces=["monitoring", {"team": "observers"}],
-        serverapp_egress=[STORE],
-    )
-    hub = found(specs.superlink_objects(spec))
-    named = {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}
-    assert hub["superlink"]["ingress"][0]["from"] == [
-        {"ipBlock": {"cidr": "198.51.100.7/32"}},
-        {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}},
-            "podSelector": {"matchLabels": {"app": "router"}},
-        },
-    ]
-    assert hub["superlink"]["ingress"][2] == {
-        "from": [{"namespaceSelector": named}, {"namespaceSelector": {"matchLabels": {"team": "observers"}}}],
-        "ports": tcp(8404),
-    }
-    assert hub["serverapp"]["egress"][-1] == STORE_RULE
-    assert hub["superlink"]["egress"] == DNS
-
-
 def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
     hub = found(specs.superlink_objects(superlink_spec(isolation="subprocess", serverapp_egress=[STORE])))
     assert list(hub) == ["superlink-default-deny", "superlink"]
@@ -127,15 +104,6 @@ def test_the_way_to_the_superlink_in_the_same_cluster(supernode_spec):
     assert egress(superlink_address="192.0.2.10:443")[-1] == here
     assert here not in egress(http_proxy={"address": "192.0.2.30:3128"})
     assert here not in egress(connectivity="skupper", superlink_address="flower-superlink:9092")
-
-
-def test_nobody_calls_a_supernode_but_monitoring_its_sidecar(supernode_spec):
-    changes = {"monitoring_namespaces": ["monitoring"], "egress": [STORE]}
-    site = found(specs.supernode_objects(supernode_spec(**changes)))["supernode"]
-    assert [rule["ports"] for rule in site["ingress"]] == [tcp(8404)]
-    assert site["egress"][-1] == STORE_RULE
-    for without in ({"sidecar": False, "mtls": False}, {"insecure": True, "mtls": False}):
-        assert "ingress" not in found(specs.supernode_objects(supernode_spec(**changes, **without)))["supernode"]
 
 
 def test_dns_elsewhere(supernode_spec):

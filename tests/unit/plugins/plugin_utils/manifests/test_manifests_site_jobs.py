@@ -52,17 +52,6 @@ def test_only_new_images_are_pulled_and_each_once(parsed_site: Any) -> None:
     assert site_jobs.new_images(swapped, live) == {}, "its pods have it"
 
 
-def test_no_device_no_claim_and_no_scheduler(parsed_site: Any) -> None:
-    spec = parsed_site(pools=[GPU], datasets=[{"name": "ct", "claim": "radiology-ct"}])
-    wanted = workload(spec)
-    pod = site_jobs.pull_job(spec, wanted, images_of(wanted), "node-1", 60)["spec"]["template"]["spec"]
-    assert pod["nodeName"] == "node-1" and not {"nodeSelector", "affinity", "volumes", "initContainers"} & set(pod)
-    assert pod["tolerations"] == GPU["tolerations"] and pod["serviceAccountName"] == "supernode"
-    for one in pod["containers"]:
-        assert set(one["resources"]["limits"]) == {"cpu", "memory"} and one["command"]
-        assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]} and not one["securityContext"]["allowPrivilegeEscalation"]
-
-
 def test_what_policies_of_the_cluster_demand(parsed_site: Any) -> None:
     spec = parsed_site(pools=[GPU], pod_labels={"cost-center": "42", "sidecar.istio.io/inject": "false"}, pod_annotations={"example.com/scan": "no"})
     wanted = workload(spec)

@@ -40,13 +40,6 @@ def test_golden_of_a_token(parsed_link, golden):
     golden("skupper-token", made)
 
 
-def test_a_site_without_access_says_nothing_of_it(parsed_network_site):
-    (site,) = skupper.site_objects(parsed_network_site(settings={}))
-    assert site["spec"] == {}
-    (open_site,) = skupper.site_objects(parsed_network_site(link_access="route", settings={"size": "big"}))
-    assert open_site["spec"] == {"linkAccess": "route", "settings": {"size": "big"}}
-
-
 def test_one_link_for_each_group_of_a_hub_with_two_routers(parsed_link):
     second = [{**entry, "group": "skupper-router-2", "host": "192.0.2.8"} for entry in HUB]
     made = skupper.links(parsed_link(proxy_secret="proxy", cost=3), HUB + second, {"skupper-router-2": "flower-hub-1"})
@@ -113,19 +106,6 @@ def test_way_of_a_router_to_the_hub(parsed_link):
     named = [{**entry, "host": "router.example.com", "port": "443"} for entry in HUB]
     ((_name, rule),) = rules(skupper.skupper_link_objects(parsed_link(), named), "egress")
     assert rule == {"ports": [{"port": 443, "protocol": "TCP"}]}
-
-
-def test_doors_of_a_site_that_others_link_to(parsed_network_site):
-    closed = skupper.skupper_site_objects(parsed_network_site())
-    assert not any(port["port"] == 55671 for _n, rule in rules(closed, "ingress") for port in rule.get("ports", []))
-    opened = skupper.skupper_site_objects(
-        parsed_network_site(link_access="default", allowed_sources=[{"cidr": "198.51.100.0/24"}])
-    )
-    assert any(
-        rule.get("from") == [{"ipBlock": {"cidr": "198.51.100.0/24"}}]
-        and {p["port"] for p in rule["ports"]} == {45671, 55671}
-        for _n, rule in rules(opened, "ingress")
-    )
 
 
 def test_a_controller_of_the_namespace_has_its_ways(parsed_network_site):

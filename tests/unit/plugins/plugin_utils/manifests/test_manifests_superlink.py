@@ -11,13 +11,15 @@ import re
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import platforms
+from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
+from ansible_collections.federated.flower.plugins.plugin_utils.checks import hub_services
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     exposure,
     gateway,
     haproxy,
     metrics_exporter,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import exposure_of
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposure import exposure_of
 from ansible_collections.federated.flower.tests.unit import specs
 
 CASES = {
@@ -210,27 +212,6 @@ def test_doors_know_their_calls_only(parsed_hub):
     assert "path_beg" not in text and "path_sub" not in text and "control" not in text
 
 
-def test_connections_that_are_there_go_on_when_others_are_too_many(parsed_hub):
-    """Seen with HAProxy 2.6.12: fe_conn counts the frontend's connections, those without a request included."""
-    fleet = gateway.configuration(parsed_hub(gateway_max_connections=500)).split("frontend fleet")[1].split("frontend")[0]
-    lines = [line.strip() for line in fleet.splitlines()]
-    (late,) = [line for line in lines if line.startswith("tcp-request session set-var(")]
-    assert late == "tcp-request session set-var(sess.over) bool(true) if { fe_conn gt 500 }"
-    (deny,) = [line for line in lines if line.startswith("http-request") and "fe_conn" in line]
-    assert deny == "http-request deny deny_status 503 if { var(sess.over) -m bool } { fe_conn gt 500 }"
-
-
-@pytest.mark.parametrize("given", ["203.0.113.7", "203.0.113.7/32", "203.0.113.7/255.255.255.255"])
-def test_networks_are_written_as_the_api_takes_them(parsed_hub, given):
-    made = exposure.fleet_service(parsed_hub(exposure="load_balancer", load_balancer_source_ranges=[given]))
-    assert made["spec"]["loadBalancerSourceRanges"] == ["203.0.113.7/32"]
-
-
-def test_nodes_without_keys_may_register_in_labs_only(parsed_hub):
-    assert "register-node" not in gateway.configuration(parsed_hub())
-    assert "/v1/fleet/register-node" in gateway.configuration(parsed_hub(insecure=True))
-
-
 def test_pod_template_holds_neither_address_nor_certificate(superlink_spec):
     before = find(specs.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
     changed = superlink_spec(superlink_address="other.example.com:1", ca_bundle="", gateway_max_connections=10)
@@ -362,16 +343,17 @@ def test_a_load_balancer_that_lists_nodes_keeps_the_address_that_sites_know(pars
 
 def test_a_node_port_that_answers_at_one_node_only_is_doubted(parsed_hub):
     local = {"superlink_address": "", "exposure": "node_port", "external_traffic_policy": "Local"}
-    assert "superlink_host" in exposure_of(parsed_hub(**local)).doubt(parsed_hub(**local))
+    (word,) = require(hub_services.exposure(parsed_hub(**local)))
+    assert "superlink_host" in word
     for more in ({"host": "10.0.0.1"}, {"superlink_address": "hub.example:443"}, {"external_traffic_policy": ""}, {"exposure": "load_balancer"}):
         spec = parsed_hub(**{**local, **more})
-        assert exposure_of(spec).doubt(spec) == ""
+        assert require(hub_services.exposure(spec)) == []
 
 
 def test_the_host_of_a_route_is_known_before_it_is_admitted(parsed_hub):
     spec = parsed_hub(superlink_address="", exposure="route")
     assert exposure.likely_address(spec, UNADMITTED) == "superlink-flower.apps.example.com:9092"
-    assert exposure_of(spec).sets_route_host(spec), "the Route to the next CA's certificate has a host in any case"
+    assert exposure_of(spec).sets_route_host, "the Route to the next CA's certificate has a host in any case"
 
 
 def test_names_of_a_certificate(parsed_hub):

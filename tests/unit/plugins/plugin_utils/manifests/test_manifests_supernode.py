@@ -200,21 +200,6 @@ def test_the_client_certificate_is_the_sidecars_alone(supernode_spec):
 CASES_CA = specs.OTHER_CA
 
 
-@pytest.mark.parametrize(("isolation", "name"), [("process", "superexec"), ("subprocess", "supernode")])
-def test_devices_data_and_memory_go_to_the_container_that_computes(isolation, name, parsed_site):
-    spec = parsed_site(
-        isolation=isolation,
-        pools=[GPU_POOL],
-        volumes=[{"name": "data", "emptyDir": {}}],
-        volume_mounts=[{"name": "data", "mountPath": "/data"}],
-    )
-    for other, container in containers(workload(specs.supernode_objects(spec), "a100")).items():
-        paths = {m["mountPath"] for m in container["volumeMounts"]}
-        has = "nvidia.com/mig-1g.5gb" in container.get("resources", {}).get("limits", {})
-        assert has == (other == name)
-        assert ({"/data", "/dev/shm"} <= paths) == (other == name)
-
-
 @pytest.mark.parametrize(
     ("address", "given", "name", "target"),
     [

@@ -43,7 +43,7 @@ class Pod:
         self.folder = folder
         for name in ("etc", "run", "given", "bin"):
             (folder / name).mkdir()
-        (data,) = (one["data"] for one in sidecar.tunnel_config_objects(spec))
+        data = sidecar.config_objects(spec)[-1]["data"]
         for name, text in data.items():
             for place, there in (("/etc/tunnel", "etc"), ("/run/tunnel", "run"), ("given=/http-proxy", "given")):
                 text = text.replace(place, f"{'given=' if there == 'given' else ''}{folder / there}")
@@ -197,5 +197,5 @@ def test_addresses_do_not_restart_pods(parsed_site):
     ],
 )
 def test_the_address_of_the_tunnel(proxy, hub, target, parsed_site):
-    (made,) = sidecar.tunnel_config_objects(parsed_site(http_proxy={"address": proxy}, superlink_address=hub))
+    made = sidecar.config_objects(parsed_site(http_proxy={"address": proxy}, superlink_address=hub))[-1]
     assert made["data"]["target"].startswith(target)

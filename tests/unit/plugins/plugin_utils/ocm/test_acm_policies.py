@@ -190,7 +190,6 @@ def test_no_template_engine_gets_anything(ocm_addon_spec):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"policy_remediation": "Enforce"}, "ocm_addon_policy_remediation: 'Enforce' is not one of inform, enforce"),
         ({"federation": "f" * 40, "namespace": "n" * 20}, "ACM accepts 62 characters without the dot"),
         ({"install": "Manual"}, "leaves the hub without a Placement"),
     ],

@@ -104,7 +104,8 @@ def preflight(found: Any, **variables: dict[str, Any]) -> Outcomes:
     outcomes = Outcomes(SimpleNamespace(failed=lambda _site, _message: None), sites, 1)
     action: Any = object.__new__(supernode.ActionModule)
     action.value_of = lambda host, name, default: variables[host].get(name, default)
-    action._refuse_labels(sites, outcomes, lambda: SimpleNamespace(read_sites=read_sites))
+    for name, fault in action._label_faults(sites, sites, {}, lambda: SimpleNamespace(read_sites=read_sites)).items():
+        outcomes.fail(name, fault)
     return outcomes
 
 

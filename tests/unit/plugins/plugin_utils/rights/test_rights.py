@@ -117,7 +117,7 @@ def test_the_guide_names_what_is_needed_on_the_whole_cluster(parsed_site):
     page = "".join((ROOT / "docs/docsite/rst/guide_rights.rst").read_text(encoding="utf-8").lower().split())
     needs = [need for listed in TABLE.values() for need in listed]
     needs += grants.dataset_needs(CONTROLLER, parsed_site(**SITE["datasets"]))
-    kinds = {need.split()[1].partition("/")[0] for need in needs if need.place == CLUSTER}
+    kinds = {need.resource.partition(".")[0].partition("/")[0] for need in needs if need.place == CLUSTER}
     assert {"nodes", "clusterissuers", "persistentvolumes"} < kinds
     assert {kind for kind in kinds if kind not in page} == set()
 
