@@ -23,6 +23,8 @@ from .operator_federation import OperatorFederation
 MEMORY = ":flwr-in-memory:"
 _ONE_PORT = (1, 40, 0)
 _ACTIVE = ("pending", "starting", "running")
+#: What a shell, or the text of its command, may change: the operator escapes nothing.
+_SHELL = re.compile(r'["\\$`\n\r\t]|\}\w|^[+-]?0\d')
 _GPU = re.compile(r"[a-z0-9.-]+/.+")
 
 
@@ -40,8 +42,8 @@ class MigrationReport:
     missing: list[str] = field(default_factory=list)
     active: list[str] | None = None
 
-    def part(self, heading: str, sentences: Sequence[str]) -> None:
-        """Add a part."""
+    def section(self, heading: str, sentences: Sequence[str]) -> None:
+        """Add sentences under a heading."""
         self.lines += [f"{heading}:", *(f"  {one}" for one in sentences)] if sentences else []
 
 
@@ -85,15 +87,15 @@ def active_of(answer: Mapping[str, Any]) -> list[str] | None:
 
 def report(seen: OperatorFederation, kept: KeysKept, spec: SiteSpec, answer: Mapping[str, Any], missing: Sequence[str]) -> MigrationReport:
     """Everything that is to be known before the move."""
-    told = MigrationReport(missing=list(missing), active=active_of(answer))
-    told.lines.append(f"Federation {seen.namespace}/{seen.name} of flower-operator, Flower {version_of(seen) or 'of an unknown version'}")
-    told.part("Keys", _keys(kept, spec))
-    told.part("Node configs", _node_configs(seen, spec))
-    told.part("State of the SuperLink", [_state(seen), _runs(told.active, answer)])
-    told.part("Restarts", _restarts(seen, spec))
-    told.part(f"Missing in namespace {spec.namespace}: make it there before site.yml, the pods need it", list(missing))
-    told.part("Last steps, which are yours", _steps(seen, kept, told.active))
-    return told
+    found = MigrationReport(missing=list(missing), active=active_of(answer))
+    found.lines.append(f"Federation {seen.namespace}/{seen.name} of flower-operator, Flower {version_of(seen) or 'of an unknown version'}")
+    found.section("Keys", _keys(kept, spec))
+    found.section("Node configs", _node_configs(seen, spec))
+    found.section("State of the SuperLink", [_state(seen), _runs(found.active, answer)])
+    found.section("Restarts", _restarts(seen, spec))
+    found.section(f"Missing in namespace {spec.namespace}: make it there before site.yml, the pods need it", list(missing))
+    found.section("Last steps, which are yours", _steps(seen, kept, found.active))
+    return found
 
 
 def _keys(kept: KeysKept, spec: SiteSpec) -> list[str]:
@@ -119,9 +121,9 @@ def _node_configs(seen: OperatorFederation, spec: SiteSpec) -> list[str]:
             continue
         now = wanted[name]
         differ = sorted({key for key in {*config, *now.node_config} if _plain(config.get(key)) != _plain(now.node_config.get(key))})
-        other = operator_federation.changed_node_configs(config, daemon=pool["mode"] == "DaemonSet", pool=name)
+        other = [key for key, value in config.items() if _SHELL.search(str(value)) and key not in differ]
         lines += [f"{name}: {key} is another one in supernode_pools" if key in config else f"{name}: {key} is added in supernode_pools" for key in differ]
-        lines += [f"{name}: {key} arrives as it is written, and did not before: {why}" for key, why in other.items() if key not in differ]
+        lines += [f"{name}: {key} arrives as it is written; the operator passes it through a shell, which may change it" for key in other]
         if pool["mode"] != now.mode:
             lines.append(f"{name}: is a {now.mode} in supernode_pools, and was a {pool['mode']}")
         elif pool.get("replicas", 0) != now.replicas and not now.is_daemon:

@@ -287,7 +287,7 @@ def test_what_containers_do_not_say() -> None:
     assert pod_health.describe(evicted) == "p (Failed): Evicted: The node was low on resource: memory."
     side = pod_with({**ready, "ready": True})
     side["status"] |= {"initContainerStatuses": [{"name": "i", "ready": False, "state": {"running": {}}}], "conditions": [{"type": "Ready", "status": "False"}]}
-    assert pod_health.describe(side) == "p (no status): i runs but is not ready", "its node answers"
+    assert pod_health.describe(side) == "p (no status): container i runs but is not ready", "its node answers"
     gated = pod_with(ready)
     gated["status"]["conditions"] = [{"type": "Ready", "status": "False", "message": 'the status of pod readiness gate "lb" is not "True"'}]
     assert pod_health.describe(gated).endswith('gate "lb" is not "True"')
