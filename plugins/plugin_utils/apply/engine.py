@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Apply a list of objects to one cluster: read, compare, patch what differs, prune, wait.
 
-This file has the sequence; its parts are in their own files: order (input), live_objects (reading), compare (would a patch change
-anything), applyset (membership), field_conflicts (what others keep setting), results and redacted_diff (what is shown), wait and readiness.
+This file has the sequence; its parts are in their own files: order (input), live_objects (reading, and members of a set), applyset (names
+and records), compare (would a patch change anything), field_conflicts (what others keep setting), results and redacted_diff (what is
+shown), wait and readiness.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..marks import owners, proof
 from . import applyset as sets
 from . import field_conflicts, order, results, wait
 from .compare import content, difference, differing_parts
-from .live_objects import Live, Unlisted, unlisted_members
+from .live_objects import Live, Members, Unlisted
 from .order import Id, id_of
 from .results import ApplyFailed, Recorder, Result
 from .wait import Waiter
@@ -83,15 +84,14 @@ def apply_objects(
         namespace = applyset_namespace or next((item.which.namespace for item in items if item.which.namespace), None)
         if not namespace:
             raise ClusterError("applyset needs applyset_namespace: no listed object has a namespace.")
-        own = _Set(applyset, namespace)
+        own = Members(cluster, applyset, namespace, owner or {}, part, named, unrecorded if state == "absent" else (), check)
     elif prune:
         raise ClusterError(
             "prune needs the name of an applyset: without it the objects of this set cannot be identified."
         )
     return _Apply(
         cluster, items, own, Recorder(prepared, show_diff), check=check, prune=prune is not False, wait=wait, wait_timeout=wait_timeout,
-        image_seconds=image_seconds, away=away or {}, owner=owner or {}, claim=claim, own_only=own_only, part=part, proven=proven, named=named,
-        unrecorded=unrecorded if state == "absent" else (),
+        image_seconds=image_seconds, away=away or {}, claim=claim, own_only=own_only, part=part, proven=proven,
     ).run(state)  # fmt: skip
 
 
@@ -108,31 +108,12 @@ class _Item:
 
 
 @dataclass
-class _Set:
-    """The ApplySet of this run, and its record as it is live."""
-
-    name: str
-    namespace: str
-    parent: Object | None = None
-
-    @property
-    def id(self) -> str:
-        """The value of the label of its members."""
-        return sets.set_id(self.name, self.namespace)
-
-    @property
-    def which(self) -> Id:
-        """The record."""
-        return Id("", "ConfigMap", self.namespace, sets.parent_name(self.name))
-
-
-@dataclass
 class _Apply:
     """One run; the options are those of C(apply_objects)."""
 
     cluster: Cluster
     items: list[_Item]
-    applyset: _Set | None
+    applyset: Members | None
     recorder: Recorder
     check: bool
     prune: bool
@@ -140,17 +121,14 @@ class _Apply:
     wait_timeout: float
     image_seconds: float
     away: Mapping[Id, int]
-    owner: Mapping[str, str]
     claim: bool
     own_only: bool
     part: str | None
     proven: Collection[str]
-    named: Collection[sets.GroupKind]
-    unrecorded: Collection[sets.GroupKind]
     failed: set[Id] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.live = Live(self.cluster, self.applyset.id if self.applyset else None)
+        self.reader = Live(self.cluster, None)  # without a set
         self.namespaces = {item.which.name: item for item in self.items if order.is_namespace(item.desired)}
         self.crds = {key: item for item in self.items if (key := order.kind_of_crd(item.desired))}
 
@@ -239,12 +217,7 @@ class _Apply:
         self._read_items(self._open_items(namespaces=True), by_set=False)
         absent = {name for name, item in self.namespaces.items() if item.live is None}
         if self.applyset and self.applyset.namespace not in absent:
-            self.applyset.parent = self.cluster.get("v1", "ConfigMap", self.applyset.which.name, self.applyset.namespace)
-            if tool := sets.foreign_tool(self.applyset.parent):
-                raise ClusterError(f"{self.applyset.which} exists already and was created by {tool}: choose another applyset.")
-            stranger = "" if self.claim else owners.other_deployment_error(self.applyset.parent, self.owner)
-            if stranger:
-                raise ClusterError(f"{self.cluster.name}: {stranger}")
+            self.applyset.read(claim=self.claim)
         rest = []
         for item in self._open_items(namespaces=False):
             if item.which.namespace in absent:
@@ -254,15 +227,16 @@ class _Apply:
         self._read_items(rest, by_set=self.applyset is not None and self.applyset.parent is not None)
 
     def _read_items(self, items: Sequence[_Item], *, by_set: bool) -> None:
+        live = self.applyset.live if self.applyset else self.reader
         try:
-            found = self.live.read([item.desired for item in items], by_set=by_set)
+            found = live.read([item.desired for item in items], by_set=by_set)
             for item in items:
                 item.live = found[item.which]
         except ApiError:
             # somewhere in between; read one by one, so that the error has the name of its object
             for item in items:
                 try:
-                    item.live = self.live.get(item.desired)
+                    item.live = live.get(item.desired)
                 except ApiError as error:
                     self._fail(item, *results.describe_error(error))
 
@@ -274,7 +248,7 @@ class _Apply:
             return
         for item in self._open_items(namespaces=True):
             self._write(item)
-        if self.applyset and not self._widen_record(self.applyset):
+        if self.applyset and not self._update_record(self.applyset, self.applyset.widen, self._listed()):
             return
         for item in self._open_items(namespaces=False):
             self._write(item)
@@ -301,8 +275,7 @@ class _Apply:
             if order.is_namespace(item.desired):
                 inside = [inner for inner in self.items if inner.which.namespace == item.which.name]
                 if self.applyset and self.applyset.namespace == item.which.name:
-                    self.applyset.parent = None
-                    self.live = Live(self.cluster, self.applyset.id)
+                    self.applyset.forget()
             for one in (item, *inside):
                 one.live = None
                 one.foreseen = one.foreseen or self.check
@@ -331,7 +304,7 @@ class _Apply:
             except ApiError as error:
                 self._fail(item, *results.describe_error(error))
         if self.applyset and self.prune:
-            self._refuse_recreated(self._strays(self._unlisted(self.applyset))[0])
+            self._refuse_recreated(self.applyset.unlisted(self._listed()).going)
         return not self._is_refused()
 
     def _is_the_hubs(self, item: _Item) -> bool:
@@ -426,7 +399,7 @@ class _Apply:
 
     def _delete_outdated_pods(self) -> None:
         """Delete pods that would keep a former template, with which they can never be ready. In check mode, look once and tell."""
-        said = "would be deleted, and created again" if self.check else "was deleted, and is created again"
+        outcome = "would be deleted, and created again" if self.check else "was deleted, and is created again"
         for item in self.items:
             if item.now is None or item.live is None or item.change not in ("changed", "unchanged") or not wait.may_have_outdated_pods(item.now):
                 continue
@@ -441,7 +414,7 @@ class _Apply:
                         stuck_pods.replace_pod(self.cluster, pod)
                     which = Id("", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])
                     self.recorder.record(which, "v1", "deleted")
-                    self.recorder.warn(f"{which} {said}: {pod_health.WORDS}.")
+                    self.recorder.warn(f"{which} {outcome}: {pod_health.WORDS}.")
             except ApiError as error:
                 text = results.describe_error(error)[1]
                 self.recorder.warn(f"{item.which}: whether its pods wait for a new template cannot be seen or changed: {text}")
@@ -458,54 +431,33 @@ class _Apply:
 
     # ---- the set -----------------------------------------------------------------------------------------------------
 
-    def _widen_record(self, own: _Set) -> bool:
+    def _listed(self) -> dict[Id, str]:
+        return {item.which: item.desired["apiVersion"] for item in self.items}
+
+    def _update_record(self, own: Members, update: Callable[[Iterable[Id]], None], ids: Iterable[Id]) -> bool:
         home = self.namespaces.get(own.namespace)
         if home is not None and home.which in self.failed:
             self._fail(None, "not tried", f"nothing else was tried: {home.which}, which contains the record of the set, failed")
             return False
-        old_kinds, old_namespaces = sets.noted(own.parent)
-        new_kinds, new_namespaces = sets.kinds_and_namespaces((item.which for item in self.items), own.namespace)
-        return self._write_record(own, old_kinds | new_kinds, old_namespaces | new_namespaces)
-
-    def _write_record(self, own: _Set, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
-        """Update the record; it counts as a change only together with a change of members. Its owner stays unless this run names one."""
-        notes = {**owners.kept_notes(own.parent), **self.owner}
-        wanted = sets.parent_object(own.name, own.namespace, group_kinds, namespaces, notes)
-        if self.check or (own.parent is not None and not difference(wanted, own.parent, FIELD_MANAGER)):
-            return True
         try:
-            own.parent = self.cluster.apply(wanted)
+            update(ids)
         except ApiError as error:
             category, text = results.describe_error(error)
             self._fail(None, category, f"{own.which} (the record of the applyset): {text}")
             return False
         return True
 
-    def _unlisted(self, own: _Set) -> Unlisted:
-        listed = {item.which: item.desired["apiVersion"] for item in self.items}
-        return unlisted_members(self.cluster, self.live, own.parent, listed, self.named, self.unrecorded)
-
-    def _strays(self, found: Unlisted) -> tuple[list[Object], list[Object]]:
-        """Members that are not listed: those that go, and those that the other part of the federation needs."""
-        if not self.part:
-            return found.strays, []
-        all_bindings = not any(place.kind in owners.BINDINGS for place in found.unseen)
-        needed = owners.needed_by_others(found.strays, self.part, all_bindings=all_bindings)
-        return [obj for obj in found.strays if obj not in needed], needed
-
-    def _prune(self, own: _Set) -> None:
-        found = self._unlisted(own)
+    def _prune(self, own: Members) -> None:
+        found = own.unlisted(self._listed())
         for place, why in found.forbidden.items():
             self.recorder.warn(
                 f"Not pruned: {_members_at(place)}: {why}. The record of the set ({own.which}) keeps the kind for a later run."
             )
-        going, staying = self._strays(found)
-        gone = [obj for obj in going if self._delete(obj)]
+        gone = [obj for obj in found.going if self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone, self._waiter())
         if not self.recorder.result.errors:
-            left = [*(item.which for item in self.items), *map(id_of, staying), *found.unseen]
-            self._write_record(own, *sets.kinds_and_namespaces(left, own.namespace))
+            self._update_record(own, own.narrow, [*self._listed(), *map(id_of, found.staying), *found.unseen])
 
     # ---- deleting, and state: absent ---------------------------------------------------------------------------------
 
@@ -541,10 +493,10 @@ class _Apply:
         doomed: list[tuple[Object, _Item | None]] = []
         staying: list[Object] = []
         if self.applyset:
-            found = self._unlisted(self.applyset)
+            found = self.applyset.unlisted(self._listed())
             self._refuse_unseen(self.applyset, found)
-            going, staying = self._strays(found)
-            doomed += [(obj, None) for obj in going]
+            staying = found.staying
+            doomed += [(obj, None) for obj in found.going]
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"
@@ -567,10 +519,14 @@ class _Apply:
             going = [obj for obj, item in doomed if order.is_namespace(obj) == are_namespaces and self._delete(obj, item)]
             if self.wait and not self.check and not self.recorder.result.errors:
                 self._wait_gone(going, waiter)
-        if self.applyset and self.applyset.parent and not (staying or self.check or self.recorder.result.errors):
-            self._delete_record(self.applyset, self.applyset.parent)
+        if self.applyset and not (staying or self.check or self.recorder.result.errors):
+            try:
+                self.applyset.delete()
+            except Conflict:
+                text = "(the record of the applyset) was changed by someone else during this run. Run again."
+                self._fail(None, "conflict", f"{self.applyset.which} {text}")
 
-    def _refuse_unseen(self, own: _Set, found: Unlisted) -> None:
+    def _refuse_unseen(self, own: Members, found: Unlisted) -> None:
         """Refuse to remove a set of which members cannot be seen: without the record, no later run would find them."""
         for place, why in found.forbidden.items():
             if own.parent is None:
@@ -583,17 +539,6 @@ class _Apply:
                 f"{_members_at(place)} may belong to the set: {why}. Nothing is deleted. Grant that right and run again; if there are "
                 f"certainly none, remove {group_kind} from the annotation {sets.GROUP_KINDS} of {own.which}.",
             )
-
-    def _delete_record(self, own: _Set, parent: Object) -> None:
-        """Delete the record, as long as it is the one that was read: another run may have added members since."""
-        meta = parent["metadata"]
-        try:
-            self.cluster.delete(
-                "v1", "ConfigMap", own.which.name, own.namespace, uid=meta["uid"], version=meta["resourceVersion"], propagation="Background"
-            )
-        except Conflict:
-            text = "(the record of the applyset) was changed by someone else during this run. Run again."
-            self._fail(None, "conflict", f"{own.which} {text}")
 
     def _wait_gone(self, objects: Sequence[Object], waiter: Waiter) -> None:
         for which, why in waiter.until_gone(objects).items():

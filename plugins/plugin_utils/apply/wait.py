@@ -22,7 +22,7 @@ from .readiness import State, state, updated
 _FIRST_PAUSE = 0.2  # seconds
 _LONGEST_PAUSE = 1.0
 _GROWTH = 1.4
-_LOOK = 3.0  # seconds between two looks at the pods of what is not ready
+_POD_INTERVAL = 3.0  # seconds between two lists of the pods of what is not ready
 _EVENTS = 3
 _PODS = 3
 _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
@@ -88,7 +88,7 @@ class Waiter:
         self.clock = Clock(seconds)
         self._patience = Patience(cluster, image_seconds)
         self._given_up: set[Id] = set()
-        self._looked = time.monotonic()
+        self._pods_listed = time.monotonic()
         self._late_binding: dict[str, bool] = {}
 
     def until_ready(self, objects: Objects) -> tuple[dict[Id, dict[str, Any]], dict[Id, str]]:
@@ -136,9 +136,9 @@ class Waiter:
     def _give_up(self, seen: Mapping[Id, dict[str, Any]], waiting: dict[Id, State]) -> None:
         """Mark what waits for pods that the cluster refuses, or for an image that its nodes do not get."""
         now = time.monotonic()
-        if now - self._looked < _LOOK:
+        if now - self._pods_listed < _POD_INTERVAL:
             return
-        self._looked = now
+        self._pods_listed = now
         for which, one in waiting.items():
             obj = seen[which]
             if one.failed or obj["kind"] not in (*_SELECTOR_KINDS, "Pod"):

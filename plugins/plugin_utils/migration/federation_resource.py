@@ -79,6 +79,8 @@ class Draft:
             line = conversion.entry(where, conversion.NOT, why=conversion.unknown(name, value, _ROWS, "resource has no such field"))
         elif row.is_default(value):
             line = conversion.entry(where, conversion.DEFAULT)
+        elif row.process and not self.process:
+            line = conversion.entry(where, conversion.NOT, why="there is a SuperExec only with isolationMode process")
         else:
             line = conversion.outcome(row, where, value, lambda: _CONVERSIONS[row.how](self, part, row, where, value))
         self.report.append(line)
@@ -115,7 +117,7 @@ def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
     for name, value in _ordered(given):
         draft.convert(draft.sites if name.startswith("supernodes.") else draft.hub, name, name, value)
     _pools(draft, supernodes.get("pools") or [])
-    return [_result(draft, ALL, draft.common, "metadata"), _result(draft, HUB, draft.hub, ""), _result(draft, SITES, draft.sites, "supernodes")]
+    return [_result(draft, ALL, draft.common), _result(draft, HUB, draft.hub), _result(draft, SITES, draft.sites)]
 
 
 def _spec_of(resource: Any) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def _spec_of(resource: Any) -> dict[str, Any]:
     return spec
 
 
-def _result(draft: Draft, group: str, part: Part, prefix: str) -> dict[str, Any]:
+def _result(draft: Draft, group: str, part: Part) -> dict[str, Any]:
     """The report has each line once: those of SuperNodes and of the metadata in their parts, all else in the hub's."""
     own = {SITES: "supernodes", ALL: "metadata"}
     lines = [one for one in draft.report if next((name for name, start in own.items() if one["parameter"].startswith(start)), HUB) == group]
@@ -189,12 +191,6 @@ def _copy(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
             part.put(where, variable, value)
 
 
-def _process(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
-    if not draft.process:
-        raise Refused("there is a SuperExec only with isolationMode process")
-    _copy(draft, part, row, where, value)
-
-
 def _template(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     draft.template(part, where, row.path, value)
 
@@ -218,8 +214,6 @@ def _image(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     text = shaped(value, str)
     if not text:
         raise Refused("is empty")
-    if not draft.process and "superexec" in row.name.lower():
-        raise Refused("there is a SuperExec only with isolationMode process")
     flower = _FLOWER.fullmatch(text)
     if flower and conversion.too_old(flower[1]):
         raise Refused(conversion.too_old(flower[1]))
@@ -348,8 +342,6 @@ def _mounts(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
 
 
 def _exec_mounts(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
-    if not draft.process:
-        raise Refused("there is a SuperExec only with isolationMode process")
     mounts, more = _has_volumes(draft, part, row.name.rpartition(".")[0], value)
     part.put(where, row.variables[0], mounts)
     return more
@@ -418,7 +410,7 @@ def _node_config(draft: Draft, part: Part, row: Row, where: str, value: Any) -> 
 
 
 _CONVERSIONS = {
-    "later": _later, "copy": _copy, "process": _process, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
+    "later": _later, "copy": _copy, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
     "superlink_args": _arguments(program_options.SUPERLINK), "supernode_args": _arguments(program_options.SUPERNODE),
     "pull_secrets": _pull_secrets,
     "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,

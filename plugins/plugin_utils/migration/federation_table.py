@@ -13,8 +13,8 @@ from typing import Any
 from .conversion import REFUSED, VARIABLE, Row
 
 
-def _to(name: str, *variables: str, how: str = "copy", default: Any = None, why: str = "", path: tuple[str, ...] = ()) -> Row:
-    return Row(name, default, VARIABLE, variables, how, path=path, why=why)
+def _to(name: str, *variables: str, how: str = "copy", default: Any = None, why: str = "", path: tuple[str, ...] = (), process: bool = False) -> Row:
+    return Row(name, default, VARIABLE, variables, how, path=path, why=why, process=process)
 
 
 def _refused(name: str, why: str, default: Any = None) -> Row:
@@ -86,9 +86,9 @@ FIELDS: tuple[Row, ...] = (
     _refused("version", "the operator never reads it; the version is taken from the images"),
     _refused("insecure", "TLS, keys and certificates are on; flower_insecure is for labs only", default=False),
     _to("superlink.image", "superlink_image", how="image", why="or flower_version, where it is Flower's own"),
-    _to("superlink.superexecImage", "superlink_serverapp_image", how="image", why="or flower_version, where it is Flower's own"),
+    _to("superlink.superexecImage", "superlink_serverapp_image", how="image", process=True, why="or flower_version, where it is Flower's own"),
     _to("superlink.resources", "superlink_resources"),
-    _to("superlink.superexecResources", "superlink_serverapp_resources", how="process"),
+    _to("superlink.superexecResources", "superlink_serverapp_resources", process=True),
     _to("superlink.env", "superlink_env", "superlink_serverapp_env", how="env"),
     _to("superlink.extraArgs", "superlink_extra_args", how="superlink_args"),
     _to("superlink.service.type", "superlink_exposure", how="exposure", default="ClusterIP", why="of the gateway"),
@@ -99,7 +99,7 @@ FIELDS: tuple[Row, ...] = (
     _to("superlink.service.annotations", "superlink_service_annotations"),
     _to("superlink.volumes", "superlink_volumes", "superlink_serverapp_volumes", how="volumes"),
     _to("superlink.volumeMounts", "superlink_volume_mounts", "superlink_serverapp_volume_mounts", how="mounts"),
-    _to("superlink.superexecVolumeMounts", "superlink_serverapp_volume_mounts", how="exec_mounts"),
+    _to("superlink.superexecVolumeMounts", "superlink_serverapp_volume_mounts", how="exec_mounts", process=True),
     _refused("superlink.volumeClaimTemplates", f"the database is on a volume of superlink_storage_size; else {_CLAIMS.format('superlink_volumes')}"),
     *_template("superlink", {ending: _hub_variables(ending) for ending in _ENDINGS}, pool=False),
     _to("supernodes.image", "supernode_image", how="image", why="or flower_version, where it is Flower's own"),
@@ -107,7 +107,7 @@ FIELDS: tuple[Row, ...] = (
     _to(f"{_POOL}.name", "name", how="later"),
     _to(f"{_POOL}.replicas", "replicas", how="replicas"),
     _to(f"{_POOL}.images.supernode", "image", how="image", why="or flower_version, where it is Flower's own"),
-    _to(f"{_POOL}.images.superexecClientApp", "superexec_image", how="image", why="or flower_version, where it is Flower's own"),
+    _to(f"{_POOL}.images.superexecClientApp", "superexec_image", how="image", process=True, why="or flower_version, where it is Flower's own"),
     _to(f"{_POOL}.gpu.enabled", "gpu", how="gpu", default=False),
     _to(f"{_POOL}.gpu.vendor", "gpu", how="part_of_gpu"),
     _to(f"{_POOL}.gpu.resourceName", "gpu", how="part_of_gpu"),
@@ -117,12 +117,12 @@ FIELDS: tuple[Row, ...] = (
         why="with mount_all and the runtime class nvidia; nothing is requested, as there. Not for amd, where the operator has privileged pods",
     ),  # fmt: skip
     _to(f"{_POOL}.supernodeResources", "resources"),
-    _to(f"{_POOL}.superexecResources", "superexec_resources", how="process"),
+    _to(f"{_POOL}.superexecResources", "superexec_resources", process=True),
     _to(f"{_POOL}.extraArgs", "extra_args", how="supernode_args"),
     _to(f"{_POOL}.env", "env", how="env"),
     _to(f"{_POOL}.volumes", "volumes", how="volumes"),
     _to(f"{_POOL}.volumeMounts", "volume_mounts", how="mounts"),
-    _to(f"{_POOL}.superexecVolumeMounts", "volume_mounts", how="exec_mounts"),
+    _to(f"{_POOL}.superexecVolumeMounts", "volume_mounts", how="exec_mounts", process=True),
     _refused(f"{_POOL}.volumeClaimTemplates", _CLAIMS.format("volumes of the pool")),
     _to(f"{_POOL}.nodeConfig", "node_config", how="node_config"),
     *_template(_POOL, {ending: (ending,) for ending in _ENDINGS}, pool=True),

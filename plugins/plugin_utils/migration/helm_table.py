@@ -76,11 +76,11 @@ def _probe(prefix: str, probe: str, target: tuple[str, str], container: str) -> 
     path = (*_container(container), probe)
     rows = [_patch(f"{prefix}.{probe}.enabled", True, target, *path, how="probe")]
     for field, default in (("initialDelaySeconds", 0), ("periodSeconds", 10), ("timeoutSeconds", 1), ("failureThreshold", 3)):
-        rows.append(_patch(f"{prefix}.{probe}.{field}", default, target, *path, field, how="probe_field"))
+        rows.append(_patch(f"{prefix}.{probe}.{field}", default, target, *path, field, how="probe"))
     if probe == "livenessProbe":
         rows.append(_fixed(f"{prefix}.{probe}.successThreshold", 1, 1, "Kubernetes allows no other value for liveness probes"))
     else:
-        rows.append(_patch(f"{prefix}.{probe}.successThreshold", 1, target, *path, "successThreshold", how="probe_field"))
+        rows.append(_patch(f"{prefix}.{probe}.successThreshold", 1, target, *path, "successThreshold", how="probe"))
     return rows
 
 
@@ -354,7 +354,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         _variable("supernode.image.pullPolicy", "IfNotPresent", "supernode_image_pull_policy"),
         *_policy("supernode", "supernode", "supernode"),
         _fixed("supernode.networkPolicy.allowExternal", True, False, _IN_POD),
-        _patch("supernode.networkPolicy.extraIngress", [], ("NetworkPolicy", "supernode"), "spec", "ingress", how="rules_set"),
+        _patch("supernode.networkPolicy.extraIngress", [], ("NetworkPolicy", "supernode"), "spec", "ingress", how="rules"),
         *(
             _refused(f"supernode.networkPolicy.{key}", {}, _IN_POD)
             for key in ("ingressPodMatchLabels", "ingressNSMatchLabels", "ingressNSPodMatchLabels")

@@ -318,29 +318,23 @@ def _superexec(draft: Draft, row: Row, value: Any) -> None:
 
 
 def _probe(draft: Draft, row: Row, value: Any) -> None:
-    if shaped(value, bool) is False:
-        draft.patch(row, nested(row.path, None))
-
-
-def _probe_field(draft: Draft, row: Row, value: Any) -> None:
-    if draft.value(row.name.rpartition(".")[0] + ".enabled") is False:
+    """Switched off, or a field of one that is not."""
+    if row.name.endswith(".enabled"):
+        if shaped(value, bool) is False:
+            draft.patch(row, nested(row.path, None))
+    elif draft.value(row.name.rpartition(".")[0] + ".enabled") is False:
         raise Refused("the probe is not enabled")
-    draft.patch(row, nested(row.path, value))
+    else:
+        draft.patch(row, nested(row.path, value))
 
 
 def _rules(draft: Draft, row: Row, value: Any) -> None:
-    _needs_policies(draft)
-    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": one} for one in shaped(value, list)])
-
-
-def _rules_set(draft: Draft, row: Row, value: Any) -> None:
-    _needs_policies(draft)
-    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": shaped(value, list)}])
-
-
-def _needs_policies(draft: Draft) -> None:
+    """Of a network policy: added to those that are there, or all of them where there are none."""
     if draft.value(f"{draft.chart}.networkPolicy.enabled") is False:
         raise Refused(f"there is no policy with {draft.chart}.networkPolicy.enabled false")
+    rules = shaped(value, list)
+    path = "/" + "/".join(row.path)
+    draft.patch(row, [{"op": "add", "path": path, "value": one} for one in (rules if row.path[-1] == "-" else [rules])])
 
 
 def _pool(draft: Draft) -> dict[str, Any]:
@@ -378,6 +372,6 @@ _CONVERSIONS: dict[str, Callable[[Draft, Row, Any], str | None]] = {
     "copy": _copy, "not": _not, "one": _one, "names": _names, "env": _env, "spread": _spread, "rolling": _rolling, "node_affinity": _node_affinity,
     "image": _image, "issuer": _issuer, "existing": _existing, "days": _days, "exposure": _exposure, "ingress": _ingress,
     "ingress_annotations": _ingress_annotations,
-    "superexec": _superexec, "probe": _probe, "probe_field": _probe_field, "rules": _rules, "rules_set": _rules_set, "replicas": _replicas,
+    "superexec": _superexec, "probe": _probe, "rules": _rules, "replicas": _replicas,
     "node_config": _node_config, "address": _address,
 }  # fmt: skip

@@ -131,13 +131,13 @@ def secrets_needed(seen: OperatorFederation) -> list[str]:
 
 
 def keep(
-    seen: OperatorFederation, held: Mapping[str, Object | None], spec: SiteSpec, live: Mapping[str, Object], refused: Mapping[str, str] | None = None
+    seen: OperatorFederation, old_secrets: Mapping[str, Object | None], spec: SiteSpec, live: Mapping[str, Object], refused: Mapping[str, str] | None = None
 ) -> KeysKept:
     """Decide for each SuperNode of the operator, and build the Secrets of the pools.
 
     Args:
         seen: the Federation.
-        held: name -> Secret of the operator's namespace, those of C(secrets_needed).
+        old_secrets: name -> Secret of the operator's namespace, those of C(secrets_needed).
         spec: the site that its SuperNodes move to.
         live: name -> Secret with keys of SuperNodes that the site has already.
         refused: fingerprint -> why the hub does not take this key from this site.
@@ -151,7 +151,7 @@ def keep(
             at = place(seen.pools[name], number, node)
             fingerprint = ""
             if not why:
-                key, why = _read(at, held)
+                key, why = _read(at, old_secrets)
                 public, why = _public(key) if key else ("", why)
                 fingerprint = keypairs.fingerprint(public) if public else ""
                 why = why or (refused or {}).get(fingerprint, "")
@@ -163,7 +163,7 @@ def keep(
         if count[one.fingerprint] > 1:
             one.result, one.why = NEW, f"{count[one.fingerprint]} SuperNodes share it, and a SuperLink admits one session for each key"
     _build(outcome, private, spec, live, pools)
-    outcome.shared = {name for name, kept in outcome.sources.items() if set((held[name] or {}).get("data") or {}) - kept}
+    outcome.shared = {name for name, kept in outcome.sources.items() if set((old_secrets[name] or {}).get("data") or {}) - kept}
     return outcome
 
 
@@ -195,14 +195,14 @@ def _refused(spec: SiteSpec, workload: Mapping[str, Any], pool: PoolSpec | None,
     return ""
 
 
-def _read(at: Place, held: Mapping[str, Object | None]) -> tuple[str, str]:
+def _read(at: Place, old_secrets: Mapping[str, Object | None]) -> tuple[str, str]:
     """The private key, or why there is none."""
     if at.entry is None:
         return "", at.why
     secret, entry = at.entry
-    if held.get(secret) is None:
+    if old_secrets.get(secret) is None:
         return "", f"there is no Secret {secret}"
-    found = entries(held[secret]).get(entry)
+    found = entries(old_secrets[secret]).get(entry)
     return (found, "") if found else ("", f"Secret {secret} has no entry {entry} with a key")
 
 

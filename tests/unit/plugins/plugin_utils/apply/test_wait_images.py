@@ -43,7 +43,7 @@ class Cluster:
 
 @pytest.mark.parametrize(("image_seconds", "early"), [(0.3, True), (0, False)])
 def test_it_gives_up(monkeypatch: pytest.MonkeyPatch, image_seconds: float, early: bool) -> None:
-    monkeypatch.setattr(wait, "_LOOK", 0.1)
+    monkeypatch.setattr(wait, "_POD_INTERVAL", 0.1)
     waiter = wait.Waiter(Cluster(), 2.0, image_seconds)  # type: ignore[arg-type]
     _seen, unready = waiter.until_ready([SET])
     text = unready[id_of(SET)]
