@@ -201,7 +201,7 @@ def arguments(value: Any, program: Program) -> tuple[list[str], list[str], str]:
         program: whose arguments they are.
 
     Returns:
-        What is left, the values of what is not, and why it is not.
+        What is left, the values of what is not, and what the report says of that.
 
     Raises:
         Refused: it is not a list.
@@ -220,18 +220,13 @@ def arguments(value: Any, program: Program) -> tuple[list[str], list[str], str]:
         else:
             kept.append(word)
             waiting = False
-    return kept, values, "; ".join(f"{name} {reason}" for name, reason in own.items())
+    why = "; ".join(f"{name} {reason}" for name, reason in own.items())
+    return kept, values, f"without what the collection sets{' or Flower refuses' if REMOVED in why else ''}: {why}" if why else ""
 
 
-def without_own(kept: list[str], why: str) -> str:
-    """What the report says of arguments without the collection's own.
-
-    Raises:
-        Refused: nothing is left.
-    """
-    if why and not kept:
-        raise Refused(why)
-    return f"without what the collection sets{' or Flower refuses' if REMOVED in why else ''}: {why}" if why else ""
+def names_of(value: Any) -> list[Any]:
+    """Names out of a list of names, or of objects with a name."""
+    return [one.get("name") if isinstance(one, Mapping) else one for one in shaped(value, list)]
 
 
 def too_old(version: str) -> str:

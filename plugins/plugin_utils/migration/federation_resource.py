@@ -224,17 +224,14 @@ def _image(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
         part.put(where, row.variables[0], text)
 
 
-def _arguments(program: program_options.Program) -> Any:
+def _arguments(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
     """Arguments without those that the collection sets itself, and without their values."""
-
-    def convert(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
-        kept, values, why = conversion.arguments(value, program)
-        part.replaced = [one for one in values if one.startswith("/")]
-        more = conversion.without_own(kept, why)
-        part.put(where, row.variables[0], kept)
-        return more
-
-    return convert
+    kept, values, more = conversion.arguments(value, program_options.SUPERLINK if part is draft.hub else program_options.SUPERNODE)
+    part.replaced = [one for one in values if one.startswith("/")]
+    if more and not kept:
+        raise Refused(more)
+    part.put(where, row.variables[0], kept)
+    return more
 
 
 def _exposure(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
@@ -244,8 +241,7 @@ def _exposure(draft: Draft, part: Part, row: Row, where: str, value: Any) -> Non
 
 
 def _pull_secrets(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
-    names = [one.get("name") if isinstance(one, Mapping) else one for one in shaped(value, list)]
-    (draft.hub if part is draft.hub else draft.sites).put(where, row.variables[0], names)
+    (draft.hub if part is draft.hub else draft.sites).put(where, row.variables[0], conversion.names_of(value))
 
 
 def _volumes(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
@@ -411,8 +407,7 @@ def _node_config(draft: Draft, part: Part, row: Row, where: str, value: Any) -> 
 
 _CONVERSIONS = {
     "later": _later, "copy": _copy, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
-    "superlink_args": _arguments(program_options.SUPERLINK), "supernode_args": _arguments(program_options.SUPERNODE),
-    "pull_secrets": _pull_secrets,
+    "arguments": _arguments, "pull_secrets": _pull_secrets,
     "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,
     "mount_all": _mount_all,
     "runtime_class": _runtime_class, "node_config": _node_config,

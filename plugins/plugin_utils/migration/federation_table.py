@@ -90,7 +90,7 @@ FIELDS: tuple[Row, ...] = (
     _to("superlink.resources", "superlink_resources"),
     _to("superlink.superexecResources", "superlink_serverapp_resources", process=True),
     _to("superlink.env", "superlink_env", "superlink_serverapp_env", how="env"),
-    _to("superlink.extraArgs", "superlink_extra_args", how="superlink_args"),
+    _to("superlink.extraArgs", "superlink_extra_args", how="arguments"),
     _to("superlink.service.type", "superlink_exposure", how="exposure", default="ClusterIP", why="of the gateway"),
     _to("superlink.service.ports.grpc", "superlink_port", default=9092, why="the operator's SuperNodes go on dialling 9092"),
     _refused("superlink.service.ports.serverAppIO", _PORTS, default=9091),
@@ -118,7 +118,7 @@ FIELDS: tuple[Row, ...] = (
     ),  # fmt: skip
     _to(f"{_POOL}.supernodeResources", "resources"),
     _to(f"{_POOL}.superexecResources", "superexec_resources", process=True),
-    _to(f"{_POOL}.extraArgs", "extra_args", how="supernode_args"),
+    _to(f"{_POOL}.extraArgs", "extra_args", how="arguments"),
     _to(f"{_POOL}.env", "env", how="env"),
     _to(f"{_POOL}.volumes", "volumes", how="volumes"),
     _to(f"{_POOL}.volumeMounts", "volume_mounts", how="mounts"),

@@ -181,13 +181,13 @@ def _one(draft: Draft, row: Row, value: Any) -> None:
 
 
 def _names(draft: Draft, row: Row, value: Any) -> None:
-    names = [one.get("name") if isinstance(one, Mapping) else one for one in shaped(value, list)]
-    draft.put(row, row.variables[0], names)
+    draft.put(row, row.variables[0], conversion.names_of(value))
 
 
 def _arguments(draft: Draft, row: Row, value: Any) -> str:
-    kept, _values, why = conversion.arguments(value, _PROGRAMS[row.variables[0]])
-    more = conversion.without_own(kept, why)
+    kept, _values, more = conversion.arguments(value, _PROGRAMS[row.variables[0]])
+    if more and not kept:
+        raise Refused(more)
     draft.put(row, row.variables[0], kept)
     return more
 

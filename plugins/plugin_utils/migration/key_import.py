@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..base.names import SITE, keys_secret
@@ -58,7 +58,7 @@ class KeyFound:
 
     def facts(self) -> dict[str, str]:
         """For a result. Nothing in it is secret."""
-        return {"pool": self.pool, "name": self.name, "result": self.result, "why": self.why, "fingerprint": self.fingerprint}
+        return asdict(self)
 
 
 @dataclass

@@ -390,7 +390,7 @@ def test_the_keys_of_supernodes_are_left_out_with_their_volume() -> None:
         report = entries(parts)
         assert "without what the collection sets: --auth-supernode-private-key" in report["supernodes.pools[cpu].extraArgs"]["to"]
         assert "without keys: the collection makes these files itself" in report["supernodes.pools[cpu].volumes"]["to"]
-    alone = entries(from_federation(resource(extraArgs=arguments, volumes=volumes[:1], volumeMounts=mounts[:1])))
+    alone = entries(from_federation(resource(extraArgs=arguments[2:4], volumes=volumes[:1], volumeMounts=mounts[:1])))
     assert {alone[f"supernodes.pools[cpu].{name}"]["result"] for name in ("volumes", "volumeMounts")} == {"refused"}
 
 
