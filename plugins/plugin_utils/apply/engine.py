@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Apply a list of objects to one cluster: read, compare, patch what differs, prune, wait.
 
-This file has the sequence; its parts are in their own files: order (input), live_objects (reading, and members of a set), applyset (names
-and records), compare (would a patch change anything), field_conflicts (what others keep setting), results and redacted_diff (what is
+This file has the sequence; its parts are in their own files: order (input), applyset (names and records), live_objects (members of a
+set), compare (would a patch change anything), field_conflicts (what others keep setting), results and redacted_diff (what is
 shown), wait and readiness.
 """
 
@@ -23,7 +23,7 @@ from ..marks import owners, proof
 from . import applyset as sets
 from . import field_conflicts, order, results, wait
 from .compare import content, difference, differing_parts
-from .live_objects import Live, Members, Unlisted
+from .live_objects import Members, Unlisted
 from .order import Id, id_of
 from .results import ApplyFailed, Recorder, Result
 from .wait import Waiter
@@ -128,7 +128,6 @@ class _Apply:
     failed: set[Id] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.reader = Live(self.cluster, None)  # without a set
         self.namespaces = {item.which.name: item for item in self.items if order.is_namespace(item.desired)}
         self.crds = {key: item for item in self.items if (key := order.kind_of_crd(item.desired))}
 
@@ -214,7 +213,7 @@ class _Apply:
 
     def _read(self) -> None:
         """Namespaces first: what is in an absent one need not be read."""
-        self._read_items(self._open_items(namespaces=True), by_set=False)
+        self._read_items(self._open_items(namespaces=True))
         absent = {name for name, item in self.namespaces.items() if item.live is None}
         if self.applyset and self.applyset.namespace not in absent:
             self.applyset.read(claim=self.claim)
@@ -224,21 +223,16 @@ class _Apply:
                 item.foreseen = True
             elif not item.foreseen:
                 rest.append(item)
-        self._read_items(rest, by_set=self.applyset is not None and self.applyset.parent is not None)
+        self._read_items(rest)
 
-    def _read_items(self, items: Sequence[_Item], *, by_set: bool) -> None:
-        live = self.applyset.live if self.applyset else self.reader
-        try:
-            found = live.read([item.desired for item in items], by_set=by_set)
-            for item in items:
-                item.live = found[item.which]
-        except ApiError:
-            # somewhere in between; read one by one, so that the error has the name of its object
-            for item in items:
-                try:
-                    item.live = live.get(item.desired)
-                except ApiError as error:
-                    self._fail(item, *results.describe_error(error))
+    def _read_items(self, items: Sequence[_Item]) -> None:
+        for item in items:
+            try:
+                found = self.applyset.find(item.desired) if self.applyset else None
+                which = item.which
+                item.live = found or self.cluster.get(item.desired["apiVersion"], which.kind, which.name, which.namespace or None)
+            except ApiError as error:
+                self._fail(item, *results.describe_error(error))
 
     # ---- state: present ----------------------------------------------------------------------------------------------
 

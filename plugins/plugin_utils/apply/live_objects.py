@@ -1,10 +1,9 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read the live objects of a list with few requests; an ApplySet with its record, and its members that are no longer listed.
+"""The ApplySet of one run: its record, its live members, and those that are no longer listed.
 
-One LIST by label returns all objects of one kind and namespace. With an ApplySet that label is the set's own, and the
-same answer shows what must be pruned. What a LIST does not return (it may exist without the label) and single objects
-are read by GET. A LIST that is forbidden, as reading Secrets often is, falls back to GET as well.
+One LIST by the label of the set returns all members of one kind and namespace; the same answer shows what must be pruned. What a LIST does
+not return (it may exist without the label), or where it is forbidden, as reading Secrets often is, is read by GET.
 
 A kind that may not be listed, or that is not served now, may still have members. It must stay in the record, for a run
 that can see them.
@@ -12,7 +11,8 @@ that can see them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,79 +27,11 @@ from . import results
 from .compare import difference, has_manager
 from .order import Id, id_of
 
-_MANAGED_BY = "app.kubernetes.io/managed-by"
-_LIST_FROM = 2  # objects of a kind; for one a GET is as cheap
-
 Object = dict[str, Any]
 
 #: Objects that are deleted in one run because they are not listed any more, and characters of a name.
 MOST = 5000
 LONGEST = 253
-
-
-class Live:
-    """Live objects of one cluster, read once."""
-
-    def __init__(self, cluster: Cluster, set_id: str | None) -> None:
-        self.cluster = cluster
-        self._set_id = set_id
-        self._members: dict[tuple[str, str, str], list[Object] | ApiError] = {}
-
-    def read(self, objects: Sequence[Object], *, by_set: bool) -> dict[Id, Object | None]:
-        """The live counterparts of desired objects. C(by_set): the set exists, so its label leads to its members."""
-        groups: dict[tuple[str, str, str], list[Object]] = {}
-        for obj in objects:
-            key = (obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace") or "")
-            groups.setdefault(key, []).append(obj)
-        found: dict[Id, Object | None] = {}
-        for (api_version, kind, namespace), wanted in groups.items():
-            listed = self._list(api_version, kind, namespace, wanted, by_set=by_set)
-            for obj in wanted:
-                which = id_of(obj)
-                found[which] = listed.get(which) or self.get(obj)
-        return found
-
-    def get(self, obj: Object) -> Object | None:
-        """One live object."""
-        meta = obj["metadata"]
-        return self.cluster.get(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
-
-    def _list(
-        self, api_version: str, kind: str, namespace: str, wanted: Sequence[Object], *, by_set: bool
-    ) -> dict[Id, Object]:
-        if by_set and self._set_id and sets.is_member_kind(group_of(api_version), kind):
-            try:
-                return {id_of(obj): obj for obj in self.members(api_version, kind, namespace)}
-            except (Forbidden, NotServed):
-                return {}
-        if len(wanted) < _LIST_FROM or self._set_id is not None and not by_set:
-            return {}
-        labels = {(obj["metadata"].get("labels") or {}).get(_MANAGED_BY) for obj in wanted}
-        if len(labels) != 1 or None in labels:
-            return {}
-        try:
-            answer = self.cluster.list(api_version, kind, namespace or None, labels=f"{_MANAGED_BY}={labels.pop()}")
-        except Forbidden:
-            return {}
-        return {id_of(obj): obj for obj in answer}
-
-    def members(self, api_version: str, kind: str, namespace: str) -> list[Object]:
-        """Members of the set of one kind in one namespace. Requested once.
-
-        Raises C(Forbidden) or C(NotServed) when they cannot be looked at, every time.
-        """
-        key = (group_of(api_version), kind, namespace)
-        if key not in self._members:
-            try:
-                self._members[key] = self.cluster.list(
-                    api_version, kind, namespace or None, labels=f"{sets.PART_OF}={self._set_id}"
-                )
-            except (Forbidden, NotServed) as error:
-                self._members[key] = error
-        found = self._members[key]
-        if isinstance(found, ApiError):
-            raise found
-        return found
 
 
 @dataclass
@@ -125,7 +57,6 @@ class Members:
 
     Attributes:
         parent: its record as it is live; None while there is none.
-        live: reads its members.
     """
 
     cluster: Cluster
@@ -141,11 +72,12 @@ class Members:
     def __post_init__(self) -> None:
         self.id = sets.set_id(self.name, self.namespace)
         self.which = Id("", "ConfigMap", self.namespace, sets.parent_name(self.name))
-        self.live = Live(self.cluster, self.id)
+        self._listed: dict[tuple[str, str, str], list[Object] | ApiError] = {}
 
     def forget(self) -> None:
         """The namespace of the record was deleted, with the record."""
-        self.parent, self.live = None, Live(self.cluster, self.id)
+        self.parent = None
+        self._listed.clear()
 
     def read(self, *, claim: bool) -> None:
         """Read the record.
@@ -158,6 +90,28 @@ class Members:
             raise ClusterError(f"{self.which} exists already and was created by {tool}: choose another applyset.")
         if stranger := "" if claim else owners.other_deployment_error(self.parent, self.owner):
             raise ClusterError(f"{self.cluster.name}: {stranger}")
+
+    def find(self, obj: Object) -> Object | None:
+        """The live counterpart of a listed object, if the set has a record, and a LIST returns it."""
+        if self.parent is None or not sets.is_member_kind(group_of(obj["apiVersion"]), obj["kind"]):
+            return None
+        with contextlib.suppress(ApiError):
+            members = self._members(obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace") or "")
+            return next((one for one in members if id_of(one) == id_of(obj)), None)
+        return None
+
+    def _members(self, api_version: str, kind: str, namespace: str) -> list[Object]:
+        """Members of one kind in one namespace. Requested once; what the API server refused, it refuses every time."""
+        key = (group_of(api_version), kind, namespace)
+        if key not in self._listed:
+            try:
+                self._listed[key] = self.cluster.list(api_version, kind, namespace or None, labels=f"{sets.PART_OF}={self.id}")
+            except ApiError as error:
+                self._listed[key] = error
+        found = self._listed[key]
+        if isinstance(found, ApiError):
+            raise found
+        return found
 
     def widen(self, ids: Iterable[Id]) -> None:
         """Record these members besides those that are recorded; before they are created."""
@@ -213,7 +167,7 @@ class Members:
             for namespace in namespaces if resource.namespaced else [""]:
                 place = Id(group, kind, namespace, "")
                 try:
-                    members = self.live.members(resource.api_version, kind, namespace)
+                    members = self._members(resource.api_version, kind, namespace)
                 except Forbidden as error:
                     if (group, kind) not in self.named:
                         found.unseen.append(place)

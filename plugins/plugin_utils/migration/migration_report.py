@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.errors import ClusterError
 from ..base.names import keys_secret
 from ..spec.site_spec import SiteSpec
 from . import operator_federation
@@ -47,15 +48,6 @@ class MigrationReport:
         self.lines += [f"{heading}:", *(f"  {one}" for one in sentences)] if sentences else []
 
 
-@dataclass(frozen=True)
-class SuperLinkAsk:
-    """How the old SuperLink's command line reaches it inside its pod; C(why) if it cannot be asked."""
-
-    port: int = 0
-    ca: str = ""
-    why: str = ""
-
-
 def version_of(seen: OperatorFederation) -> str:
     """Flower's version in the SuperLink's image; empty if its tag does not say."""
     image = str(operator_federation.container_of(seen.superlink, operator_federation.SUPERLINK).get("image", "")) if seen.superlink else ""
@@ -63,19 +55,23 @@ def version_of(seen: OperatorFederation) -> str:
     return found[1] if found else ""
 
 
-def how_to_ask(seen: OperatorFederation) -> SuperLinkAsk:
-    """How to list the old SuperLink's runs."""
+def superlink_access(seen: OperatorFederation) -> tuple[int, str]:
+    """How the old SuperLink's command line reaches it inside its pod, to list its runs: the port, and the path of its CA.
+
+    Raises:
+        ClusterError: that is not known.
+    """
     if seen.superlink is None:
-        return SuperLinkAsk(why="the operator has made no SuperLink")
+        raise ClusterError("the operator has made no SuperLink")
     container = operator_federation.container_of(seen.superlink, operator_federation.SUPERLINK)
     version = version_of(seen)
     if not version or tuple(map(int, version.split("."))) < _ONE_PORT:
-        return SuperLinkAsk(why=f"Flower {version or 'of an unknown version'} is older than 1.40, or may be; ask it with flwr list")
+        raise ClusterError(f"Flower {version or 'of an unknown version'} is older than 1.40, or may be; ask it with flwr list")
     port = operator_federation.option(container, "--port") or "8000"
     ca = operator_federation.option(container, "--ssl-ca-certfile")
     if ca is None and operator_federation.option(container, "--insecure") is None:
-        return SuperLinkAsk(why="it has TLS, and the path of its CA is not among its arguments; ask it with flwr list")
-    return SuperLinkAsk(int(port) if port.isdecimal() else 8000, ca or "")
+        raise ClusterError("it has TLS, and the path of its CA is not among its arguments; ask it with flwr list")
+    return int(port) if port.isdecimal() else 8000, ca or ""
 
 
 def active_of(answer: Mapping[str, Any]) -> list[str] | None:
@@ -148,8 +144,8 @@ def _state(seen: OperatorFederation) -> str:
     new = "The new SuperLink begins with an empty database, and gives every SuperNode a new node id"
     if database == MEMORY:
         return f"in memory: the list of runs ends with the old SuperLink. {new}"
-    found = operator_federation.locate(seen.superlink, container, "/" + database.partition("://")[2].lstrip("/") if "://" in database else database, {})
-    volume = found.volume or {}
+    file = "/" + database.partition("://")[2].lstrip("/") if "://" in database else database
+    volume = operator_federation.locate(seen.superlink, container, file, {})[0] or {}
     if "persistentVolumeClaim" in volume:
         own = f"{volume['name']}-{seen.superlink['metadata']['name']}-"
         claims = [name for name in seen.claims if name.startswith(own)]

@@ -122,21 +122,8 @@ def option(container: Mapping[str, Any], name: str) -> str | None:
     return found[-1] if found else None
 
 
-@dataclass(frozen=True)
-class Path:
-    """Where a file of a container is.
-
-    Attributes:
-        volume: the pod's volume; None if it is in none.
-        name: its path in the volume.
-    """
-
-    volume: Object | None
-    name: str = ""
-
-
-def locate(workload: Mapping[str, Any], container: Mapping[str, Any], file: str, env: Mapping[str, str]) -> Path:
-    """The volume of a file, and its path there. The deepest mount counts.
+def locate(workload: Mapping[str, Any], container: Mapping[str, Any], file: str, env: Mapping[str, str]) -> tuple[Object | None, str]:
+    """The volume of a file, None if it is in none, and its path there. The deepest mount counts.
 
     Args:
         file: its path in the container.
@@ -144,14 +131,14 @@ def locate(workload: Mapping[str, Any], container: Mapping[str, Any], file: str,
     """
     inside = [one for one in container.get("volumeMounts") or [] if f"{file}/".startswith(one["mountPath"].rstrip("/") + "/")]
     if not inside:
-        return Path(None)
+        return None, ""
     mount = max(inside, key=lambda one: len(one["mountPath"]))
     rest = file[len(mount["mountPath"].rstrip("/")) :].lstrip("/")
     below = mount.get("subPath") or filled(mount.get("subPathExpr") or "", env, shell=False)
     claims = [{"name": one["metadata"]["name"], "persistentVolumeClaim": {}} for one in workload["spec"].get("volumeClaimTemplates") or []]
     volumes = [*(workload["spec"]["template"]["spec"].get("volumes") or []), *claims]
     volume = next((one for one in volumes if one["name"] == mount["name"]), None)
-    return Path(volume, "/".join(filter(None, (below.strip("/"), rest))))
+    return volume, "/".join(filter(None, (below.strip("/"), rest)))
 
 
 _KUBELET = re.compile(r"\$\(([A-Za-z_]\w*)\)")

@@ -105,7 +105,7 @@ COUNTED = {"partition-id": "{index}"}
 def test_finds_the_key_of_each_supernode(pool: dict[str, Any], entries: list[str]) -> None:
     seen = seen_of(federation(pool))
     workload = seen.pools["cpu"]
-    found = [key_import.place(workload, *one).entry for one in key_import.names_of(seen, workload)]
+    found = [key_import.entry_of(workload, *one) for one in key_import.names_of(seen, workload)]
     assert found == [("node-keys", entry) for entry in entries]
     assert key_import.secrets_needed(seen) == ["node-keys"]
 
@@ -257,24 +257,24 @@ def test_says_what_becomes_of_the_database(superlink: dict[str, Any], claims: tu
 
 
 @pytest.mark.parametrize(
-    ("image", "arguments", "asked"),
-    [
-        ("flwr/superlink:1.41.0", ["--port=9092"], (9092, "", "")),
-        ("flwr/superlink:1.41.0", [], (8000, "", "")),
-        ("flwr/superlink:1.41.0", ["--port", "9092", "--ssl-ca-certfile=/tls/ca.crt"], (9092, "/tls/ca.crt", "")),
-        ("flwr/superlink:1.26.1", [], (0, "", "older than 1.40")),
-        ("flwr/superlink:latest", [], (0, "", "unknown version")),
-    ],
+    ("arguments", "asked"),
+    [(["--port=9092"], (9092, "")), ([], (8000, "")), (["--port", "9092", "--ssl-ca-certfile=/tls/ca.crt"], (9092, "/tls/ca.crt"))],
 )
-def test_how_the_old_superlink_is_asked(image: str, arguments: list[str], asked: tuple[int, str, str]) -> None:
-    ask = migration_report.how_to_ask(seen_of(federation(image=image, extraArgs=arguments)))
-    assert (ask.port, ask.ca) == asked[:2] and asked[2] in ask.why
+def test_how_the_old_superlink_is_asked(arguments: list[str], asked: tuple[int, str]) -> None:
+    assert migration_report.superlink_access(seen_of(federation(image="flwr/superlink:1.41.0", extraArgs=arguments))) == asked
+
+
+@pytest.mark.parametrize(("image", "why"), [("flwr/superlink:1.26.1", "older than 1.40"), ("flwr/superlink:latest", "unknown version")])
+def test_an_old_superlink_is_not_asked(image: str, why: str) -> None:
+    with pytest.raises(ClusterError, match=why):
+        migration_report.superlink_access(seen_of(federation(image=image, extraArgs=[])))
 
 
 def test_tls_without_a_known_ca_is_not_asked() -> None:
     resource = federation()
     resource["spec"]["insecure"] = False
-    assert "TLS" in migration_report.how_to_ask(seen_of(resource)).why
+    with pytest.raises(ClusterError, match="it has TLS"):
+        migration_report.superlink_access(seen_of(resource))
 
 
 def test_the_report(site: Callable[..., Any]) -> None:
@@ -356,7 +356,7 @@ def test_runs_are_listed_by_the_command_line_of_the_pod(monkeypatch: pytest.Monk
         return in_pod.Output([json.dumps(printed)], rc, "No module named flwr", "hub: pod x")
 
     monkeypatch.setattr(in_pod, "run", run)
-    monkeypatch.setattr(migration_report, "how_to_ask", lambda _seen: migration_report.SuperLinkAsk(9092, "/tls/ca.crt"))
+    monkeypatch.setattr(migration_report, "superlink_access", lambda _seen: (9092, "/tls/ca.crt"))
     seen = SimpleNamespace(superlink={}, namespace="flower", pods_of=lambda _one: [{"metadata": {"name": "x"}, "status": {"phase": "Running"}}])
     answer = takeover.ActionModule._runs(None, None, seen)
     assert (migration_report.active_of(answer) or answer.get("why")) == known
