@@ -395,15 +395,10 @@ class _Apply:
         """Delete pods that would keep a former template, with which they can never be ready. In check mode, look once and tell."""
         outcome = "would be deleted, and created again" if self.check else "was deleted, and is created again"
         for item in self.items:
-            if item.now is None or item.live is None or item.change not in ("changed", "unchanged") or not wait.may_have_outdated_pods(item.now):
+            if item.now is None or item.live is None or item.change not in ("changed", "unchanged"):
                 continue
             try:
-                if self.check:
-                    changes = item.live["spec"]["template"] != item.now["spec"]["template"]
-                    pods = wait.find_outdated_pods(self.cluster, item.live, seconds=0, changes=changes)
-                else:
-                    pods = wait.find_outdated_pods(self.cluster, item.now)
-                for pod in pods:
+                for pod in wait.outdated_pods(self.cluster, item.live, item.now, check=self.check):
                     if not self.check:
                         stuck_pods.replace_pod(self.cluster, pod)
                     which = Id("", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])

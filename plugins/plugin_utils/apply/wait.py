@@ -287,39 +287,37 @@ def _last_seen(event: dict[str, Any]) -> str:
     return event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or ""
 
 
-def may_have_outdated_pods(live: Mapping[str, Any]) -> bool:
-    """Whether an object of this collection is a StatefulSet that starts its pods in order, and not all of them are ready and up to date."""
-    if live["kind"] != "StatefulSet" or not proof.is_managed(live):
-        return False
-    spec, status = live.get("spec") or {}, live.get("status") or {}
-    wanted = spec.get("replicas", 1)
-    is_seen = status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0)
-    done = is_seen and wanted == status.get("readyReplicas", 0) == status.get("updatedReplicas", 0)
-    return bool(wanted) and spec.get("podManagementPolicy") != "Parallel" and not done
+def outdated_pods(cluster: Cluster, live: Mapping[str, Any], now: Mapping[str, Any], *, check: bool = False) -> list[dict[str, Any]]:
+    """The pods of a StatefulSet of this collection that wait to be deleted, see C(pod_health.is_outdated).
 
-
-def find_outdated_pods(cluster: Cluster, live: Mapping[str, Any], *, seconds: float = _SECONDS, changes: bool = False) -> list[dict[str, Any]]:
-    """The pods of a StatefulSet that wait to be deleted.
+    Looked for only where it starts its pods in order, and not all of them are ready and up to date; for some seconds, while it is not known of
+    a pod that is not ready whether it waits.
 
     Args:
         cluster: a connection.
-        live: the StatefulSet, for which C(may_have_outdated_pods) is true.
-        seconds: how long to look, while it is not known of a pod that is not ready whether it waits. 0 for one look.
-        changes: see C(pod_health.is_outdated).
+        live: the object before it was applied.
+        now: the object as it was applied.
+        check: it was not applied: look once, with the template that it would have.
 
     Raises:
         ApiError: a request was refused.
     """
-    meta = live["metadata"]
-    federation = proof.federation_of(live)
-    container = live["spec"]["template"]["spec"]["containers"][0]["name"]
-    labels = query(live["spec"]["selector"]["matchLabels"])
-    clock = Clock(seconds)
+    if now["kind"] != "StatefulSet" or not proof.is_managed(now):
+        return []
+    meta, spec, status = now["metadata"], now.get("spec") or {}, now.get("status") or {}
+    wanted = spec.get("replicas", 1)
+    is_seen = status.get("observedGeneration", 0) >= meta.get("generation", 0)
+    done = is_seen and wanted == status.get("readyReplicas", 0) == status.get("updatedReplicas", 0)
+    if not wanted or spec.get("podManagementPolicy") == "Parallel" or done:
+        return []
+    changes = check and live["spec"]["template"] != spec["template"]
+    federation, container = proof.federation_of(now), spec["template"]["spec"]["containers"][0]["name"]
+    clock = Clock(0 if check else _SECONDS)
     while True:
-        owner = cluster.get(live["apiVersion"], live["kind"], meta["name"], meta["namespace"])
+        owner = cluster.get(now["apiVersion"], now["kind"], meta["name"], meta["namespace"])
         if owner is None:
             return []
-        pods = cluster.list("v1", "Pod", meta["namespace"], labels=labels)
+        pods = cluster.list("v1", "Pod", meta["namespace"], labels=query(spec["selector"]["matchLabels"]))
         outdated = [pod_health.is_outdated(pod, owner, federation, container, changes=changes) for pod in pods]
         if any(outdated) or None not in outdated or not clock.tick():
             return [pod for pod, found in zip(pods, outdated) if found]

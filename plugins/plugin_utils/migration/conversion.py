@@ -96,7 +96,7 @@ def outcome(row: Row, where: str, value: Any, convert: Callable[[], str | None])
     if row.fate == REFUSED:
         return entry(where, NOT, why=row.why)
     if row.fate == FIXED:
-        return entry(where, MET, why=row.why) if value == row.only else entry(where, NOT, why=row.destination.replace("always", "is always", 1))
+        return entry(where, MET, why=row.why) if value == row.only else entry(where, NOT, why=f"is {row.destination}")
     try:
         without_keys(value)
         more = convert()
