@@ -141,15 +141,16 @@ class ActionModule(FleetAction):
 
     def _runs(self, cluster: Cluster, seen: OperatorFederation) -> dict[str, Any]:
         """The old SuperLink's runs, or why they are not known. It is asked by its own command line, in its pod."""
-        ask = migration_report.how_to_ask(seen)
-        if ask.why or seen.superlink is None:
-            return {"why": ask.why}
-        pods = [pod["metadata"]["name"] for pod in seen.pods_of(seen.superlink) if pod.get("status", {}).get("phase") == "Running"]
+        try:
+            port, ca = migration_report.superlink_access(seen)
+        except ClusterError as error:
+            return {"why": error.message}
+        pods = [pod["metadata"]["name"] for pod in seen.pods_of(seen.superlink or {}) if pod.get("status", {}).get("phase") == "Running"]
         if not pods:
             return {"why": "its pod does not run"}
-        trust = f'root-certificates = "{ask.ca}"' if ask.ca else "insecure = true"
+        trust = f'root-certificates = "{ca}"' if ca else "insecure = true"
         request = {
-            "files": {"config.toml": f'[superlink]\ndefault = "here"\n\n[superlink.here]\naddress = "127.0.0.1:{ask.port}"\n{trust}\n'},
+            "files": {"config.toml": f'[superlink]\ndefault = "here"\n\n[superlink.here]\naddress = "127.0.0.1:{port}"\n{trust}\n'},
             "environment": {"FLWR_HOME": "@FOLDER@", "HOME": "@FOLDER@", "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"},
             "steps": [{"command": [*listing(), "here", "--format", "json"]}],
         }

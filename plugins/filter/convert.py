@@ -10,7 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters, spec_filter
-from ansible_collections.federated.flower.plugins.plugin_utils.migration import federation_resource, helm_values
+from ansible_collections.federated.flower.plugins.plugin_utils.migration import (
+    federation_resource,
+    helm_table,
+    helm_values,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.conversion import with_texts
 
 
@@ -21,12 +25,12 @@ def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables out of the values of a SuperLink, and their texts."""
-    return with_texts(helm_values.from_helm_superlink_values(values))
+    return with_texts(helm_values.convert(helm_table.SUPERLINK, values))
 
 
 def from_helm_supernode_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables out of the values of SuperNodes, and their texts."""
-    return with_texts(helm_values.from_helm_supernode_values(values))
+    return with_texts(helm_values.convert(helm_table.SUPERNODE, values))
 
 
 class FilterModule(Filters):

@@ -816,7 +816,7 @@ def test_wait_says_what_is_lacking(play: Play, cluster: Cluster, made: str) -> N
     assert set(told) == {"crash", "pull", "nowhere"}
     assert f"Deployment {made}/crash: not ready after 15 s: 0 of 1 replicas are available" in told["crash"]
     assert "ended with code" in told["crash"] and "no-such-flag" in told["crash"]
-    assert "container main: " in told["pull"] and "ImagePull" in told["pull"]
+    assert "container main " in told["pull"] and "ImagePull" in told["pull"]
     assert "Unschedulable: 0/" in told["nowhere"]
     assert all("event of " in one for one in told.values())
     assert run.changes()["Deployment/crash"] == "created"

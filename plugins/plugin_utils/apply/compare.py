@@ -33,7 +33,6 @@ whole object has nothing to change.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -49,19 +48,7 @@ _NOT_CONTENT = ("creationTimestamp", "generation", "managedFields", "resourceVer
 
 #: Parents whose values are quantities in the kinds of Kubernetes itself, which writes them in a canonical form.
 _QUANTITIES_IN = frozenset(
-    [
-        "limits",
-        "requests",
-        "capacity",
-        "hard",
-        "default",
-        "defaultRequest",
-        "min",
-        "max",
-        "maxLimitRequestRatio",
-        "overhead",
-        "podFixed",
-    ]
+    ("limits", "requests", "capacity", "hard", "default", "defaultRequest", "min", "max", "maxLimitRequestRatio", "overhead", "podFixed")
 )
 _QUANTITIES = frozenset(("sizeLimit", "divisor", "averageValue"))
 _NO_QUANTITIES = frozenset(("ConfigMap", "Secret"))
@@ -77,12 +64,8 @@ def content(obj: Mapping[str, Any]) -> dict[str, Any]:
 def owned_fields(live: Mapping[str, Any], manager: str, api_version: str) -> dict[str, Any] | None:
     """The field set (C(fieldsV1)) that C(manager) owns by server-side apply, or None."""
     for entry in live["metadata"].get("managedFields") or []:
-        if (
-            entry.get("manager") == manager
-            and entry.get("operation") == "Apply"
-            and entry.get("apiVersion") == api_version
-            and not entry.get("subresource")
-        ):
+        written = entry.get("manager"), entry.get("operation"), entry.get("apiVersion"), entry.get("subresource") or ""
+        if written == (manager, "Apply", api_version, ""):
             return entry.get("fieldsV1") or {}
     return None
 
@@ -215,24 +198,22 @@ class _Walk:
                 if why:
                     return why
             return ""
-        return "" if self._same_scalar(desired, live, path) else _say(path, "differs")
+        return "" if self._is_equal(desired, live, path) else _say(path, "differs")
 
-    def _same_scalar(self, desired: Any, live: Any, path: Path) -> bool:
+    def _is_equal(self, desired: Any, live: Any, path: Path) -> bool:
+        """Of scalars: also the same bytes of a Secret, or the same quantity in the API server's form."""
         if isinstance(desired, bool) or isinstance(live, bool):
             return desired is live
-        if desired == live:
-            return True
-        if isinstance(live, str):
-            if self.kind == "Secret" and path[0] == "data":
-                return _decoded(str(desired)) == _decoded(live)
-            if self._is_quantity(path):
-                return quantity(str(desired)) is not None and quantity(str(desired)) == quantity(live)
-        return False
-
-    def _is_quantity(self, path: Path) -> bool:
-        if self.kind in _NO_QUANTITIES or len(path) < 2 or path[0] == "metadata":
+        if desired == live or not isinstance(live, str):
+            return bool(desired == live)
+        if self.kind == "Secret" and path[0] == "data":
+            try:
+                return base64.b64decode(str(desired)) == base64.b64decode(live)
+            except ValueError:
+                return False
+        if self.kind in _NO_QUANTITIES or len(path) < 2 or path[0] == "metadata" or not (path[-1] in _QUANTITIES or path[-2] in _QUANTITIES_IN):
             return False
-        return path[-1] in _QUANTITIES or path[-2] in _QUANTITIES_IN
+        return quantity(str(desired)) is not None and quantity(str(desired)) == quantity(live)
 
 
 _SUFFIXES = {
@@ -259,13 +240,6 @@ def quantity(text: str) -> Decimal | None:
         return Decimal(match[1] + (match[2] or "")) * _SUFFIXES[match[3] or ""]
     except (InvalidOperation, Overflow):  # several dots, or an exponent of many digits
         return None
-
-
-def _decoded(text: str) -> bytes | str:
-    try:
-        return base64.b64decode(text)
-    except (binascii.Error, ValueError):
-        return text
 
 
 def _say(path: Path, what: str) -> str:

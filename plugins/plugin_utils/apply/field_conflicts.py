@@ -107,13 +107,13 @@ def _scalar(text: str) -> Any:
 
 def conflict_error(fields: Mapping[str, Sequence[str]]) -> str:
     """Who holds which fields, and what to do. Names no value: it may be a secret."""
-    told = []
+    clauses = []
     for manager, paths in fields.items():
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-        told.append(f"{manager} sets {', '.join(paths[:_SHOWN])}{more}")
+        clauses.append(f"{manager} sets {', '.join(paths[:_SHOWN])}{more}")
     names = ",".join(fields)
     return (
-        f"{'; '.join(told)} to another value, and would set it again: nothing is changed. Change it where {' and '.join(fields)} "
+        f"{'; '.join(clauses)} to another value, and would set it again: nothing is changed. Change it where {' and '.join(fields)} "
         f"takes it from, or remove it there. If it is no longer in use: kubectl annotate this object {TAKE_FROM}={names}"
     )
 
@@ -124,8 +124,8 @@ def recreated_by(live: Mapping[str, Any]) -> str:
     A Secret can: cert-manager applies on the server side as well, and stops with its Certificate. So can what others apply some fields of:
     OpenShift's controller of pull secrets adds one to every ServiceAccount (openshift-controller-manager, C(service_account_controller.go)).
     """
-    made = {entry.get("manager") for entry in live["metadata"].get("managedFields") or [] if _has_whole(entry)}
-    managers = [name for name in reconcilers(live) if name in made] if live["kind"] != "Secret" else []
+    owners = {entry.get("manager") for entry in live["metadata"].get("managedFields") or [] if _has_whole(entry)}
+    managers = [name for name in reconcilers(live) if name in owners] if live["kind"] != "Secret" else []
     if not managers:
         return ""
     return (

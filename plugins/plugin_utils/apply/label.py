@@ -15,10 +15,9 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.api_errors import ApiError
 from ..kube.client import Cluster
-from . import redacted_diff, results
+from . import results
 from .order import id_of
-from .redacted_diff import Mask, content_digest
-from .results import Result
+from .results import Recorder, Result
 
 Object = Mapping[str, Any]
 
@@ -58,22 +57,19 @@ def set_label(
     Raises:
         ClusterError: the API server refuses it.
     """
-    result = Result()
+    recorder = Recorder((), show_diff)
+    result = recorder.result
     if (live["metadata"].get("labels") or {}).get(key) == value:
         return result
     which, api_version = id_of(live), str(live["apiVersion"])
-    now = with_label(live, key, value)
-    meta = {"name": which.name, **({"namespace": which.namespace} if which.namespace else {})}
-    desired = {"apiVersion": api_version, "kind": which.kind, "metadata": {**meta, "labels": {key: value}}}
     if not check:
         try:
             cluster.patch(api_version, which.kind, which.name, which.namespace or None, patch(key, value))
         except ApiError as error:
             raise ClusterError(f"{which}: the label {key} cannot be changed: {results.describe_error(error)[1]}.") from error
         result.requests = 1
+    meta = {"name": which.name, **({"namespace": which.namespace} if which.namespace else {})}
     result.changed = True
-    entry = {"apiVersion": api_version, "kind": which.kind, "namespace": which.namespace, "name": which.name}
-    result.objects = [{**entry, "change": "changed", "sha256": content_digest(desired)}]
-    if show_diff:
-        result.diff = [redacted_diff.diff_entry(which, live, now, Mask())]
+    recorder.record(which, api_version, "changed", {"apiVersion": api_version, "kind": which.kind, "metadata": {**meta, "labels": {key: value}}})
+    recorder.show(which, dict(live), with_label(live, key, value))
     return result

@@ -47,6 +47,13 @@ def is_crd(obj: Mapping[str, Any]) -> bool:
     return obj["kind"] == "CustomResourceDefinition" and group_of(obj["apiVersion"]) == "apiextensions.k8s.io"
 
 
+def kind_of_crd(obj: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Group and kind that a CustomResourceDefinition defines; None for one without them, and for any other object."""
+    spec = obj.get("spec")
+    names = spec.get("names") if is_crd(obj) and isinstance(spec, Mapping) else None
+    return (spec["group"], names["kind"]) if isinstance(names, Mapping) and spec and "group" in spec and "kind" in names else None
+
+
 def is_namespace(obj: Mapping[str, Any]) -> bool:
     """Is it a Namespace?"""
     return obj["kind"] == "Namespace" and obj["apiVersion"] == "v1"

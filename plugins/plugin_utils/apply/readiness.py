@@ -60,47 +60,16 @@ def state(obj: Object, *, first_consumer: bool = False, away: int = 0) -> State:
         return claim(obj, first_consumer=first_consumer)
     if (group, kind) == ("apps", "DaemonSet"):
         return daemon_set(obj, away)
-    rule = _RULES.get((group, kind))
-    if rule is not None:
-        return rule(obj)
-    if group == "apiregistration.k8s.io" or _is_custom(group):
-        return custom(obj)
-    return READY
+    # Groups of Kubernetes itself have no dot, or end in .k8s.io; so do some CRDs, which then have conditions too.
+    rule = _RULES.get((group, kind)) or (custom if "." in group and group not in _OWN_GROUPS else None)
+    return rule(obj) if rule else READY
 
 
-def may_wait(obj: Object) -> bool:
-    """Can an object of this kind be anything but ready at once?"""
-    group, kind = group_of(obj["apiVersion"]), obj["kind"]
-    if (group, kind) == ("", "Service"):
-        return obj.get("spec", {}).get("type") == "LoadBalancer"
-    known = (group, kind) in _RULES or (group, kind) == ("", "PersistentVolumeClaim")
-    return known or group == "apiregistration.k8s.io" or _is_custom(group)
-
-
-def _is_custom(group: str) -> bool:
-    """Groups of Kubernetes itself have no dot, or end in .k8s.io; so do some CRDs, which then have conditions too."""
-    return "." in group and group not in _OWN_GROUPS
-
-
-_OWN_GROUPS = frozenset(
-    [
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-        "certificates.k8s.io",
-        "coordination.k8s.io",
-        "discovery.k8s.io",
-        "events.k8s.io",
-        "flowcontrol.apiserver.k8s.io",
-        "networking.k8s.io",
-        "node.k8s.io",
-        "rbac.authorization.k8s.io",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
-        "storage.k8s.io",
-    ]
+_OWN_NAMES = (
+    "admissionregistration apiextensions authentication authorization certificates coordination discovery events flowcontrol.apiserver "
+    "networking node rbac.authorization resource scheduling storage"
 )
+_OWN_GROUPS = frozenset(f"{name}.k8s.io" for name in _OWN_NAMES.split())
 
 
 def condition(obj: Object, kind: str) -> Mapping[str, Any] | None:
@@ -109,6 +78,10 @@ def condition(obj: Object, kind: str) -> Mapping[str, Any] | None:
         if isinstance(one, Mapping) and one.get("type") == kind:
             return one
     return None
+
+
+def _is_true(obj: Object, kind: str) -> bool:
+    return (condition(obj, kind) or {}).get("status") == "True"
 
 
 def _message(one: Mapping[str, Any]) -> str:
@@ -130,8 +103,7 @@ def _unseen(obj: Object) -> State | None:
 
 def deployment(obj: Object) -> State:
     """kubectl: DeploymentStatusViewer."""
-    unseen = _unseen(obj)
-    if unseen:
+    if unseen := _unseen(obj):
         return unseen
     spec, status = obj["spec"], obj.get("status") or {}
     progressing = condition(obj, "Progressing")
@@ -151,8 +123,7 @@ def deployment(obj: Object) -> State:
 
 def stateful_set(obj: Object) -> State:
     """kubectl: StatefulSetStatusViewer; with C(ordinals.start) the partition counts from there."""
-    unseen = _unseen(obj)
-    if unseen:
+    if unseen := _unseen(obj):
         return unseen
     spec, status = obj["spec"], obj.get("status") or {}
     wanted = spec.get("replicas", 1)
@@ -200,8 +171,7 @@ def _partitioned_by(obj: Object) -> str:
 
 def daemon_set(obj: Object, away: int = 0) -> State:
     """kubectl: DaemonSetStatusViewer. C(away): see C(state); the controller wants pods on such nodes as well."""
-    unseen = _unseen(obj)
-    if unseen:
+    if unseen := _unseen(obj):
         return unseen
     status = obj.get("status") or {}
     wanted = max(0, status.get("desiredNumberScheduled", 0) - away)
@@ -240,33 +210,26 @@ def claim(obj: Object, *, first_consumer: bool) -> State:
 
 def job(obj: Object) -> State:
     """Complete, or failed for good."""
-    failed, complete = condition(obj, "Failed"), condition(obj, "Complete")
-    if failed and failed.get("status") == "True":
-        return State(False, f"the job has failed: {_message(failed)}", failed=True)
-    if (complete and complete.get("status") == "True") or obj["spec"].get("suspend"):
+    if _is_true(obj, "Failed"):
+        return State(False, f"the job has failed: {_message(condition(obj, 'Failed') or {})}", failed=True)
+    if _is_true(obj, "Complete") or obj["spec"].get("suspend"):
         return READY
-    status = obj.get("status") or {}
-    return State(False, f"{status.get('succeeded', 0)} of {obj['spec'].get('completions', 1)} completions")
+    return State(False, f"{(obj.get('status') or {}).get('succeeded', 0)} of {obj['spec'].get('completions', 1)} completions")
 
 
 def pod(obj: Object) -> State:
     """Ready or done."""
     status = obj.get("status") or {}
-    if status.get("phase") == "Succeeded":
-        return READY
     if status.get("phase") == "Failed":
         return State(False, f"the pod has failed: {_message(status)}", failed=True)
-    ready = condition(obj, "Ready")
-    if ready and ready.get("status") == "True":
+    if status.get("phase") == "Succeeded" or _is_true(obj, "Ready"):
         return READY
     return State(False, f"it is {status.get('phase', 'Pending')}, not Ready")
 
 
 def service(obj: Object) -> State:
     """A load balancer has an address."""
-    if obj["spec"].get("type") != "LoadBalancer" or ((obj.get("status") or {}).get("loadBalancer") or {}).get(
-        "ingress"
-    ):
+    if obj["spec"].get("type") != "LoadBalancer" or ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
         return READY
     return State(
         False,
@@ -280,10 +243,7 @@ def crd(obj: Object) -> State:
     names = condition(obj, "NamesAccepted")
     if names and names.get("status") == "False":
         return State(False, f"its names are not accepted: {_message(names)}", failed=True)
-    established = condition(obj, "Established")
-    if established and established.get("status") == "True":
-        return READY
-    return State(False, "it is not Established")
+    return READY if _is_true(obj, "Established") else State(False, "it is not Established")
 
 
 def route(obj: Object) -> State:
@@ -310,21 +270,14 @@ def namespace(obj: Object) -> State:
 
 def custom(obj: Object) -> State:
     """https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md"""
-    status = obj.get("status") or {}
-    seen = status.get("observedGeneration")
-    if isinstance(seen, int) and seen < obj["metadata"].get("generation", 0):
-        return State(False, f"its controller has not seen generation {obj['metadata']['generation']} yet")
-    stalled = condition(obj, "Stalled")
-    if stalled and stalled.get("status") == "True":
-        return State(False, f"it is stalled: {_message(stalled)}", failed=True)
+    seen = (obj.get("status") or {}).get("observedGeneration")
+    if isinstance(seen, int) and (unseen := _unseen(obj)):
+        return unseen
+    if _is_true(obj, "Stalled"):
+        return State(False, f"it is stalled: {_message(condition(obj, 'Stalled') or {})}", failed=True)
     for kind in ("Ready", "Available"):
-        one = condition(obj, kind)
-        if one:
-            return (
-                READY
-                if one.get("status") == "True"
-                else State(False, f"it is not {kind} ({_message(one) or 'no reason reported'})")
-            )
+        if one := condition(obj, kind):
+            return READY if one.get("status") == "True" else State(False, f"it is not {kind} ({_message(one) or 'no reason reported'})")
     return READY
 
 

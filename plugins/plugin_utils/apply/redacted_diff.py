@@ -11,7 +11,6 @@ different entries have the same value.
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import hmac
 import re
@@ -85,38 +84,15 @@ class Mask:
 
     def learn(self, objects: Iterable[Any]) -> None:
         """Remember the secret values of these objects, so that C(text) finds them."""
+        found = _Collected()
         for obj in objects:
-            self._learn(obj)
-
-    def _learn(self, value: Any) -> None:
-        if isinstance(value, list):
-            for item in value:
-                self._learn(item)
-        elif isinstance(value, Mapping):
-            if value.get("kind") == "Secret":
-                for part in ("data", "stringData"):
-                    for text in (value.get(part) or {}).values() if isinstance(value.get(part), Mapping) else ():
-                        self._remember(str(text), encoded=part == "data")
-            group = str(value.get("apiVersion", "")).rpartition("/")[0]
-            for path in _SENSITIVE.get((group, str(value.get("kind"))), ()):
-                found: Any = value
-                for step in path:
-                    found = found.get(step) if isinstance(found, Mapping) else None
-                if isinstance(found, str):
-                    self._remember(found, encoded=False)
-            for item in value.values():
-                if isinstance(item, (Mapping, list)):
-                    self._learn(item)
-
-    def _remember(self, text: str, *, encoded: bool) -> None:
-        texts = [text]
-        if encoded:
-            with contextlib.suppress(binascii.Error, UnicodeDecodeError, ValueError):
-                texts.append(base64.b64decode(text).decode())
-        for one in texts:
-            for line in {one, one.strip(), *(part.strip() for part in one.splitlines())}:
-                if len(line) >= _SEARCHED_FROM:
-                    self._texts.add(line)
+            found.shown(obj)
+        for value in found.values:
+            texts = [value]
+            with contextlib.suppress(ValueError):  # of stringData and others that are not encoded
+                texts.append(base64.b64decode(value, validate=True).decode())
+            lines = {line.strip() for text in texts for line in (text, *text.splitlines())}
+            self._texts |= {line for line in (*texts, *lines) if len(line) >= _SEARCHED_FROM}
 
     def text(self, message: str, *, secret: bool = False) -> str:
         """A message without secret values. C(secret): it is about a Secret, so values that it echoes go as well."""
@@ -135,6 +111,18 @@ class _Blank(Mask):
         return ""
 
 
+class _Collected(Mask):
+    """Collects what it masks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: list[str] = []
+
+    def marker(self, where: str, value: Any) -> str:
+        self.values.append(str(value))
+        return ""
+
+
 def without_secrets(obj: Any) -> Any:
     """A copy of the object whose secret values are empty: equal for equal objects, with any secrets."""
     return _Blank().shown(obj)
@@ -149,21 +137,13 @@ def content_digest(obj: Mapping[str, Any]) -> str:
     return "" if obj.get("kind") == "Secret" else digest(_without_env(without_secrets(obj)))
 
 
-def _without_env(value: Any) -> Any:
+def _without_env(value: Any, inside: str = "") -> Any:
+    """C(inside): the field that the value is in, or whose list it is in."""
     if isinstance(value, Mapping):
-        return {
-            key: [_without_value(item) for item in inner]
-            if key == "env" and isinstance(inner, list)
-            else _without_env(inner)
-            for key, inner in value.items()
-        }
-    return [_without_env(item) for item in value] if isinstance(value, list) else value
-
-
-def _without_value(item: Any) -> Any:
-    if not isinstance(item, Mapping):
-        return item
-    return {key: value for key, value in item.items() if key != "value"}
+        if inside == "env":
+            return {key: one for key, one in value.items() if key != "value"}
+        return {key: _without_env(one, key if isinstance(one, list) else "") for key, one in value.items()}
+    return [_without_env(one, inside) for one in value] if isinstance(value, list) else value
 
 
 class _Dumper(_BASE):  # type: ignore[misc,valid-type]

@@ -11,7 +11,8 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..kube.api_errors import ApiError, Forbidden, NotServed
-from .redacted_diff import Mask
+from .order import Id
+from .redacted_diff import Mask, content_digest, diff_entry
 
 Object = dict[str, Any]
 
@@ -74,6 +75,53 @@ class ApplyFailed(ClusterError):
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
         self.result = result
+
+
+class Recorder:
+    """Collects what becomes of the objects of one run, without what is secret in them.
+
+    Args:
+        objects: the desired ones.
+        show_diff: whether differences are wanted.
+    """
+
+    def __init__(self, objects: Iterable[Object], show_diff: bool) -> None:
+        self.result = Result()
+        self._mask = self.result._mask
+        self._unknown = list(objects)  # whose secrets the mask does not know yet
+        self._show_diff = show_diff
+
+    def record(self, which: Id, api_version: str, change: str, written: Object | None = None) -> None:
+        """What became of an object; C(written): as it was applied."""
+        sha256 = content_digest(written) if written else ""
+        reported = {"apiVersion": api_version, **_named(which), "change": change}
+        self.result.objects.append(reported | ({"sha256": sha256} if sha256 else {}))
+
+    def error(self, which: Id | None, api_version: str, category: str, message: str) -> None:
+        """Why an object failed, or with None the whole run."""
+        text = self._safe(message, secret=which is not None and which.kind == "Secret")
+        names = _named(which or Id("", "", "", ""))
+        self.result.errors.append({"apiVersion": api_version, **names, "category": category, "message": f"{which}: {text}" if which else text})
+
+    def warn(self, text: str) -> None:
+        """A warning, once."""
+        text = self._safe(text)
+        if text not in self.result.warnings:
+            self.result.warnings.append(text)
+
+    def show(self, which: Id, before: Object | None, after: Object | None) -> None:
+        """What differs of an object, where that is wanted."""
+        if self._show_diff:
+            self.result.diff.append(diff_entry(which, before, after, self._mask))
+
+    def _safe(self, text: str, *, secret: bool = False) -> str:
+        self._mask.learn(self._unknown)
+        self._unknown = []
+        return self._mask.text(text, secret=secret)
+
+
+def _named(which: Id) -> dict[str, str]:
+    return {"kind": which.kind, "namespace": which.namespace, "name": which.name}
 
 
 def merged_results(results: Iterable[Result]) -> dict[str, Any]:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,21 +13,18 @@ from ..base.labels import query
 from ..kube import pod_health
 from ..kube.api_errors import ApiError, Forbidden, NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
-from ..kube.pod_health import whole
+from ..kube.pod_health import pod_faults
 from ..kube.stuck_pods import Patience, refusal
 from ..marks import proof
 from .order import Id, id_of
-from .readiness import State, condition, may_wait, state, updated
+from .readiness import State, state, updated
 
 _FIRST_PAUSE = 0.2  # seconds
 _LONGEST_PAUSE = 1.0
 _GROWTH = 1.4
-_LOOK = 3.0  # seconds between two looks at the pods of what is not ready
-_SLACK = 10.0  # seconds that a kubelet may take to report the end of a pod
+_POD_INTERVAL = 3.0  # seconds between two lists of the pods of what is not ready
 _EVENTS = 3
 _PODS = 3
-_MESSAGE = 600  # characters of what a container said last
-_KEPT_BY_PODS = ("Namespace", "PersistentVolumeClaim")
 _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 Objects = Sequence[dict[str, Any]]
@@ -92,13 +88,13 @@ class Waiter:
         self.clock = Clock(seconds)
         self._patience = Patience(cluster, image_seconds)
         self._given_up: set[Id] = set()
-        self._looked = time.monotonic()
+        self._pods_listed = time.monotonic()
         self._late_binding: dict[str, bool] = {}
 
     def until_ready(self, objects: Objects) -> tuple[dict[Id, dict[str, Any]], dict[Id, str]]:
         """Wait for all of them. Returns the objects as last seen, and for each that is not ready why not."""
         seen = {id_of(obj): obj for obj in objects}
-        waiting = {which: self._state(obj) for which, obj in seen.items() if may_wait(obj)}
+        waiting = {which: self._state(obj) for which, obj in seen.items()}
         waiting = {which: one for which, one in waiting.items() if not one.ready}
         lost: Unreachable | Unavailable | None = None
         passed: list[Id] = []
@@ -140,9 +136,9 @@ class Waiter:
     def _give_up(self, seen: Mapping[Id, dict[str, Any]], waiting: dict[Id, State]) -> None:
         """Mark what waits for pods that the cluster refuses, or for an image that its nodes do not get."""
         now = time.monotonic()
-        if now - self._looked < _LOOK:
+        if now - self._pods_listed < _POD_INTERVAL:
             return
-        self._looked = now
+        self._pods_listed = now
         for which, one in waiting.items():
             obj = seen[which]
             if one.failed or obj["kind"] not in (*_SELECTOR_KINDS, "Pod"):
@@ -273,104 +269,55 @@ class Waiter:
                 reported += f"; {one.get('message', '')}"
         return reported + "".join(f"; {words}" for words in self._ending_pods(obj))
 
-    def _is_late(self, pod: Mapping[str, Any]) -> bool:
-        """Whether a pod should have ended: its grace period is over, which C(deletionTimestamp) is the end of, by the clock of the API server."""
-        until = pod["metadata"].get("deletionTimestamp")
-        now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=(self.cluster.skew or 0) - _SLACK)
-        return bool(until) and datetime.datetime.fromisoformat(until.replace("Z", "+00:00")) < now
-
     def _ending_pods(self, obj: Mapping[str, Any]) -> list[str]:
-        """The pods that were to end with an object, or that keep it, and have not ended: sentences."""
+        """The pods that are to end with an object, and have not, with their nodes."""
         labels = query(((obj.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}) if obj["kind"] in _SELECTOR_KINDS else ""
-        if not labels and obj["kind"] not in _KEPT_BY_PODS:
+        if not labels and obj["kind"] != "Namespace":
             return []
         place = obj["metadata"]["name"] if obj["kind"] == "Namespace" else obj["metadata"].get("namespace")
         try:
             pods = self.cluster.list("v1", "Pod", place, labels=labels or None)
         except (ApiError, Unreachable):
             return []
-        ending = [pod for pod in pods if self._is_late(pod) and (obj["kind"] != "PersistentVolumeClaim" or _mounts(pod, obj))]
-        return [
-            f"pod {pod['metadata']['name']} on node {node} should have ended at {pod['metadata']['deletionTimestamp']}: does the node answer? If it is lost "
-            f"for good, delete its Node (kubectl delete node {node}), and Kubernetes removes its pods"
-            for pod in ending[:_PODS]
-            if (node := pod["spec"].get("nodeName"))
-        ]
-
-
-def pod_faults(pod: dict[str, Any]) -> list[str]:
-    """Why a pod is not ready: scheduling, waiting containers, last terminations."""
-    faults = []
-    status = pod.get("status") or {}
-    for kind in ("PodScheduled",):
-        one = condition(pod, kind)
-        if one and one.get("status") == "False":
-            faults.append(f"{one.get('reason')}: {' '.join(str(one.get('message', '')).split())}")
-    for one in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
-        current = one.get("state") or {}
-        waiting = current.get("waiting") or {}
-        ended = current.get("terminated") or (one.get("lastState") or {}).get("terminated") or {}
-        if one.get("ready") or (ended and ended.get("exitCode") == 0 and "terminated" in current):
-            continue
-        reported = []
-        if waiting.get("reason") and waiting["reason"] != "PodInitializing":
-            reported.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
-        if ended:
-            message = " ".join(str(ended.get("message", "")).split())[-_MESSAGE:]
-            reported.append(
-                f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})"
-                + (f": {message}" if message else "")
-            )
-        if not reported and "running" in current:
-            reported.append("running, but not ready")
-        if reported:
-            faults.append(f"container {one.get('name')}: {', '.join(reported)}")
-    return faults or whole(pod)
-
-
-def _mounts(pod: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
-    volumes = pod["spec"].get("volumes") or []
-    return any((one.get("persistentVolumeClaim") or {}).get("claimName") == claim["metadata"]["name"] for one in volumes)
+        ending = [pod for pod in pods if pod["metadata"].get("deletionTimestamp")]
+        return [f"pod {pod_health.describe(pod)}" for pod in ending[:_PODS]]
 
 
 def _last_seen(event: dict[str, Any]) -> str:
     return event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or ""
 
 
-def may_have_outdated_pods(live: Mapping[str, Any]) -> bool:
-    """Whether an object of this collection is a StatefulSet that starts its pods in order, and not all of them are ready and up to date."""
-    if live["kind"] != "StatefulSet" or not proof.is_managed(live):
-        return False
-    spec, status = live.get("spec") or {}, live.get("status") or {}
-    wanted = spec.get("replicas", 1)
-    is_seen = status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0)
-    done = is_seen and wanted == status.get("readyReplicas", 0) == status.get("updatedReplicas", 0)
-    return bool(wanted) and spec.get("podManagementPolicy") != "Parallel" and not done
+def outdated_pods(cluster: Cluster, live: Mapping[str, Any], now: Mapping[str, Any], *, check: bool = False) -> list[dict[str, Any]]:
+    """The pods of a StatefulSet of this collection that wait to be deleted, see C(pod_health.is_outdated).
 
-
-def find_outdated_pods(cluster: Cluster, live: Mapping[str, Any], *, seconds: float = _SECONDS, changes: bool = False) -> list[dict[str, Any]]:
-    """The pods of a StatefulSet that wait to be deleted.
+    Looked for only where it starts its pods in order, and not all of them are ready and up to date; for some seconds, while it is not known of
+    a pod that is not ready whether it waits.
 
     Args:
         cluster: a connection.
-        live: the StatefulSet, for which C(may_have_outdated_pods) is true.
-        seconds: how long to look, while it is not known of a pod that is not ready whether it waits. 0 for one look.
-        changes: see C(pod_health.is_outdated).
+        live: the object before it was applied.
+        now: the object as it was applied.
+        check: it was not applied: look once, with the template that it would have.
 
     Raises:
         ApiError: a request was refused.
     """
-    meta = live["metadata"]
-    federation = proof.federation_of(live)
-    container = live["spec"]["template"]["spec"]["containers"][0]["name"]
-    labels = query(live["spec"]["selector"]["matchLabels"])
-    clock = Clock(seconds)
+    if now["kind"] != "StatefulSet" or not proof.is_managed(now):
+        return []
+    meta, spec, status = now["metadata"], now.get("spec") or {}, now.get("status") or {}
+    wanted = spec.get("replicas", 1)
+    is_seen = status.get("observedGeneration", 0) >= meta.get("generation", 0)
+    done = is_seen and wanted == status.get("readyReplicas", 0) == status.get("updatedReplicas", 0)
+    if not wanted or spec.get("podManagementPolicy") == "Parallel" or done:
+        return []
+    changes = check and live["spec"]["template"] != spec["template"]
+    federation, container = proof.federation_of(now), spec["template"]["spec"]["containers"][0]["name"]
+    clock = Clock(0 if check else _SECONDS)
     while True:
-        owner = cluster.get(live["apiVersion"], live["kind"], meta["name"], meta["namespace"])
+        owner = cluster.get(now["apiVersion"], now["kind"], meta["name"], meta["namespace"])
         if owner is None:
             return []
-        pods = cluster.list("v1", "Pod", meta["namespace"], labels=labels)
-        found = [pod for pod in pods if pod_health.is_outdated(pod, owner, federation, container, changes=changes)]
-        undecided = any(pod_health.is_undecided(pod, owner, federation, container) for pod in pods)
-        if found or not undecided or not clock.tick():
-            return found
+        pods = cluster.list("v1", "Pod", meta["namespace"], labels=query(spec["selector"]["matchLabels"]))
+        outdated = [pod_health.is_outdated(pod, owner, federation, container, changes=changes) for pod in pods]
+        if any(outdated) or None not in outdated or not clock.tick():
+            return [pod for pod, found in zip(pods, outdated) if found]

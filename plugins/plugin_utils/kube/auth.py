@@ -2,16 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the auth options of kubernetes.core to what one connection needs: address, headers, TLS context, proxy.
 
-The names, aliases and environment variables of the options are those of C(kubernetes.core) (its tables are used, not
-copied). Kubeconfig contexts are resolved by the C(kubernetes) package itself (C(KubeConfigLoader)), so exec
-plugins, token files, auth providers, inline data and relative paths behave as they do everywhere else. Two things
-differ, on purpose:
+The names, aliases and environment variables of the options are those of C(kubernetes.core) (its tables are used, not copied).
 
-* Only the wanted context, its cluster and its user are parsed. A kubeconfig that holds a thousand clusters is several
-  megabytes, and each host of a play reads it in its own fork.
-* No key stays on disk. C(KubeConfigLoader) writes inline keys to temporary files and leaves them to C(atexit), which
-  the forked workers of Ansible never run. Here they live in a directory of mode 0700, in memory where there is
-  /dev/shm, for as long as it takes to load them into an C(SSLContext).
+No key stays on disk. The C(kubernetes) package writes inline keys to temporary files and leaves them to C(atexit), which the forked workers
+of Ansible never run. Here they are in a directory of mode 0700, in memory where there is /dev/shm, for as long as it takes to load them
+into an C(SSLContext).
 """
 
 from __future__ import annotations
@@ -22,9 +17,8 @@ import os
 import shutil
 import ssl
 import tempfile
-import threading
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,18 +32,18 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
     AUTH_PROXY_HEADERS_SPEC,
 )
 
-from . import access_fields, exec_plugin
+from . import access_fields
 from .api_errors import AuthError, one_line
-from .kubeconfig import WAY_OUT, pick_context, without_empty
 
 try:
     import urllib3
-    from kubernetes.config import incluster_config, kube_config
+    from kubernetes.config import incluster_config
     from kubernetes.config.config_exception import ConfigException
-    from kubernetes.config.exec_provider import ExecProvider
+
+    from . import kubeconfig as kubeconfigs
 
     IMPORT_ERROR: ImportError | None = None
-except ImportError as error:  # reported by connect(), with the remedy
+except ImportError as error:  # reported by resolve(), with the remedy
     IMPORT_ERROR = error
 
 #: Argument spec of the auth options, for plugins that talk to a cluster.
@@ -121,21 +115,6 @@ def _from_environment(name: str, spellings: list[str], spec: Mapping[str, Any]) 
     return text
 
 
-# The loader of the package remembers its temporary files by content for the whole process: a second thread with the same
-# kubeconfig would get a file that the first is about to delete.
-_ONE_AT_A_TIME = threading.Lock()
-
-
-@contextlib.contextmanager
-def _others_continue() -> Iterator[None]:
-    """Let other threads read their access meanwhile; for what takes long, and at a time when no file has been written."""
-    _ONE_AT_A_TIME.release()
-    try:
-        yield
-    finally:
-        _ONE_AT_A_TIME.acquire()
-
-
 def resolve(auth: Mapping[str, Any]) -> Access:
     """Convert auth options to an C(Access). Leaves no file behind, in any case.
 
@@ -152,75 +131,65 @@ def resolve(auth: Mapping[str, Any]) -> Access:
             "Install it into the environment that runs ansible-playbook."
         )
     options = options_of(auth)
+    source = _source_of(options)
     bare = bool(auth.get("host")) and not auth.get("kubeconfig") and not auth.get("context")
-    with _ONE_AT_A_TIME:
-        return _resolve_in_memory(options, bare=bare)
+    with kubeconfigs.LOCK:
+        key_dir = tempfile.mkdtemp(prefix="flower-tls-", dir=_SHM if os.access(_SHM, os.W_OK | os.X_OK) else None)
+        try:
+            return _resolve(options, source, key_dir, bare=bare)
+        except ConfigException as error:
+            raise AuthError(f"Cannot use {source}: {error}") from error
+        except yaml.MarkedYAMLError as error:
+            # without the text around the position, which may contain a credential
+            where = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
+            raise AuthError(f"Cannot read {source}: {error.problem or 'it is not YAML'}{where}") from None
+        except (OSError, yaml.YAMLError, ValueError) as error:
+            raise AuthError(f"Cannot read {source}: {one_line(error)}") from error
+        except (AttributeError, KeyError, TypeError) as error:
+            # of the package's loader, which takes the form of every entry for granted
+            raise AuthError(f"Cannot read {source}: an entry does not have the form of a kubeconfig's ({type(error).__name__}).") from error
+        finally:
+            shutil.rmtree(key_dir, ignore_errors=True)
+            kubeconfigs.forget_files_below(key_dir)
 
 
-def _resolve_in_memory(options: dict[str, Any], *, bare: bool) -> Access:
-    key_dir = tempfile.mkdtemp(prefix="flower-tls-", dir=_memory_dir())
-    try:
-        return _resolve(options, key_dir, bare=bare)
-    except ConfigException as error:
-        raise AuthError(f"Cannot use {_source_of(options)}: {error}") from error
-    except yaml.MarkedYAMLError as error:
-        # without the text around the position, which may contain a credential
-        where = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise AuthError(f"Cannot read {_source_of(options)}: {error.problem or 'it is not YAML'}{where}") from None
-    except (OSError, yaml.YAMLError, ValueError) as error:
-        raise AuthError(f"Cannot read {_source_of(options)}: {one_line(error)}") from error
-    except (AttributeError, KeyError, TypeError) as error:
-        # of the package's loader, which takes the form of every entry for granted
-        raise AuthError(
-            f"Cannot read {_source_of(options)}: an entry does not have the form of a kubeconfig's ({type(error).__name__})."
-        ) from error
-    finally:
-        shutil.rmtree(key_dir, ignore_errors=True)
-        _forget_files_below(key_dir)
+def _source_of(options: Mapping[str, Any]) -> str:
+    kubeconfig = options.get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config"
+    where = "the kubeconfig" if isinstance(kubeconfig, Mapping) else f"kubeconfig {kubeconfig}"
+    return f"{where}, context {options['context']}" if options.get("context") else where
 
 
-def _memory_dir() -> str | None:
-    """A place in memory for what must be a file; None: where temporary files go."""
-    return _SHM if os.access(_SHM, os.W_OK | os.X_OK) else None
-
-
-def _resolve(options: dict[str, Any], key_dir: str, *, bare: bool) -> Access:
+def _resolve(options: dict[str, Any], source: str, key_dir: str, *, bare: bool) -> Access:
     """See C(resolve). C(bare): the host is given, and neither a kubeconfig nor a context is."""
     settings = _Settings()
     name = ""
-    source = "the option host"
-    if not stands_alone(options):
-        kubeconfig = options.get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config"
-        explicit = "kubeconfig" in options or "context" in options or bool(os.environ.get("KUBECONFIG"))
-        if explicit or os.path.exists(os.path.expanduser(kubeconfig)):
-            name, loader = _load_kubeconfig(kubeconfig, options, key_dir)
-            loader.load_and_set(settings)
-            settings.renewable, settings.basic = loader.renewable, loader.basic
-            settings.token_source, settings.user = loader.token_source, loader.user
-            settings.complete(loader.cluster_entry)
-            source = "the kubeconfig" if isinstance(kubeconfig, dict) else f"kubeconfig {kubeconfig}"
-            if bare and (settings.host or "").rstrip("/") != str(options["host"]).strip().rstrip("/"):
-                raise AuthError(
-                    f"The option host (flower_auth) has no credentials with it, and those of {source} are of context {name}, another server: they are not "
-                    "sent. Is the variable of the token (api_key) empty? If that kubeconfig is meant, name the context (flower_context)."
-                )
-        elif "host" not in options:
-            name, source = "in-cluster", "the service account of this pod"
-            try:
-                incluster_config.load_incluster_config(settings)
-            except ConfigException as error:
-                raise AuthError(
-                    "No cluster given: no kubeconfig, context or host in the task, in the host's variables "
-                    "(flower_kubeconfig, flower_context, flower_auth), in K8S_AUTH_* or KUBECONFIG; "
-                    "~/.kube/config does not exist and this is not a pod."
-                ) from error
-            settings.renewable = True
+    kubeconfig = options.get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config"
+    explicit = "kubeconfig" in options or "context" in options or bool(os.environ.get("KUBECONFIG"))
+    if stands_alone(options) or ("host" in options and not explicit and not os.path.exists(os.path.expanduser(kubeconfig))):
+        source = "the option host"
+    elif explicit or os.path.exists(os.path.expanduser(kubeconfig)):
+        name, loader = kubeconfigs.load(kubeconfig, options, key_dir)
+        loader.load_and_set(settings)
+        if bare and (settings.host or "").rstrip("/") != str(options["host"]).strip().rstrip("/"):
+            raise AuthError(
+                f"The option host (flower_auth) has no credentials with it, and those of {source} are of context {name}, another server: they are not "
+                "sent. Is the variable of the token (api_key) empty? If that kubeconfig is meant, name the context (flower_context)."
+            )
+    else:
+        name, source = "in-cluster", "the service account of this pod"
+        try:
+            incluster_config.load_incluster_config(settings)
+        except ConfigException as error:
+            raise AuthError(
+                "No cluster given: no kubeconfig, context or host in the task, in the host's variables "
+                "(flower_kubeconfig, flower_context, flower_auth), in K8S_AUTH_* or KUBECONFIG; "
+                "~/.kube/config does not exist and this is not a pod."
+            ) from error
+        settings.renewable = True
     settings.override(options)
     if not settings.host:
         raise AuthError(f"{source} has no server.")
-    server = access_fields.server_url(
-        settings.host, "the option host" if "host" in options else f"the server in {source}"
-    )
+    server = access_fields.server_url(settings.host, "the option host" if "host" in options else f"the server in {source}")
     access = Access(
         name=name or server,
         server=server,
@@ -247,28 +216,23 @@ def stands_alone(options: Mapping[str, Any]) -> bool:
     )
 
 
+@dataclass
 class _Settings:
-    """Receives what the loaders of the C(kubernetes) package set on a C(Configuration)."""
+    """Receives what the loaders of the C(kubernetes) package set on a C(Configuration), and what C(kubeconfigs.Loader) adds."""
 
-    def __init__(self) -> None:
-        self.host: str | None = None
-        self.api_key: dict[str, str] = {}
-        self.ssl_ca_cert: str | None = None
-        self.cert_file: str | None = None
-        self.key_file: str | None = None
-        self.verify_ssl = True
-        self.tls_server_name: str | None = None
-        self.proxy: str | None = None
-        self.refresh_api_key_hook: Callable[[Any], None] | None = None
-        self.basic: str | None = None
-        self.user: Mapping[str, Any] = {}
-        self.renewable = False
-        self.token_source = "the token"
-
-    def complete(self, cluster: Mapping[str, Any]) -> None:
-        """Set what older versions of the package do not read from the kubeconfig."""
-        self.proxy = self.proxy or cluster.get("proxy-url")
-        self.tls_server_name = self.tls_server_name or cluster.get("tls-server-name")
+    host: str | None = None
+    api_key: dict[str, str] = field(default_factory=dict)
+    ssl_ca_cert: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    verify_ssl: bool = True
+    tls_server_name: str | None = None
+    proxy: str | None = None
+    refresh_api_key_hook: Any = None
+    basic: str | None = None
+    user: Mapping[str, Any] = field(default_factory=dict)
+    renewable: bool = False
+    token_source: str = "the token"
 
     def override(self, options: Mapping[str, Any]) -> None:
         """Single options take precedence over the kubeconfig."""
@@ -381,153 +345,11 @@ def _is_loopback(host: str) -> bool:
 def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
     """Does C(no_proxy) (hosts, domains, addresses, CIDRs, C(*); comma-separated) include this host?"""
     host = host.lower()
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        address = None
-    for entry in (part.strip().lower() for part in no_proxy.split(",")):
-        if not entry:
-            continue
-        if entry == "*":
-            return True
-        if address is not None:
-            try:
-                if address in ipaddress.ip_network(entry, strict=False):
-                    return True
-            except ValueError:
-                pass
-        entry = entry.removeprefix("*").lstrip(".")
-        if host == entry or host.endswith(f".{entry}") or f"{host}:{port}" == entry:
+    for entry in filter(None, (part.strip().lower() for part in no_proxy.split(","))):
+        with contextlib.suppress(ValueError):
+            if ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False):
+                return True
+        name = entry.removeprefix("*").lstrip(".")
+        if entry == "*" or name in (host, f"{host}:{port}") or host.endswith(f".{name}"):
             return True
     return False
-
-
-# ---- kubeconfig ------------------------------------------------------------------------------------------------------
-
-
-def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) -> tuple[str, Any]:
-    """Return (name of the context, loader). C(kubeconfig) is a path, several paths, or the content as a dict."""
-    context = options.get("context")
-    if not isinstance(kubeconfig, (str, Mapping)):
-        raise AuthError("the option kubeconfig is neither a path nor the content of a kubeconfig.")
-    if isinstance(kubeconfig, Mapping):
-        _check_entries(kubeconfig)
-        name = context or kubeconfig.get("current-context") or ""
-        return name, _loader()(dict(kubeconfig), active_context=context, config_base_path=None, temp_file_path=key_dir)
-    if options.get("persist_config"):
-        merger = kube_config.KubeConfigMerger(without_empty(kubeconfig))
-        if merger.config is None:
-            raise AuthError(f"No kubeconfig found at {kubeconfig}. {WAY_OUT}")
-        _check_entries(merger.config.value)
-        name = context or merger.config.safe_get("current-context") or ""
-        loader = _loader()(
-            merger.config,
-            active_context=context,
-            config_base_path=None,
-            config_persister=merger.save_changes,
-            temp_file_path=key_dir,
-        )
-        return name, loader
-    merged = pick_context(kubeconfig, context)
-    return merged["current-context"], _loader()(merged, config_base_path=None, temp_file_path=key_dir)
-
-
-def _check_entries(config: Mapping[str, Any]) -> None:
-    for section in ("context", "cluster", "user"):
-        for entry in config.get(f"{section}s") or []:
-            entry = getattr(entry, "value", entry)
-            access_fields.check_entry(section, entry.get("name"), entry)
-
-
-def _loader() -> type:
-    """The package's loader, which reports failures of exec plugins instead of logging them only."""
-
-    class Loader(kube_config.KubeConfigLoader):
-        renewable = False
-        token_source = "the token"
-        basic = ""
-
-        def load_and_set(self, client_configuration: Any) -> None:
-            self._cluster.value = access_fields.with_value(self._cluster.value)
-            if self._user:
-                self._user.value = access_fields.user_fields(self._user_name(), self.user)
-            super().load_and_set(client_configuration)
-
-        @property
-        def user(self) -> Mapping[str, Any]:
-            return self._user.value if self._user else {}
-
-        @property
-        def cluster_entry(self) -> dict[str, Any]:
-            return self._cluster.value
-
-        def _load_authentication(self) -> None:
-            user = self._user
-            self.renewable = bool(user) and any(key in user for key in ("exec", "tokenFile", "auth-provider"))
-            kind = next(
-                (key for key in ("auth-provider", "tokenFile", "token", "exec") if user and key in user), "token"
-            )
-            self.token_source = f"the token ({kind}) of user '{self._user_name()}' of the kubeconfig"
-            super()._load_authentication()
-
-        def _user_name(self) -> Any:
-            return self._current_context["context"].safe_get("user")
-
-        def _load_user_pass_token(self) -> None:
-            if "username" in self.user:
-                self.basic = f"{self.user['username']}:{self.user['password']}"
-
-        def _load_from_exec_plugin(self) -> Any:
-            if "exec" not in self._user:
-                return None
-            base = self._get_base_path(self._cluster.path)
-            command = self._user["exec"].safe_get("command")
-            try:
-                with _others_continue():
-                    status = exec_plugin.run(_exec_provider(self._user["exec"], base, self._cluster))
-            except (ConfigException, AuthError, OSError) as error:
-                hint = self._user["exec"].safe_get("installHint") if isinstance(error, FileNotFoundError) else ""
-                raise AuthError(
-                    f"The exec plugin '{command}' of user '{self._user_name()}' returned no credentials: {one_line(error)}{' ' + hint if hint else ''}"
-                ) from error
-            if status.get("token"):
-                self.token = f"Bearer {status['token']}"
-            if status.get("clientCertificateData") and status.get("clientKeyData"):
-                self.cert_file = self._write(status["clientCertificateData"])
-                self.key_file = self._write(status["clientKeyData"])
-            elif not status.get("token"):
-                raise AuthError(f"The exec plugin '{command}' returned neither a token nor a client certificate.")
-            return True
-
-        def _write(self, text: str) -> str:
-            handle, path = tempfile.mkstemp(dir=self._temp_file_path)
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-            return path
-
-    return Loader
-
-
-def _exec_provider(config: Any, base: str, cluster: Any) -> Any:
-    try:
-        return ExecProvider(config, base, cluster)
-    except TypeError:  # kubernetes < 32 cannot pass the cluster to the plugin
-        return ExecProvider(config, base)
-
-
-def _forget_files_below(directory: str) -> None:
-    """The loader remembers its temporary files by content; ours are gone."""
-    known = getattr(kube_config, "_temp_files", None)
-    if isinstance(known, dict):
-        for content in [content for content, path in known.items() if path.startswith(directory)]:
-            del known[content]
-
-
-def _source_of(options: Mapping[str, Any]) -> str:
-    kubeconfig = options.get("kubeconfig")
-    where = (
-        "the kubeconfig"
-        if isinstance(kubeconfig, Mapping)
-        else f"kubeconfig {kubeconfig or os.environ.get('KUBECONFIG') or '~/.kube/config'}"
-    )
-    return f"{where}, context {options['context']}" if options.get("context") else where

@@ -8,6 +8,7 @@ Ansible. What it returns is plain JSON data.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -282,7 +283,9 @@ class Cluster:
         """Wait before the next attempt; False, at once, if there is none or it would be too late."""
         if attempt >= _ATTEMPTS and not self._answered:
             return False
-        pause = _retry_after(retry_after, _BACKOFF[min(attempt, len(_BACKOFF)) - 1])
+        pause = _BACKOFF[min(attempt, len(_BACKOFF)) - 1]
+        with contextlib.suppress(ValueError):  # it may be no number
+            pause = max(pause, float(retry_after or 0))
         if pause > _RETRY_AFTER_MAX or time.monotonic() + pause >= deadline:
             return False
         time.sleep(pause)
@@ -306,10 +309,9 @@ class Cluster:
         except ValueError:
             document = None
         if not isinstance(document, dict):
-            through = f" through the proxy {self._access.proxy}" if self._access.proxy else ""
             kind = response.headers.get("Content-Type") or "no content type"
             raise Unreachable(
-                f"{self.name}: {method} {path}: what answers at {self.server}{through} is not an API server: {kind} instead of a "
+                f"{self.name}: {method} {path}: what answers at {self.server}{self._through} is not an API server: {kind} instead of a "
                 "JSON object. Is this the right address, and does no portal, proxy or load balancer answer in its place?"
             )
         return document
@@ -342,15 +344,13 @@ class Cluster:
 
     def _api_error(self, method: str, path: str, status: int, data: bytes) -> ApiError:
         body = status_of(data)
-        action = f"{method} {path}"
         kind = ERRORS.get(status, ApiError)
         if status == 403 and not self._access.identified and _ANONYMOUS in str(body.get("message")):
             raise self._nobody()
-        if status == 404 and not body.get("details", {}).get("name"):
-            text = body["message"]
-            if "could not find the requested resource" in text or "page not found" in text:
-                kind = NotServed
-        return kind(self.name, action, status, body)
+        unknown = any(words in body["message"] for words in ("could not find the requested resource", "page not found"))
+        if status == 404 and unknown and not body.get("details", {}).get("name"):
+            kind = NotServed
+        return kind(self.name, f"{method} {path}", status, body)
 
     def _nobody(self) -> Unauthorized:
         return Unauthorized(
@@ -370,10 +370,12 @@ class Cluster:
         )
 
     def _unreachable(self, error: BaseException) -> Unreachable:
-        address = urlsplit(self.server)
-        where = f"the API server {self.server}"
-        through = f" through the proxy {self._access.proxy}" if self._access.proxy else ""
-        return Unreachable(f"{self.name}: {explain(error, where, through, address.hostname or '', self.timeout)}")
+        why = explain(error, f"the API server {self.server}", self._through, urlsplit(self.server).hostname or "", self.timeout)
+        return Unreachable(f"{self.name}: {why}")
+
+    @property
+    def _through(self) -> str:
+        return f" through the proxy {self._access.proxy}" if self._access.proxy else ""
 
     # ---- kinds -------------------------------------------------------------------------------------------------------
 
@@ -387,20 +389,15 @@ class Cluster:
             return Resource(api_version, kind, known[0], known[1])
         if kind not in self._kinds.get(api_version, {}):  # asked again each time: its definition may be created meanwhile
             self._kinds[api_version] = self._discover(api_version)
-        try:
-            return self._kinds[api_version][kind]
-        except KeyError:
-            raise self.not_served(api_version, kind) from None
+        if kind not in self._kinds[api_version]:
+            message = f"the API server does not serve {kind} ({api_version}); is its CustomResourceDefinition installed?"
+            raise NotServed(self.name, f"discover {api_version}", 404, {"reason": "NotFound", "message": message})
+        return self._kinds[api_version][kind]
 
     def resources(self, api_version: str) -> Iterable[Resource]:
         """All kinds of a group and version that the API server has."""
         self._kinds[api_version] = self._discover(api_version)
         return self._kinds[api_version].values()
-
-    def not_served(self, api_version: str, kind: str) -> NotServed:
-        """The error for a kind that the API server does not have."""
-        message = f"the API server does not serve {kind} ({api_version}); is its CustomResourceDefinition installed?"
-        return NotServed(self.name, f"discover {api_version}", 404, {"reason": "NotFound", "message": message})
 
     def _discover(self, api_version: str) -> dict[str, Resource]:
         path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
@@ -681,12 +678,3 @@ def _write_query(dry_run: bool) -> dict[str, str]:
     if dry_run:
         query["dryRun"] = "All"
     return query
-
-
-def _retry_after(header: str | None, default: float) -> float:
-    """Seconds before the next attempt. What an API server asks for may be less than what is waited anyway, or no number."""
-    try:
-        asked = float(header or 0)
-    except ValueError:
-        return default
-    return asked if asked > default else default

@@ -46,7 +46,7 @@ def run(provider: Any) -> dict[str, Any]:
         start_new_session=True,
     ) as process:
         try:
-            output, said = process.communicate(timeout=LIMIT)
+            output, messages = process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             _kill_group(process)
             raise AuthError(
@@ -57,7 +57,7 @@ def run(provider: Any) -> dict[str, Any]:
             _kill_group(process)
             raise
     if process.returncode:
-        show(f"{provider.args[0]}: {cleaned(said.decode('utf-8', 'replace'), 500)}")
+        show(f"{provider.args[0]}: {cleaned(messages.decode('utf-8', 'replace'), 500)}")
         raise AuthError(f"it ended with code {process.returncode}. Its messages may have credentials: -vvv shows them")
     return _status(output, provider.api_version)
 

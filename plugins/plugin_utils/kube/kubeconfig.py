@@ -1,213 +1,199 @@
 # Copyright (c) 2026, the federated.flower authors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubeconfig files, of which only the wanted context is parsed."""
+"""Kubeconfigs: the wanted context of one or several files, and how its entries are read.
+
+The C(kubernetes) package reads the entries, so token files, auth providers, inline data and relative paths behave as they do everywhere
+else. Its own reader of files is not used where it can be avoided: it parses with PyYAML's slow loader. This module needs the package.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any
 
 import yaml
+from kubernetes.config import kube_config
+from kubernetes.config.config_exception import ConfigException
+from kubernetes.config.exec_provider import ExecProvider
 
-from .access_fields import check_entry
-from .api_errors import AuthError
-
-with contextlib.suppress(ImportError):  # reported by resolve()
-    from kubernetes.config import kube_config
+from . import access_fields, exec_plugin
+from .api_errors import AuthError, one_line
 
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-#: For a kubeconfig that is not there.
-WAY_OUT = (
+_WAY_OUT = (
     "Set flower_kubeconfig of this host (or KUBECONFIG in the environment) to the path of one, or flower_auth to the address and credentials of its API server."
 )
+#: The loader of the package remembers its temporary files by content for the whole process: a second thread with the same
+#: kubeconfig would get a file that the first is about to delete.
+LOCK = threading.Lock()
 
-#: Below this size (bytes) a kubeconfig is simply parsed: 16 KiB take 0.3 ms.
-_SCAN_FROM = 16 * 1024
+
+@contextlib.contextmanager
+def _unlocked() -> Iterator[None]:
+    """Let other threads read their access meanwhile; for what takes long, and at a time when no file has been written."""
+    LOCK.release()
+    try:
+        yield
+    finally:
+        LOCK.acquire()
 
 
-def pick_context(paths: str, context: str | None) -> dict[str, Any]:
-    """A kubeconfig with the one wanted context, put together from the files in C(paths).
+def load(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) -> tuple[str, Loader]:
+    """The name of the context, and its loader.
 
-    The first file that has an entry wins, as in kubectl.
+    Args:
+        kubeconfig: a path, several paths, or the content.
+        options: C(context) and C(persist_config).
+        key_dir: folder for temporary files.
+
+    Raises:
+        AuthError: it has no such context, or an entry of it cannot be used.
     """
-    files = [
-        KubeconfigFile(os.path.expanduser(path))
-        for path in paths.split(os.pathsep)
-        if path and os.path.exists(os.path.expanduser(path))
-    ]
-    if not files:
-        raise AuthError(f"No kubeconfig found at {paths}. {WAY_OUT}")
-    wanted = context or next((one for one in (file.current_context() for file in files) if one), None)
+    context, save = options.get("context"), None
+    config: Any
+    if isinstance(kubeconfig, Mapping):
+        config = dict(kubeconfig)
+    elif not isinstance(kubeconfig, str):
+        raise AuthError("the option kubeconfig is neither a path nor the content of a kubeconfig.")
+    elif options.get("persist_config"):  # the package writes renewed tokens back, and ends at a file without entries
+        merger = kube_config.KubeConfigMerger(os.pathsep.join(path for path, content in _files(kubeconfig) if content))
+        if merger.config is None:
+            raise AuthError(f"No kubeconfig found at {kubeconfig}. {_WAY_OUT}")
+        config, save = merger.config, merger.save_changes
+    else:
+        config = _of_files(kubeconfig, context)
+        context = config["current-context"]
+    plain = config.value if save else config
+    for section in ("context", "cluster", "user"):
+        for entry in plain.get(f"{section}s") or []:
+            entry = getattr(entry, "value", entry)
+            access_fields.check_entry(section, entry.get("name"), entry)
+    name = context or plain.get("current-context") or ""
+    return name, Loader(config, active_context=context, config_base_path=None, config_persister=save, temp_file_path=key_dir)
+
+
+def _files(paths: str) -> list[tuple[str, dict[str, Any]]]:
+    """Path and content of the files that exist."""
+    names = [name for path in paths.split(os.pathsep) if path and os.path.exists(name := os.path.expanduser(path))]
+    if not names:
+        raise AuthError(f"No kubeconfig found at {paths}. {_WAY_OUT}")
+    return [(name, _parsed(name, (found := os.stat(name)).st_mtime_ns, found.st_size)) for name in names]
+
+
+@lru_cache(maxsize=8)
+def _parsed(path: str, _time: int, _size: int) -> dict[str, Any]:
+    """The content of a file, as long as it does not change: a thousand contexts take 0.1 s, and all sites may be in one file."""
+    with open(path, "rb") as handle:
+        content = yaml.load(handle, Loader=_YAML_LOADER)
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise AuthError(f"{path} is not a kubeconfig.")
+    return content
+
+
+def _of_files(paths: str, context: str | None) -> dict[str, Any]:
+    """A kubeconfig with one context, put together from several files. The first that has an entry wins, as in kubectl."""
+    files = _files(paths)
+    wanted = context or next((content["current-context"] for _path, content in files if content.get("current-context")), None)
     if not wanted:
         raise AuthError(f"kubeconfig {paths} has no current-context: set one with the option 'context'.")
-    found = _first(files, "contexts", wanted)
+    found = _entry(files, "contexts", wanted)
     if found is None:
-        raise AuthError(f"kubeconfig {paths} has no context '{wanted}'.{_known(files)}")
-    check_entry("context", wanted, found.value)
-    names = found.value["context"]
-    cluster = _first(files, "clusters", names.get("cluster"))
+        names = sorted({str(one.get("name")) for _path, content in files for one in content.get("contexts") or []})
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        has = f" It has: {', '.join(names[:8])}{more}." if names else ""
+        raise AuthError(f"kubeconfig {paths} has no context '{wanted}'.{has}")
+    access_fields.check_entry("context", wanted, found.value)
+    names_of = found.value["context"]
+    cluster = _entry(files, "clusters", names_of.get("cluster"))
     if cluster is None:
-        raise AuthError(
-            f"kubeconfig {paths}: context '{wanted}' refers to the cluster '{names.get('cluster')}', which does not exist."
-        )
-    check_entry("cluster", names["cluster"], cluster.value)
-    user = _first(files, "users", names["user"]) if names.get("user") else None
-    if user is not None:
-        check_entry("user", names["user"], user.value)
-    return {
-        "current-context": wanted,
-        "contexts": [found],
-        "clusters": [cluster],
-        "users": [user] if user is not None else [],
-    }
+        raise AuthError(f"kubeconfig {paths}: context '{wanted}' refers to the cluster '{names_of.get('cluster')}', which does not exist.")
+    user = _entry(files, "users", names_of["user"]) if names_of.get("user") else None
+    return {"current-context": wanted, "contexts": [found], "clusters": [cluster], "users": [user] if user is not None else []}
 
 
-def without_empty(paths: str) -> str:
-    """Those of several files that have entries; the package's own reader ends at another one."""
-    files = [path for path in paths.split(os.pathsep) if path]
-    return os.pathsep.join(path for path in files if not os.path.exists(name := os.path.expanduser(path)) or KubeconfigFile(name)._parse())
-
-
-def _known(files: list[KubeconfigFile]) -> str:
-    names = sorted({str(name) for file in files for name in file.names("contexts")})
-    if not names:
-        return ""
-    return " It has: " + ", ".join(names[:8]) + (f" and {len(names) - 8} more." if len(names) > 8 else ".")
-
-
-def _first(files: list[KubeconfigFile], section: str, name: Any) -> Any:
-    for file in files:
-        entry = file.entry(section, name)
-        if entry is not None:
-            return kube_config.ConfigNode(f"{file.path}/{section}[name={name}]", entry, file.path)
+def _entry(files: list[tuple[str, dict[str, Any]]], section: str, name: Any) -> Any:
+    """An entry with the path of its file, to which its paths are relative; None if no file has it."""
+    for path, content in files:
+        matches = [one for one in content.get(section) or [] if isinstance(one, dict) and one.get("name") == name]
+        if len(matches) > 1:
+            raise AuthError(f"{path} has more than one entry '{name}' in {section}.")
+        if matches:
+            return kube_config.ConfigNode(f"{path}/{section}[name={name}]", deepcopy(matches[0]), path)
     return None
 
 
-class KubeconfigFile:
-    """One kubeconfig file, read as lazily as its form allows.
+class Loader(kube_config.KubeConfigLoader):
+    """The package's loader, which reads all fields that kubectl does, and reports failures of exec plugins instead of logging them only."""
 
-    A big file in the form that kubectl, oc and every YAML dumper write (top-level keys in the first column, one list
-    item per entry) is searched for the entry's text, and only that text is parsed. The YAML parser still decides: what
-    it reads must be one item with the right name, else (flow style, anchors across entries, several documents …) the
-    whole file is parsed. 1000 contexts, 2 MB: 3 ms instead of 90 ms with libyaml.
-    """
+    _basic: str | None = None
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        with open(path, "rb") as handle:
-            self._data = handle.read()
-        self._parsed: dict[str, Any] | None = None
-        if len(self._data) < _SCAN_FROM:
-            self._parse()
+    def load_and_set(self, client_configuration: Any) -> None:
+        """Set what the entries say on the settings of a connection; see C(auth)."""
+        cluster = self._cluster.value = access_fields.with_value(self._cluster.value)
+        user: dict[str, Any] = {}
+        if self._user:
+            user = self._user.value = access_fields.user_fields(self._user_name(), self._user.value)
+        super().load_and_set(client_configuration)
+        kind = next((key for key in ("auth-provider", "tokenFile", "token", "exec") if key in user), "token")
+        client_configuration.user = user
+        client_configuration.token_source = f"the token ({kind}) of user '{self._user_name()}' of the kubeconfig"
+        client_configuration.renewable = any(key in user for key in ("exec", "tokenFile", "auth-provider"))
+        client_configuration.basic = self._basic
+        # older versions of the package do not read these two
+        client_configuration.proxy = client_configuration.proxy or cluster.get("proxy-url")
+        client_configuration.tls_server_name = client_configuration.tls_server_name or cluster.get("tls-server-name")
 
-    def _parse(self) -> dict[str, Any]:
-        if self._parsed is None:
-            loaded = _parse(self._data)
-            loaded = {} if loaded is None else loaded  # an empty file has no entries
-            if not isinstance(loaded, dict):
-                raise AuthError(f"{self.path} is not a kubeconfig.")
-            self._parsed = loaded
-        return self._parsed
+    def _user_name(self) -> Any:
+        return self._current_context["context"].safe_get("user")
 
-    def names(self, section: str) -> list[Any]:
-        """Names of all entries of C(section) (contexts, clusters, users); parses the file."""
-        return [item.get("name") for item in self._parse().get(section) or [] if isinstance(item, dict)]
+    def _load_user_pass_token(self) -> None:
+        user = self._user.value
+        if "username" in user:
+            self._basic = f"{user['username']}:{user['password']}"
 
-    def current_context(self) -> str | None:
-        """The file's C(current-context)."""
-        if self._parsed is None:
-            line = self._line(b"current-context:")
-            if line is not None:
-                parsed = yaml.load(line, Loader=_YAML_LOADER)
-                if isinstance(parsed, dict) and isinstance(parsed.get("current-context"), str):
-                    return parsed["current-context"] or None
-        return self._parse().get("current-context") or None
-
-    def entry(self, section: str, name: Any) -> dict[str, Any] | None:
-        """The entry C(name) of C(section), or None."""
-        if self._parsed is None and isinstance(name, str):
-            found = self._scan(section.encode(), name)
-            if found is not None:
-                return found
-        matches = [
-            item for item in self._parse().get(section) or [] if isinstance(item, dict) and item.get("name") == name
-        ]
-        if len(matches) > 1:
-            raise AuthError(f"{self.path} has more than one entry '{name}' in {section}.")
-        return matches[0] if matches else None
-
-    def _line(self, key: bytes) -> bytes | None:
-        """The only line that starts with C(key) in the first column, or None."""
-        data = self._data
-        start = 0 if data.startswith(key) else data.find(b"\n" + key) + 1
-        if start == 0 and not data.startswith(key):
+    def _load_from_exec_plugin(self) -> Any:
+        if "exec" not in self._user:
             return None
-        if data.find(b"\n" + key, start) != -1:
-            return None
-        end = data.find(b"\n", start)
-        return data[start:] if end == -1 else data[start:end]
-
-    def _scan(self, section: bytes, name: str) -> dict[str, Any] | None:
-        """Find one entry by its text. None means: not decided here, parse the file."""
-        data = self._data
-        key = section + b":"
-        line = self._line(key)
-        if line is None or line.strip() != key:
-            return None
-        begin = data.find(key + b"\n", 0 if data.startswith(key) else data.find(b"\n" + key)) + len(key) + 1
-        dash = data.find(b"- ", begin)
-        indent = data[begin:dash]
-        if dash == -1 or indent.strip(b" "):
-            return None
-        item = b"\n" + indent + b"- "
-        plain = name.encode()
-        for text in (plain, b'"' + plain + b'"', b"'" + plain + b"'"):
-            needle = b"name: " + text + b"\n"
-            at = data.find(needle, begin)
-            while at != -1:
-                start = data.rfind(item, begin - 1, at + 1) + 1
-                if start == 0:
-                    return None
-                end = data.find(item, at)
-                end = len(data) if end == -1 else end + 1
-                chunk = _until_top_level(data[start:end])
-                if start + len(chunk) > at:
-                    entry = self._only_item(chunk, name)
-                    # an entry of C(contexts) has the key C(context), and so on: they are not confused
-                    if entry is not None and section.decode()[:-1] in entry:
-                        return entry
-                at = data.find(needle, at + 1)
-        return None
-
-    @staticmethod
-    def _only_item(chunk: bytes, name: str) -> dict[str, Any] | None:
+        entry, base = self._user["exec"], self._get_base_path(self._cluster.path)
+        command = entry.safe_get("command")
         try:
-            items = yaml.load(chunk, Loader=_YAML_LOADER)
-        except yaml.YAMLError:
-            return None
-        if isinstance(items, list) and len(items) == 1 and isinstance(items[0], dict) and items[0].get("name") == name:
-            return items[0]
-        return None
+            try:
+                provider = ExecProvider(entry, base, self._cluster)
+            except TypeError:  # kubernetes < 32 cannot pass the cluster to the plugin
+                provider = ExecProvider(entry, base)
+            with _unlocked():
+                status = exec_plugin.run(provider)
+        except (ConfigException, AuthError, OSError) as error:
+            hint = entry.safe_get("installHint") if isinstance(error, FileNotFoundError) else ""
+            raise AuthError(
+                f"The exec plugin '{command}' of user '{self._user_name()}' returned no credentials: {one_line(error)}{' ' + hint if hint else ''}"
+            ) from error
+        if status.get("token"):
+            self.token = f"Bearer {status['token']}"
+        if status.get("clientCertificateData") and status.get("clientKeyData"):
+            self.cert_file, self.key_file = self._write(status["clientCertificateData"]), self._write(status["clientKeyData"])
+        elif not status.get("token"):
+            raise AuthError(f"The exec plugin '{command}' returned neither a token nor a client certificate.")
+        return True
+
+    def _write(self, text: str) -> str:
+        handle, path = tempfile.mkstemp(dir=self._temp_file_path)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        return path
 
 
-def _parse(data: bytes) -> Any:
-    if data.lstrip().startswith(b"{"):
-        try:
-            return json.loads(data)  # six times as fast, and some tools write JSON
-        except ValueError:
-            pass
-    return yaml.load(data, Loader=_YAML_LOADER)
-
-
-def _until_top_level(chunk: bytes) -> bytes:
-    """End a list item at the next top-level key of the file."""
-    position = chunk.find(b"\n")
-    while position != -1 and position + 1 < len(chunk):
-        if chunk[position + 1 : position + 2] not in (b" ", b"-", b"#", b"\n", b"\r"):
-            return chunk[: position + 1]
-        position = chunk.find(b"\n", position + 1)
-    return chunk
+def forget_files_below(directory: str) -> None:
+    """The package remembers its temporary files by content; these are gone."""
+    known = getattr(kube_config, "_temp_files", None)
+    if isinstance(known, dict):
+        for content in [content for content, path in known.items() if path.startswith(directory)]:
+            del known[content]

@@ -19,31 +19,52 @@ Object = Mapping[str, Any]
 #: Why such a pod is created again.
 WORDS = "it was not ready, and a StatefulSet does not replace such a pod when its template is changed"
 _REVISION = "controller-revision-hash"
+_MESSAGE = 600  # characters of what a container said last
 
 
 def describe(pod: Mapping[str, Any]) -> str:
-    """Describe what a pod is waiting for or why its containers terminated."""
-    status = pod.get("status", {})
-    parts = []
-    for condition in status.get("conditions", []):
-        if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            parts.append(condition.get("message", "not scheduled"))
-    for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
-        text = _container(container)
-        if text:
-            parts.append(f"{container['name']} {text}")
-    parts = [*whole(pod), *parts]
-    return f"{pod['metadata']['name']} ({status.get('phase', 'no status')}): " + ("; ".join(parts) or "nothing unusual")
+    """A pod, its phase, and C(pod_faults)."""
+    phase = (pod.get("status") or {}).get("phase", "no status")
+    return f"{pod['metadata']['name']} ({phase}): " + ("; ".join(pod_faults(pod)) or "nothing unusual")
 
 
-def whole(pod: Mapping[str, Any]) -> list[str]:
+def pod_faults(pod: Mapping[str, Any]) -> list[str]:
+    """What a pod is waiting for, or why its containers ended: a clause each."""
+    faults = _whole(pod)
+    for one in (pod.get("status") or {}).get("conditions") or []:
+        if one["type"] == "PodScheduled" and one.get("status") == "False":
+            faults.append(_reason(one) or "it is not scheduled")
+    for one in _containers(pod):
+        state = one.get("state") or {}
+        ended = state.get("terminated") or (one.get("lastState") or {}).get("terminated") or {}
+        if one.get("ready") or ("terminated" in state and ended.get("exitCode") == 0):
+            continue
+        waiting = state.get("waiting") or {}
+        reported = [_reason(waiting)] if waiting.get("reason", "PodInitializing") != "PodInitializing" else []
+        if ended:
+            message = " ".join(str(ended.get("message", "")).split())[-_MESSAGE:]
+            reported.append(f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})" + (f": {message}" if message else ""))
+        if not reported and "running" in state:
+            reported.append("runs but is not ready")
+        if reported and one.get("restartCount"):
+            reported.append(f"{one['restartCount']} restarts")
+        if reported:
+            faults.append(f"container {one.get('name')} {', '.join(reported)}")
+    return faults
+
+
+def _reason(status: Mapping[str, Any]) -> str:
+    return ": ".join(" ".join(str(status[key]).split()) for key in ("reason", "message") if status.get(key))
+
+
+def _whole(pod: Mapping[str, Any]) -> list[str]:
     """What is wrong with a pod that is not ready and that its containers do not say: a clause each.
 
     A node that does not answer reports no change, so the containers of its pods still count as ready; only the condition of the pod is set
     (Kubernetes documentation, «Nodes»: the node controller). The same is said of gates of readiness, which have a message.
     """
-    status, meta = pod.get("status") or {}, pod["metadata"]
-    found = [": ".join(str(status[key]) for key in ("reason", "message") if status.get(key))]
+    status, meta = pod.get("status") or {}, pod.get("metadata") or {}
+    found = [_reason(status)]
     if meta.get("deletionTimestamp"):
         found.append(f"it is being deleted, and should end by {meta['deletionTimestamp']}")
     ready: Mapping[str, Any] = next((one for one in status.get("conditions") or [] if one["type"] == "Ready" and one["status"] != "True"), {})
@@ -51,24 +72,6 @@ def whole(pod: Mapping[str, Any]) -> list[str]:
         node = (pod.get("spec") or {}).get("nodeName")
         found.append(ready.get("message") or f"its containers were ready when its node last answered: is the node lost? kubectl get node {node}")
     return [text for text in found if text]
-
-
-def _container(container: Mapping[str, Any]) -> str:
-    state, last = container.get("state", {}), container.get("lastState", {}).get("terminated")
-    text = ""
-    if "waiting" in state:
-        reason = state["waiting"].get("reason", "waiting")
-        text = reason + (f": {state['waiting']['message']}" if state["waiting"].get("message") else "")
-    elif "terminated" in state and (state["terminated"].get("exitCode") or not container.get("ready")):
-        text = f"ended with code {state['terminated'].get('exitCode', 0)}"
-    elif not container.get("ready") and "running" in state:
-        text = "runs but is not ready"
-    if last and (text or not container.get("ready")):
-        text += f", last ended with code {last.get('exitCode')} ({last.get('reason')})"
-        text += f" with message {last['message'].strip()[-300:]!r}" if last.get("message") else ""
-    if container.get("restartCount") and text:
-        text += f", {container['restartCount']} restarts"
-    return text
 
 
 # What a kubelet says of a container whose image it does not get.
@@ -133,7 +136,7 @@ def summary(pods: Sequence[Mapping[str, Any]], limit: int = 3) -> str:
     return " | ".join(describe(pod) for pod in unready[:limit]) + more
 
 
-def is_outdated(pod: Object, stateful_set: Object, federation: str, container: str, *, changes: bool = False) -> bool:
+def is_outdated(pod: Object, stateful_set: Object, federation: str, container: str, *, changes: bool = False) -> bool | None:
     """Whether a pod waits to be deleted, so that it is created from the new template.
 
     A container that runs and is not ready yet is left to it: it may be at work on its files. It gets ready, and is replaced by the StatefulSet;
@@ -145,58 +148,22 @@ def is_outdated(pod: Object, stateful_set: Object, federation: str, container: s
         federation: name of the federation to which the pod must belong.
         container: name of the pod's main container.
         changes: whether the template is going to be another one, so that all pods have a former one.
+
+    Returns:
+        None while it is not known: the controller has not seen the template, or a container starts.
     """
-    return (
-        _waits(pod, stateful_set, federation)
-        and (_replaces_pods(stateful_set) if changes else _has_another_revision(pod, stateful_set))
-        and not _is_starting(pod, container)
-    )
-
-
-def is_undecided(pod: Object, stateful_set: Object, federation: str, container: str) -> bool:
-    """Whether a look at the pod a little later may have another result: its controller has not seen the template, or a container starts.
-
-    The arguments are those of C(is_outdated).
-    """
-    if not _waits(pod, stateful_set, federation):
+    meta, wanted, status = pod["metadata"], stateful_set["metadata"], stateful_set.get("status") or {}
+    owned = any(one.get("controller") and one.get("uid") == wanted["uid"] for one in meta.get("ownerReferences") or [])
+    if not owned or not proof.belongs(pod, federation) or meta.get("deletionTimestamp") or is_ready(pod):
         return False
-    return not _is_seen(stateful_set) or (_has_another_revision(pod, stateful_set) and _is_starting(pod, container))
-
-
-def _waits(pod: Object, stateful_set: Object, federation: str) -> bool:
-    return (
-        _owns(stateful_set, pod)
-        and proof.belongs(pod, federation)
-        and not pod["metadata"].get("deletionTimestamp")
-        and not is_ready(pod)
-    )
-
-
-def _is_seen(stateful_set: Object) -> bool:
-    """Whether its controller has seen the StatefulSet as it is."""
-    seen = (stateful_set.get("status") or {}).get("observedGeneration", 0)
-    return bool(seen >= stateful_set["metadata"].get("generation", 0))
-
-
-def _owns(stateful_set: Object, pod: Object) -> bool:
-    owners = pod["metadata"].get("ownerReferences") or []
-    return any(one.get("controller") and one.get("uid") == stateful_set["metadata"]["uid"] for one in owners)
-
-
-def _replaces_pods(stateful_set: Object) -> bool:
-    """Whether the StatefulSet replaces its pods when its template is changed; else people do."""
     strategy = (stateful_set.get("spec") or {}).get("updateStrategy") or {}
-    return strategy.get("type") == "RollingUpdate" and not (strategy.get("rollingUpdate") or {}).get("partition")
-
-
-def _has_another_revision(pod: Object, stateful_set: Object) -> bool:
-    """Whether the StatefulSet, as its controller has seen it, replaces its pods, and would create this one from another template."""
-    if not _replaces_pods(stateful_set) or not _is_seen(stateful_set):
-        return False
-    revision, wanted = proof.labels_of(pod).get(_REVISION), (stateful_set.get("status") or {}).get("updateRevision")
-    return bool(revision and wanted) and revision != wanted
-
-
-def _is_starting(pod: Object, container: str) -> bool:
-    found = (pod.get("status") or {}).get("containerStatuses") or []
-    return any(one["name"] == container and "running" in (one.get("state") or {}) and not one.get("ready") for one in found)
+    # else people replace its pods
+    former = strategy.get("type") == "RollingUpdate" and not (strategy.get("rollingUpdate") or {}).get("partition")
+    if not changes:
+        if status.get("observedGeneration", 0) < wanted.get("generation", 0):
+            return None
+        revision, current = proof.labels_of(pod).get(_REVISION), status.get("updateRevision")
+        former = former and bool(revision and current) and revision != current
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    starts = any(one["name"] == container and "running" in (one.get("state") or {}) and not one.get("ready") for one in containers)
+    return (None if starts else True) if former else False

@@ -136,13 +136,13 @@ class Exec:
         )
 
     def _frames(self) -> Iterator[tuple[int, bytes]]:
-        heard = time.monotonic()
+        last_data = time.monotonic()
         while True:
             now = time.monotonic()
             left = self.deadline - now
             if left <= 0:
                 raise self._too_late()
-            patience = left if self.silence is None else heard + self.silence - now
+            patience = left if self.silence is None else last_data + self.silence - now
             if patience <= 0:
                 raise self._too_quiet()
             quiet = patience < left
@@ -158,7 +158,7 @@ class Exec:
                 return
             if opcode in (websocket.ABNF.OPCODE_PING, websocket.ABNF.OPCODE_PONG):
                 continue
-            heard = time.monotonic()
+            last_data = time.monotonic()
             if data:
                 yield data[0], data[1:]
 

@@ -127,7 +127,7 @@ class Patience:
         if any(part in refused for part in _REFUSED):
             return self._lasts((which, "refused"), refused, _QUOTA_SECONDS if _QUOTA in refused else _REFUSED_SECONDS)
         self._seen.pop((which, "refused"), None)
-        words = next((said for pod in pods() if not _is_former(pod, workload) and (said := unpulled(pod))), "")
+        words = next((why for pod in pods() if not _is_former(pod, workload) and (why := unpulled(pod))), "")
         if not words:
             self._seen.pop((which, "image"), None)
             return ""

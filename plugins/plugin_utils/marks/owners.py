@@ -51,6 +51,11 @@ _PREFIX = "federated.flower/owner-"
 FEDERATION, DEPLOYMENT_HUB, DEPLOYMENT_SITE = f"{_PREFIX}federation", f"{_PREFIX}hub", f"{_PREFIX}site"
 
 _HELM = "meta.helm.sh/release-name"
+_CLAIM = "-e flower_claim_sites=true takes the namespace over."
+_OTHER_NAMESPACE = (
+    "Choose another namespace (flower_namespace), or remove that deployment with the inventory that created it "
+    f"(federated.flower.teardown). If its hub is lost: {_CLAIM}"
+)
 _DATA = ("PersistentVolume", "PersistentVolumeClaim")
 
 
@@ -115,27 +120,16 @@ def other_deployment_error(live: Mapping[str, Any] | None, wanted: Mapping[str, 
     holds = f"namespace {meta['namespace']} contains the {what} of"
     was, now = there.get(FEDERATION), wanted.get(FEDERATION)
     if now and was and was != now:
-        return f"{holds} another federation, {was}. {_way_out()}"
+        return f"{holds} another federation, {was}. {_OTHER_NAMESPACE}"
     if wanted.get(DEPLOYMENT_HUB) and there.get(DEPLOYMENT_HUB) and there[DEPLOYMENT_HUB] != wanted[DEPLOYMENT_HUB]:
-        return f"{holds} the federation {was} of another hub, as its site {there.get(DEPLOYMENT_SITE)}. {_way_out()}"
+        return f"{holds} the federation {was} of another hub, as its site {there.get(DEPLOYMENT_SITE)}. {_OTHER_NAMESPACE}"
     if wanted.get(DEPLOYMENT_SITE) and there.get(DEPLOYMENT_SITE) and there[DEPLOYMENT_SITE] != wanted[DEPLOYMENT_SITE]:
         return (
             f"{holds} {there[DEPLOYMENT_SITE]}, another site of this federation. Two hosts of the inventory need two namespaces "
             "(supernode_namespace) where they are one cluster. If the host was renamed: federated.flower.site with --limit to the hub and "
-            f"-e flower_forget_sites={there[DEPLOYMENT_SITE]} frees the old name, then {_claim()}"
+            f"-e flower_forget_sites={there[DEPLOYMENT_SITE]} frees the old name, then {_CLAIM}"
         )
     return ""
-
-
-def _way_out() -> str:
-    return (
-        "Choose another namespace (flower_namespace), or remove that deployment with the inventory that created it "
-        f"(federated.flower.teardown). If its hub is lost: {_claim()}"
-    )
-
-
-def _claim() -> str:
-    return "-e flower_claim_sites=true takes the namespace over."
 
 
 def foreign_object_error(desired: Object, live: Object | None) -> str:
@@ -150,17 +144,13 @@ def foreign_object_error(desired: Object, live: Object | None) -> str:
     if desired["kind"] == "Namespace":
         return why
     remark = f" The annotation {proof.ADOPT} has no effect any more: remove it from the patch." if proof.is_adopted(desired) else ""
-    return f"it exists already and {proof.holder(live)}. {_remedy(live, desired['kind'])}{remark}"
-
-
-def _remedy(live: Object, kind: str) -> str:
     namespace = live["metadata"].get("namespace")
-    which = f"{kind.lower()} {live['metadata']['name']}" + (f" -n {namespace}" if namespace else "")
+    which = f"{desired['kind'].lower()} {live['metadata']['name']}" + (f" -n {namespace}" if namespace else "")
     elsewhere = "Deploy into another namespace (flower_namespace), or delete it" if namespace else "Delete it"
-    data = ", which deletes its data" if kind in _DATA else ""
+    data = ", which deletes its data" if desired["kind"] in _DATA else ""
     return (
-        f"Objects of others are not changed. {elsewhere}{data}: kubectl delete {which}. If it is still needed, create it under another name "
-        f"before: kubectl get {which} -o yaml."
+        f"it exists already and {proof.holder(live)}. Objects of others are not changed. {elsewhere}{data}: kubectl delete {which}. If it is "
+        f"still needed, create it under another name before: kubectl get {which} -o yaml.{remark}"
     )
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 import copy
 import difflib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -17,12 +18,12 @@ from ..base.formats import is_secret
 from ..checks.program_options import REMOVED, Program, refusal
 
 MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
+VARIABLE, PATCH, FIXED, REFUSED = "variable", "patch", "fixed", "refused"
 EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer": "load_balancer"}
 #: A version at the beginning of an image's tag.
 VERSION = re.compile(r"(\d+\.\d+\.\d+)")
 #: Names of parameters and fields of autoscalers.
-AUTOSCALING = re.compile(r"autoscal|\bhpa\b|scaledobject", re.IGNORECASE)
-NO_AUTOSCALING = "autoscaling is not possible: each SuperNode has a registered key and a number, and a SuperLink with SQLite is one pod; set replicas"
+_AUTOSCALING = re.compile(r"autoscal|\bhpa\b|scaledobject", re.IGNORECASE)
 #: What node_config would read as a placeholder.
 PLACEHOLDER = BRACES
 
@@ -38,9 +39,90 @@ class Refused(ValueError):
     """A value that is not converted; the text is the reason, and never the value."""
 
 
+@dataclass(frozen=True)
+class Row:
+    """What becomes of one parameter of a chart, or of one field of a resource.
+
+    Attributes:
+        name: with C([]) for an entry of a list.
+        default: of the chart or the resource; None where it has none.
+        fate: C(variable), C(patch), C(fixed) for what is so here without a variable, or C(refused).
+        variables: with C(variable), role variables, or for a pool options of it.
+        how: name of the conversion; see helm_values.py and federation_resource.py.
+        target: C((kind, name)) of the object, with C(patch).
+        path: keys to the patched field, in the object or in the pod template's spec. A part C(name=x) is the list entry with that name.
+        only: the value that is so here, with C(fixed).
+        why: the reason, with C(fixed) and C(refused); else what to know.
+        process: whether it concerns SuperExec, which only process isolation has.
+    """
+
+    name: str
+    default: Any = None
+    fate: str = VARIABLE
+    variables: tuple[str, ...] = ()
+    how: str = "copy"
+    target: tuple[str, str] = ("", "")
+    path: tuple[str, ...] = ()
+    only: Any = None
+    why: str = ""
+    process: bool = False
+
+    @property
+    def destination(self) -> str:
+        """For people: where the value goes, or why it does not."""
+        if self.fate == VARIABLE:
+            return "; ".join(filter(None, (", ".join(self.variables), self.why)))
+        if self.fate == PATCH:
+            return f"patch of {self.target[0]}/{self.target[1]}: {'.'.join(self.path)}"
+        return f"always {self.only}: {self.why}" if self.fate == FIXED else self.why
+
+    def is_default(self, value: Any) -> bool:
+        """Whether it is the default, of the same type."""
+        return self.default is not None and value == self.default and type(value) is type(self.default)
+
+
+def refused_row(name: str, default: Any, why: str) -> Row:
+    """One that is not taken over."""
+    return Row(name, default, REFUSED, why=why)
+
+
 def entry(name: str, result: str, to: str = "", why: str = "") -> dict[str, str]:
     """A line of the report."""
     return {"parameter": name, "result": result, "to": to, "why": why}
+
+
+def outcome(row: Row, where: str, value: Any, convert: Callable[[], str | None]) -> dict[str, str]:
+    """The line on a value that is not the default. C(convert) sets the variables, and may return what else to report."""
+    if row.fate == REFUSED:
+        return entry(where, NOT, why=row.why)
+    if row.fate == FIXED:
+        return entry(where, MET, why=row.why) if value == row.only else entry(where, NOT, why=f"is {row.destination}")
+    try:
+        without_keys(value)
+        more = convert()
+    except Refused as reason:
+        return entry(where, NOT, why=str(reason))
+    return entry(where, MAPPED, to="; ".join(filter(None, (row.destination, more))))
+
+
+def leaves(values: Mapping[str, Any], names: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values by their names in the table, and unknown ones by their paths."""
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if name not in names and isinstance(value, Mapping) and any(one.startswith(f"{name}.") for one in names):
+            yield from leaves(value, names, f"{name}.")
+        elif value is not None:
+            yield name, value
+
+
+def unknown(name: str, value: Any, names: Collection[str], source: str) -> str:
+    """Why a name is not in the table of a source."""
+    if any(one.startswith(f"{name}.") for one in names):
+        return f"has a {type(value).__name__}, not a mapping"
+    if _AUTOSCALING.search(name):
+        return "autoscaling is not possible: each SuperNode has a registered key and a number, and a SuperLink with SQLite is one pod; set replicas"
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.9)
+    return f"the {source}{f'; did you mean {near[0]}?' if near else ''}"
 
 
 def without_keys(value: Any) -> None:
@@ -119,7 +201,7 @@ def arguments(value: Any, program: Program) -> tuple[list[str], list[str], str]:
         program: whose arguments they are.
 
     Returns:
-        What is left, the values of what is not, and why it is not.
+        What is left, the values of what is not, and what the report says of that.
 
     Raises:
         Refused: it is not a list.
@@ -138,28 +220,13 @@ def arguments(value: Any, program: Program) -> tuple[list[str], list[str], str]:
         else:
             kept.append(word)
             waiting = False
-    return kept, values, "; ".join(f"{name} {reason}" for name, reason in own.items())
+    why = "; ".join(f"{name} {reason}" for name, reason in own.items())
+    return kept, values, f"without what the collection sets{' or Flower refuses' if REMOVED in why else ''}: {why}" if why else ""
 
 
-def guess(name: str, known: Collection[str]) -> str:
-    """A question for what a name was probably meant to be: a similar one of the same parent, or almost the same name; empty if none is."""
-    parent = name.rpartition(".")[0]
-    beside = [one for one in known if one.rpartition(".")[0] == parent]
-    near = difflib.get_close_matches(name.rpartition(".")[2], [one.rpartition(".")[2] for one in beside], n=1, cutoff=0.75)
-    same = difflib.get_close_matches(name, known, n=1, cutoff=0.9)
-    found = f"{parent}.{near[0]}".lstrip(".") if near else same[0] if same else ""
-    return f"; did you mean {found}?" if found else ""
-
-
-def without_own(kept: list[str], why: str) -> str:
-    """What the report says of arguments without the collection's own.
-
-    Raises:
-        Refused: nothing is left.
-    """
-    if why and not kept:
-        raise Refused(why)
-    return f"without what the collection sets{' or Flower refuses' if REMOVED in why else ''}: {why}" if why else ""
+def names_of(value: Any) -> list[Any]:
+    """Names out of a list of names, or of objects with a name."""
+    return [one.get("name") if isinstance(one, Mapping) else one for one in shaped(value, list)]
 
 
 def too_old(version: str) -> str:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..checks import program_options
 from ..checks.pod_rules import HUB_PATHS, HUB_VOLUMES, SITE_PATHS, SITE_VOLUMES
 from . import conversion
-from .conversion import Refused, shaped
-from .federation_table import ALWAYS, FIELDS, REFUSED, Field
+from .conversion import Refused, Row, shaped
+from .federation_table import FIELDS
 
 HUB, SITES, ALL = "flower_hub", "flower_sites", "all"
 API = "flwr.exalsius.ai/"
@@ -72,22 +72,18 @@ class Draft:
     common: Part
     report: list[dict[str, Any]] = field(default_factory=list)
 
-    def convert(self, part: Part, row: Field, where: str, value: Any) -> None:
-        """Convert one field, and report it."""
-        if row.default is not None and value == row.default and type(value) is type(row.default):
-            self.report.append(conversion.entry(where, conversion.DEFAULT))
-        elif row.fate == REFUSED:
-            self.report.append(conversion.entry(where, conversion.NOT, why=row.why))
-        elif row.fate == ALWAYS:
-            self.report.append(conversion.entry(where, conversion.MET, why=row.why))
+    def convert(self, part: Part, name: str, where: str, value: Any) -> None:
+        """Convert one field, and report it. C(name): in the table; C(where): in the report."""
+        row = _ROWS.get(name)
+        if row is None:
+            line = conversion.entry(where, conversion.NOT, why=conversion.unknown(name, value, _ROWS, "resource has no such field"))
+        elif row.is_default(value):
+            line = conversion.entry(where, conversion.DEFAULT)
+        elif row.process and not self.process:
+            line = conversion.entry(where, conversion.NOT, why="there is a SuperExec only with isolationMode process")
         else:
-            try:
-                conversion.without_keys(value)
-                more = _CONVERSIONS[row.how](self, part, row, where, value)
-            except Refused as reason:
-                self.report.append(conversion.entry(where, conversion.NOT, why=str(reason)))
-            else:
-                self.report.append(conversion.entry(where, conversion.MAPPED, to="; ".join(filter(None, (row.destination, more)))))
+            line = conversion.outcome(row, where, value, lambda: _CONVERSIONS[row.how](self, part, row, where, value))
+        self.report.append(line)
 
     def template(self, part: Part, where: str, path: tuple[str, ...], value: Any) -> None:
         """Add to the pod template of a part."""
@@ -101,7 +97,7 @@ def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Variables of all hosts, the hub and the sites out of a Federation.
 
     Returns:
-        For each inventory group a dict as that of C(helm_values.from_helm_superlink_values).
+        For each inventory group a dict as that of C(helm_values.convert).
 
     Raises:
         ValueError: it is not a Federation.
@@ -113,14 +109,15 @@ def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
     for group, isolation in ((draft.hub, "superlink_isolation"), (draft.sites, "supernode_isolation")):
         group.put("isolationMode", isolation, "process" if process else "subprocess")
     draft.hub.put("superlink.service.type", "superlink_exposure", "cluster_ip")
-    given = dict(_leaves({key: value for key, value in spec.items() if key != "supernodes"}, ""))
+    given = dict(conversion.leaves({key: value for key, value in spec.items() if key != "supernodes"}, _ROWS))
     supernodes = spec.get("supernodes") or {}
-    given |= dict(_leaves({key: value for key, value in supernodes.items() if key != "pools"}, "supernodes."))
+    given |= dict(conversion.leaves({key: value for key, value in supernodes.items() if key != "pools"}, _ROWS, "supernodes."))
     draft.hub.given = draft.sites.given = given
     _common(draft, resource)
-    _fields(draft, given)
+    for name, value in _ordered(given):
+        draft.convert(draft.sites if name.startswith("supernodes.") else draft.hub, name, name, value)
     _pools(draft, supernodes.get("pools") or [])
-    return [_result(draft, ALL, draft.common, "metadata"), _result(draft, HUB, draft.hub, ""), _result(draft, SITES, draft.sites, "supernodes")]
+    return [_result(draft, ALL, draft.common), _result(draft, HUB, draft.hub), _result(draft, SITES, draft.sites)]
 
 
 def _spec_of(resource: Any) -> dict[str, Any]:
@@ -140,7 +137,7 @@ def _spec_of(resource: Any) -> dict[str, Any]:
     return spec
 
 
-def _result(draft: Draft, group: str, part: Part, prefix: str) -> dict[str, Any]:
+def _result(draft: Draft, group: str, part: Part) -> dict[str, Any]:
     """The report has each line once: those of SuperNodes and of the metadata in their parts, all else in the hub's."""
     own = {SITES: "supernodes", ALL: "metadata"}
     lines = [one for one in draft.report if next((name for name, start in own.items() if one["parameter"].startswith(start)), HUB) == group]
@@ -157,46 +154,22 @@ def _common(draft: Draft, resource: Mapping[str, Any]) -> None:
         draft.report.append(conversion.entry("metadata.namespace", conversion.NOT, why=why))
 
 
-def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Fields by their name in the table, and unknown ones by their path."""
-    for key, value in values.items():
-        name = f"{prefix}{key}"
-        if name not in _ROWS and isinstance(value, Mapping) and any(one.startswith(f"{name}.") for one in _ROWS):
-            yield from _leaves(value, f"{name}.")
-        elif value is not None:
-            yield name, value
-
-
-def _fields(draft: Draft, given: Mapping[str, Any]) -> None:
-    for name, value in _ordered(given):
-        part = draft.sites if name.startswith("supernodes.") else draft.hub
-        row = _ROWS.get(name)
-        if row is None:
-            draft.report.append(conversion.entry(name, conversion.NOT, why=_unknown(name, value)))
-        else:
-            draft.convert(part, row, name, value)
-
-
 def _pools(draft: Draft, pools: list[dict[str, Any]]) -> None:
     last = {one["name"]: number for number, one in enumerate(pools)}
-    made = []
+    converted = []
     for number, one in enumerate(pools):
         name = f"supernodes.pools[{one['name']}]"
         if last[one["name"]] != number:
             draft.report.append(conversion.entry(name, conversion.NOT, why="a later pool has the same name; the operator deploys only that one"))
             continue
         kind = "DaemonSet" if draft.daemon else "StatefulSet"
-        pool = Part(dict(_leaves(one, "supernodes.pools[].")), name)
+        pool = Part(dict(conversion.leaves(one, _ROWS, "supernodes.pools[].")), name)
         pool.variables = {"name": one["name"], "mode": kind, **({} if draft.daemon else {"replicas": 1}), "node_config": {}}
         for field_name, value in _ordered(pool.given):
             where = field_name.replace("supernodes.pools[]", name)
-            row = _ROWS.get(field_name)
-            if row is None:
-                draft.report.append(conversion.entry(where, conversion.NOT, why=_unknown(field_name, value)))
-            else:
-                draft.convert(pool, row, where, value)
-        made.append(pool.variables)
-    draft.sites.variables["supernode_pools"] = made
+            draft.convert(pool, field_name, where, value)
+        converted.append(pool.variables)
+    draft.sites.variables["supernode_pools"] = converted
     draft.sites.sources["supernode_pools"] = ["mode", "supernodes.pools"]
 
 
@@ -205,38 +178,24 @@ def _ordered(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return sorted(given.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
 
 
-def _unknown(name: str, value: Any) -> str:
-    if any(one.startswith(f"{name}.") for one in _ROWS):
-        return f"has a {type(value).__name__}, not a mapping"
-    if conversion.AUTOSCALING.search(name):
-        return conversion.NO_AUTOSCALING
-    return f"the resource has no such field{conversion.guess(name, _ROWS)}"
-
-
 # Conversions: (draft, part, row, where, value) -> what the report says besides
 
 
-def _later(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _later(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     """It is in the result already."""
 
 
-def _copy(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _copy(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     for variable in row.variables:
         if draft.process or not variable.startswith("superlink_serverapp_"):
             part.put(where, variable, value)
 
 
-def _process(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-    if not draft.process:
-        raise Refused("there is a SuperExec only with isolationMode process")
-    _copy(draft, part, row, where, value)
-
-
-def _template(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _template(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     draft.template(part, where, row.path, value)
 
 
-def _containers(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _containers(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     """The operator's own are made by the operator, whatever a template says of them."""
     found = [shaped(one, dict) for one in shaped(value, list)]
     own = sorted({str(one.get("name")) for one in found} & _OWN_CONTAINERS)
@@ -247,16 +206,14 @@ def _containers(draft: Draft, part: Part, row: Field, where: str, value: Any) ->
     _copy(draft, part, row, where, found)
 
 
-def _env(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _env(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     _copy(draft, part, row, where, conversion.env(value))
 
 
-def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _image(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     text = shaped(value, str)
     if not text:
         raise Refused("is empty")
-    if not draft.process and "superexec" in row.name.lower():
-        raise Refused("there is a SuperExec only with isolationMode process")
     flower = _FLOWER.fullmatch(text)
     if flower and conversion.too_old(flower[1]):
         raise Refused(conversion.too_old(flower[1]))
@@ -267,31 +224,27 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
         part.put(where, row.variables[0], text)
 
 
-def _arguments(program: program_options.Program) -> Any:
+def _arguments(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
     """Arguments without those that the collection sets itself, and without their values."""
-
-    def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
-        kept, values, why = conversion.arguments(value, program)
-        part.replaced = [one for one in values if one.startswith("/")]
-        told = conversion.without_own(kept, why)
-        part.put(where, row.variables[0], kept)
-        return told
-
-    return convert
+    kept, values, more = conversion.arguments(value, program_options.SUPERLINK if part is draft.hub else program_options.SUPERNODE)
+    part.replaced = [one for one in values if one.startswith("/")]
+    if more and not kept:
+        raise Refused(more)
+    part.put(where, row.variables[0], kept)
+    return more
 
 
-def _exposure(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _exposure(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     if shaped(value, str) not in conversion.EXPOSURES:
         raise Refused(f"is none of: {', '.join(conversion.EXPOSURES)}")
     part.put(where, row.variables[0], conversion.EXPOSURES[value])
 
 
-def _pull_secrets(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-    names = [one.get("name") if isinstance(one, Mapping) else one for one in shaped(value, list)]
-    (draft.hub if part is draft.hub else draft.sites).put(where, row.variables[0], names)
+def _pull_secrets(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
+    (draft.hub if part is draft.hub else draft.sites).put(where, row.variables[0], conversion.names_of(value))
 
 
-def _volumes(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
+def _volumes(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
     """For a SuperExec of the hub, which has a pod of its own, only what it mounts."""
     found = _named(value)
     volumes = [one for one in found if not _is_replaced(part, str(one["name"]))]
@@ -354,7 +307,7 @@ def _has_volumes(draft: Draft, part: Part, prefix: str, mounts: Any) -> tuple[li
     if lacking:
         raise Refused(f"mounts {', '.join(lacking)}, which is not among the volumes that are converted")
     kept = [one for one in found if not _holds_replaced(part, one)]
-    told = _without(found, kept)
+    more = _without(found, kept)
     if found and not kept:
         raise Refused("mounts only files that the collection makes itself")
     paths = HUB_PATHS if part is draft.hub else SITE_PATHS
@@ -364,35 +317,33 @@ def _has_volumes(draft: Draft, part: Part, prefix: str, mounts: Any) -> tuple[li
         kept = [one for one in kept if str(one.get("mountPath", "")).rstrip("/") not in taken]
         if not kept:
             raise Refused(why)
-        told = "; ".join(filter(None, (told, f"without a mount: {why}")))
-    return _renamed(draft, part, kept), told
+        more = "; ".join(filter(None, (more, f"without a mount: {why}")))
+    return _renamed(draft, part, kept), more
 
 
-def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
+def _mounts(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
     prefix = row.name.rpartition(".")[0]
-    mounts, told = _has_volumes(draft, part, prefix, value)
+    mounts, more = _has_volumes(draft, part, prefix, value)
     executor = not part.given.get(f"{prefix}.superexecVolumeMounts")
     if part is draft.hub:
         part.put(where, row.variables[0], mounts)
         if draft.process and executor:
             part.put(where, row.variables[1], mounts)
-        return told
+        return more
     if not draft.process or executor:
         part.put(where, row.variables[0], mounts)
     if draft.process:
         draft.template(part, where, ("containers", "name=supernode", "volumeMounts"), mounts)
-    return told
+    return more
 
 
-def _exec_mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
-    if not draft.process:
-        raise Refused("there is a SuperExec only with isolationMode process")
-    mounts, told = _has_volumes(draft, part, row.name.rpartition(".")[0], value)
+def _exec_mounts(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
+    mounts, more = _has_volumes(draft, part, row.name.rpartition(".")[0], value)
     part.put(where, row.variables[0], mounts)
-    return told
+    return more
 
 
-def _replicas(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _replicas(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     if draft.daemon:
         raise Refused("a DaemonSet has one SuperNode on each of its nodes")
     if shaped(value, int) < 1:
@@ -405,7 +356,7 @@ def _shows_all(part: Part) -> bool:
     return part.given.get(f"{_GPU}.mountAll") is True and part.given.get(f"{_GPU}.vendor") == "nvidia"
 
 
-def _gpu(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _gpu(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     if _shows_all(part):
         return
     vendor, own = part.given.get(f"{_GPU}.vendor", "nvidia"), part.given.get(f"{_GPU}.resourceName")
@@ -415,14 +366,14 @@ def _gpu(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
     part.put(where, "gpu", {"resource": own or _DEVICES[vendor], "count": count})
 
 
-def _mount_all(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _mount_all(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     shaped(value, bool)
     if not _shows_all(part):
         raise Refused("needs the vendor nvidia: devices of others are folders of the node, which Pod Security restricted refuses; request them with gpu.count")
     part.put(where, "gpu", {"mount_all": True, "runtime_class": "nvidia"})
 
 
-def _part_of_gpu(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _part_of_gpu(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     if _shows_all(part):
         if row.name != f"{_GPU}.vendor":
             raise Refused("with gpu.mountAll nothing is requested of the scheduler")
@@ -430,14 +381,14 @@ def _part_of_gpu(draft: Draft, part: Part, row: Field, where: str, value: Any) -
         raise Refused("gpu.enabled is not true")
 
 
-def _runtime_class(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _runtime_class(draft: Draft, part: Part, row: Row, where: str, value: Any) -> None:
     if "gpu" in part.variables:
         part.put(where, "gpu", {"runtime_class": shaped(value, str)})
     else:
         draft.template(part, where, ("runtimeClassName",), shaped(value, str))
 
 
-def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
+def _node_config(draft: Draft, part: Part, row: Row, where: str, value: Any) -> str:
     """The operator's placeholders have the same names here, and text that is a number or a boolean becomes one, as there."""
 
     def fault(_key: str, text: Any) -> str:
@@ -449,15 +400,14 @@ def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -
         counts = draft.daemon and ("{index}" in str(text) or "{replicas}" in str(text))
         return "counts pods, which a DaemonSet does not do; use {node} or {partition}" if counts else ""
 
-    config, told = conversion.public_config(shaped(value, dict), fault)
+    config, more = conversion.public_config(shaped(value, dict), fault)
     part.variables["node_config"] = {str(key): text for key, text in config.items()}
-    return told
+    return more
 
 
 _CONVERSIONS = {
-    "later": _later, "copy": _copy, "process": _process, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
-    "superlink_args": _arguments(program_options.SUPERLINK), "supernode_args": _arguments(program_options.SUPERNODE),
-    "pull_secrets": _pull_secrets,
+    "later": _later, "copy": _copy, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
+    "arguments": _arguments, "pull_secrets": _pull_secrets,
     "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,
     "mount_all": _mount_all,
     "runtime_class": _runtime_class, "node_config": _node_config,

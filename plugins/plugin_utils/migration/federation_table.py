@@ -8,51 +8,17 @@ The fields are those of C(flwr.exalsius.ai/v1) at commit C(bc0c510) of exalsius/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-CONVERTED = "converted"
-ALWAYS = "always"
-REFUSED = "refused"
+from .conversion import REFUSED, VARIABLE, Row
 
 
-@dataclass(frozen=True)
-class Field:
-    """One field of the resource.
-
-    Attributes:
-        name: its path in C(spec); C([]) stands for an entry of a list.
-        fate: C(converted), C(always) for what is so here in any case, or C(refused).
-        variables: with C(converted), role variables, or for a pool options of it.
-        how: name of the conversion; see federation_resource.py.
-        path: with C(how=template), the keys to the field in the pod template's spec.
-        default: the resource's default; a field with this value is left out.
-        why: the reason, with C(always) and C(refused); else what to know.
-    """
-
-    name: str
-    fate: str
-    variables: tuple[str, ...] = ()
-    how: str = "copy"
-    path: tuple[str, ...] = ()
-    default: Any = None
-    why: str = ""
-
-    @property
-    def destination(self) -> str:
-        """For people: where the value goes, or why it does not."""
-        if self.fate == CONVERTED:
-            target = ", ".join(self.variables)
-            return f"{target}; {self.why}" if self.why else target
-        return self.why
+def _to(name: str, *variables: str, how: str = "copy", default: Any = None, why: str = "", path: tuple[str, ...] = (), process: bool = False) -> Row:
+    return Row(name, default, VARIABLE, variables, how, path=path, why=why, process=process)
 
 
-def _to(name: str, *variables: str, how: str = "copy", default: Any = None, why: str = "") -> Field:
-    return Field(name, CONVERTED, variables, how=how, default=default, why=why)
-
-
-def _refused(name: str, why: str) -> Field:
-    return Field(name, REFUSED, why=why)
+def _refused(name: str, why: str, default: Any = None) -> Row:
+    return Row(name, default, REFUSED, why=why)
 
 
 _CLAIMS = "make a PersistentVolumeClaim, and name it in {}; the operator's claims are kept as they are"
@@ -65,17 +31,16 @@ _TOKEN = "pods get no service account token"
 
 # Fields of a pod template's spec that become a variable, and the ending of its name.
 _PODS = (
-    ("nodeSelector", "node_selector", "copy"), ("affinity", "affinity", "copy"), ("tolerations", "tolerations", "copy"),
-    ("priorityClassName", "priority_class", "copy"),
+    ("nodeSelector", "node_selector"), ("affinity", "affinity"), ("tolerations", "tolerations"), ("priorityClassName", "priority_class"),
 )  # fmt: skip
 _PATCHED = ("securityContext", "dnsPolicy", "dnsConfig", "hostAliases", "schedulerName")
 
 
-def _template(prefix: str, variables: dict[str, tuple[str, ...]], *, pool: bool) -> list[Field]:
+def _template(prefix: str, variables: dict[str, tuple[str, ...]], *, pool: bool) -> list[Row]:
     """Rows of a podTemplate."""
     spec = f"{prefix}.podTemplate.spec"
-    rows = [Field(f"{spec}.{name}", CONVERTED, variables[ending], how=how) for name, ending, how in _PODS]
-    rows += [Field(f"{spec}.{name}", CONVERTED, variables["pod_template"], how="template", path=(name,)) for name in _PATCHED]
+    rows = [_to(f"{spec}.{name}", *variables[ending]) for name, ending in _PODS]
+    rows += [_to(f"{spec}.{name}", *variables["pod_template"], how="template", path=(name,)) for name in _PATCHED]
     rows += [
         _to(f"{prefix}.podTemplate.metadata.labels", *variables["pod_labels"], why=_DROPPED),
         _to(f"{prefix}.podTemplate.metadata.annotations", *variables["pod_annotations"], why=_DROPPED),
@@ -99,7 +64,7 @@ def _template(prefix: str, variables: dict[str, tuple[str, ...]], *, pool: bool)
         ]
     else:
         rows += [
-            Field(f"{spec}.{name}", CONVERTED, variables["pod_template"], how="template", path=(name,))
+            _to(f"{spec}.{name}", *variables["pod_template"], how="template", path=(name,))
             for name in ("runtimeClassName", "topologySpreadConstraints", "terminationGracePeriodSeconds")
         ]
     return rows
@@ -115,26 +80,26 @@ _ENDINGS = (
 )  # fmt: skip
 _POOL = "supernodes.pools[]"
 
-FIELDS: tuple[Field, ...] = (
+FIELDS: tuple[Row, ...] = (
     _to("mode", "mode", how="later"),
     _to("isolationMode", "superlink_isolation", "supernode_isolation", how="later"),
     _refused("version", "the operator never reads it; the version is taken from the images"),
-    Field("insecure", REFUSED, default=False, why="TLS, keys and certificates are on; flower_insecure is for labs only"),
+    _refused("insecure", "TLS, keys and certificates are on; flower_insecure is for labs only", default=False),
     _to("superlink.image", "superlink_image", how="image", why="or flower_version, where it is Flower's own"),
-    _to("superlink.superexecImage", "superlink_serverapp_image", how="image", why="or flower_version, where it is Flower's own"),
+    _to("superlink.superexecImage", "superlink_serverapp_image", how="image", process=True, why="or flower_version, where it is Flower's own"),
     _to("superlink.resources", "superlink_resources"),
-    _to("superlink.superexecResources", "superlink_serverapp_resources", how="process"),
+    _to("superlink.superexecResources", "superlink_serverapp_resources", process=True),
     _to("superlink.env", "superlink_env", "superlink_serverapp_env", how="env"),
-    _to("superlink.extraArgs", "superlink_extra_args", how="superlink_args"),
+    _to("superlink.extraArgs", "superlink_extra_args", how="arguments"),
     _to("superlink.service.type", "superlink_exposure", how="exposure", default="ClusterIP", why="of the gateway"),
     _to("superlink.service.ports.grpc", "superlink_port", default=9092, why="the operator's SuperNodes go on dialling 9092"),
-    Field("superlink.service.ports.serverAppIO", REFUSED, default=9091, why=_PORTS),
-    Field("superlink.service.ports.extra", REFUSED, default=9093, why=_PORTS),
+    _refused("superlink.service.ports.serverAppIO", _PORTS, default=9091),
+    _refused("superlink.service.ports.extra", _PORTS, default=9093),
     _to("superlink.service.labels", "superlink_service_labels"),
     _to("superlink.service.annotations", "superlink_service_annotations"),
     _to("superlink.volumes", "superlink_volumes", "superlink_serverapp_volumes", how="volumes"),
     _to("superlink.volumeMounts", "superlink_volume_mounts", "superlink_serverapp_volume_mounts", how="mounts"),
-    _to("superlink.superexecVolumeMounts", "superlink_serverapp_volume_mounts", how="exec_mounts"),
+    _to("superlink.superexecVolumeMounts", "superlink_serverapp_volume_mounts", how="exec_mounts", process=True),
     _refused("superlink.volumeClaimTemplates", f"the database is on a volume of superlink_storage_size; else {_CLAIMS.format('superlink_volumes')}"),
     *_template("superlink", {ending: _hub_variables(ending) for ending in _ENDINGS}, pool=False),
     _to("supernodes.image", "supernode_image", how="image", why="or flower_version, where it is Flower's own"),
@@ -142,7 +107,7 @@ FIELDS: tuple[Field, ...] = (
     _to(f"{_POOL}.name", "name", how="later"),
     _to(f"{_POOL}.replicas", "replicas", how="replicas"),
     _to(f"{_POOL}.images.supernode", "image", how="image", why="or flower_version, where it is Flower's own"),
-    _to(f"{_POOL}.images.superexecClientApp", "superexec_image", how="image", why="or flower_version, where it is Flower's own"),
+    _to(f"{_POOL}.images.superexecClientApp", "superexec_image", how="image", process=True, why="or flower_version, where it is Flower's own"),
     _to(f"{_POOL}.gpu.enabled", "gpu", how="gpu", default=False),
     _to(f"{_POOL}.gpu.vendor", "gpu", how="part_of_gpu"),
     _to(f"{_POOL}.gpu.resourceName", "gpu", how="part_of_gpu"),
@@ -152,12 +117,12 @@ FIELDS: tuple[Field, ...] = (
         why="with mount_all and the runtime class nvidia; nothing is requested, as there. Not for amd, where the operator has privileged pods",
     ),  # fmt: skip
     _to(f"{_POOL}.supernodeResources", "resources"),
-    _to(f"{_POOL}.superexecResources", "superexec_resources", how="process"),
-    _to(f"{_POOL}.extraArgs", "extra_args", how="supernode_args"),
+    _to(f"{_POOL}.superexecResources", "superexec_resources", process=True),
+    _to(f"{_POOL}.extraArgs", "extra_args", how="arguments"),
     _to(f"{_POOL}.env", "env", how="env"),
     _to(f"{_POOL}.volumes", "volumes", how="volumes"),
     _to(f"{_POOL}.volumeMounts", "volume_mounts", how="mounts"),
-    _to(f"{_POOL}.superexecVolumeMounts", "volume_mounts", how="exec_mounts"),
+    _to(f"{_POOL}.superexecVolumeMounts", "volume_mounts", how="exec_mounts", process=True),
     _refused(f"{_POOL}.volumeClaimTemplates", _CLAIMS.format("volumes of the pool")),
     _to(f"{_POOL}.nodeConfig", "node_config", how="node_config"),
     *_template(_POOL, {ending: (ending,) for ending in _ENDINGS}, pool=True),

@@ -8,57 +8,16 @@ Names and defaults are those of the charts' documentation for their image tag 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
+
+from .conversion import FIXED, PATCH, VARIABLE, Row
+from .conversion import refused_row as _refused
 
 SUPERLINK = "superlink"
 SUPERNODE = "supernode"
 
-VARIABLE = "variable"
-PATCH = "patch"
-FIXED = "fixed"
-REFUSED = "refused"
-
 _EMPTY: Any = {}
-
-
-@dataclass(frozen=True)
-class Row:
-    """One parameter.
-
-    Attributes:
-        default: the chart's.
-        fate: C(variable), C(patch), C(fixed) for what is so here without a variable, or C(refused).
-        variables: role variables that it goes to, with C(variable).
-        how: name of the conversion; see helm_values.py.
-        target: C((kind, name)) of the object, with C(patch).
-        path: keys to the patched field. A part C(name=x) is the list entry with that name.
-        only: the value that is so here, with C(fixed).
-        why: the reason, with C(fixed) and C(refused).
-        process: whether it concerns SuperExec, which only process isolation has.
-    """
-
-    name: str
-    default: Any
-    fate: str
-    variables: tuple[str, ...] = ()
-    how: str = "copy"
-    target: tuple[str, str] = ("", "")
-    path: tuple[str, ...] = ()
-    only: Any = None
-    why: str = ""
-    process: bool = False
-
-    @property
-    def destination(self) -> str:
-        """For people: where the value goes, or why it does not."""
-        if self.fate == VARIABLE:
-            return ", ".join(self.variables)
-        if self.fate == PATCH:
-            return f"patch of {self.target[0]}/{self.target[1]}: {'.'.join(self.path)}"
-        if self.fate == FIXED:
-            return f"always {self.only}: {self.why}"
-        return self.why
 
 
 def _variable(name: str, default: Any, *variables: str, how: str = "copy") -> Row:
@@ -71,10 +30,6 @@ def _patch(name: str, default: Any, target: tuple[str, str], *path: str, how: st
 
 def _fixed(name: str, default: Any, only: Any, why: str) -> Row:
     return Row(name, default, FIXED, only=only, why=why)
-
-
-def _refused(name: str, default: Any, why: str) -> Row:
-    return Row(name, default, REFUSED, why=why)
 
 
 _NAMES = "names of objects are fixed; a federation has a namespace of its own"
@@ -121,11 +76,11 @@ def _probe(prefix: str, probe: str, target: tuple[str, str], container: str) -> 
     path = (*_container(container), probe)
     rows = [_patch(f"{prefix}.{probe}.enabled", True, target, *path, how="probe")]
     for field, default in (("initialDelaySeconds", 0), ("periodSeconds", 10), ("timeoutSeconds", 1), ("failureThreshold", 3)):
-        rows.append(_patch(f"{prefix}.{probe}.{field}", default, target, *path, field, how="probe_field"))
+        rows.append(_patch(f"{prefix}.{probe}.{field}", default, target, *path, field, how="probe"))
     if probe == "livenessProbe":
         rows.append(_fixed(f"{prefix}.{probe}.successThreshold", 1, 1, "Kubernetes allows no other value for liveness probes"))
     else:
-        rows.append(_patch(f"{prefix}.{probe}.successThreshold", 1, target, *path, "successThreshold", how="probe_field"))
+        rows.append(_patch(f"{prefix}.{probe}.successThreshold", 1, target, *path, "successThreshold", how="probe"))
     return rows
 
 
@@ -297,7 +252,7 @@ _SITE_SUPEREXEC = [
 
 
 def _for_process(rows: list[Row]) -> list[Row]:
-    return [Row(**{**row.__dict__, "process": True}) for row in rows]
+    return [replace(row, process=True) for row in rows]
 
 
 TABLE: dict[str, tuple[Row, ...]] = {
@@ -399,7 +354,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         _variable("supernode.image.pullPolicy", "IfNotPresent", "supernode_image_pull_policy"),
         *_policy("supernode", "supernode", "supernode"),
         _fixed("supernode.networkPolicy.allowExternal", True, False, _IN_POD),
-        _patch("supernode.networkPolicy.extraIngress", [], ("NetworkPolicy", "supernode"), "spec", "ingress", how="rules_set"),
+        _patch("supernode.networkPolicy.extraIngress", [], ("NetworkPolicy", "supernode"), "spec", "ingress", how="rules"),
         *(
             _refused(f"supernode.networkPolicy.{key}", {}, _IN_POD)
             for key in ("ingressPodMatchLabels", "ingressNSMatchLabels", "ingressNSPodMatchLabels")

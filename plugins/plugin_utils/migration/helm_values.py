@@ -14,25 +14,8 @@ from typing import Any
 from ..checks import program_options
 from ..spec.site_spec import SPREADS
 from . import conversion
-from .conversion import (  # fmt: skip
-    DEFAULT,
-    EXPOSURES,
-    MAPPED,
-    MET,
-    NOT,
-    PLACEHOLDER,
-    VERSION,
-    Refused,
-    arguments,
-    entry,
-    env,
-    merged,
-    nested,
-    shaped,
-    too_old,
-    without_keys,
-)
-from .helm_table import FIXED, NEWER, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
+from .conversion import EXPOSURES, PATCH, PLACEHOLDER, VERSION, Refused, Row, merged, nested, shaped, too_old
+from .helm_table import NEWER, SUPERLINK, SUPERNODE, TABLE
 
 GROUPS = {SUPERLINK: "flower_hub", SUPERNODE: "flower_sites"}
 
@@ -83,8 +66,8 @@ class Draft:
 _DEFAULTS = {chart: {row.name: row.default for row in rows} for chart, rows in TABLE.items()}
 
 
-def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Variables of the hub out of the values of Flower's Helm chart for SuperLink.
+def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables of the hub or of a site out of the values of Flower's Helm chart for SuperLink or SuperNode.
 
     Returns:
         C(variables), C(sources) (variable -> parameters), C(report) (a list of C({parameter, result, to, why}), one for each parameter
@@ -93,77 +76,28 @@ def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: it is not a mapping, or has no parameter of the chart.
     """
-    return convert(SUPERLINK, values)
-
-
-def from_helm_supernode_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Variables of a site out of the values of Flower's Helm chart for SuperNode, as from_helm_superlink_values."""
-    return convert(SUPERNODE, values)
-
-
-def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of one chart; see from_helm_superlink_values."""
     if not isinstance(values, Mapping):
         raise ValueError(f"the values of the {chart} chart are not a mapping. Give the content of a values file.")
     rows = {row.name: row for row in TABLE[chart]}
-    given: dict[str, Any] = {}
-    report: list[dict[str, Any]] = []
-    for name, value in _leaves(_without_nulls(values), rows, ""):
-        if name in rows:
-            given[name] = value
-        else:
-            report.append(entry(name, NOT, why=_unknown(name, rows, value)))
     if values and not {str(key) for key in values} & {name.partition(".")[0] for name in rows}:
-        raise ValueError(f"the file has no parameter of the {chart} chart: {_kind_of(chart, values)}.")
-    draft = Draft(chart, given)
+        raise ValueError(f"the file has no parameter of the {chart} chart: it has {', '.join(sorted(map(str, values))[:5])}. Is it a file of another chart?")
+    given = dict(conversion.leaves(_without_nulls(values), rows))
+    draft = Draft(chart, {name: value for name, value in given.items() if name in rows})
     _always(draft)
-    for row in TABLE[chart]:
-        if row.name in given:
-            report.append(_convert(draft, row, given[row.name]))
+    report = [
+        conversion.entry(name, conversion.NOT, why=NEWER.get(name) or conversion.unknown(name, value, rows, "chart has no such parameter"))
+        for name, value in sorted(given.items())
+        if name not in rows
+    ]
+    report += [_convert(draft, row, given[row.name]) for row in TABLE[chart] if row.name in given]
     if draft.patches:
         draft.variables[f"{chart}_patches"] = draft.patches
-    order = {name: number for number, name in enumerate(rows)}
-    report.sort(key=lambda one: (order.get(one["parameter"], -1), one["parameter"]))
     return {"group": GROUPS[chart], "variables": draft.variables, "sources": draft.sources, "report": report}
 
 
 def _without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
     """Without keys whose value is null, at every depth of maps: in Helm, null takes a key away."""
     return {key: _without_nulls(one) if isinstance(one, Mapping) else one for key, one in values.items() if one is not None}
-
-
-def _kind_of(chart: str, values: Mapping[str, Any]) -> str:
-    """What a file is that has no parameter of a chart."""
-    other = SUPERNODE if chart == SUPERLINK else SUPERLINK
-    if values.get("kind") and values.get("apiVersion"):
-        return f"it is a Kubernetes object ({values['kind']}), not a values file"
-    if isinstance(values.get("services"), Mapping):
-        return "it is a compose file, not a values file"
-    inside = [str(key) for key, one in values.items() if isinstance(one, Mapping) and chart in one]
-    if inside:
-        return f"it is of a chart that has this one as {inside[0]}: give the part below {inside[0]}"
-    if other in values:
-        return f"it has values of the {other} chart, for flower_convert_{other}"
-    return f"it has {', '.join(sorted(map(str, values))[:5])}"
-
-
-def _leaves(values: Mapping[str, Any], rows: Mapping[str, Row], prefix: str) -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        name = f"{prefix}{key}"
-        if name not in rows and any(one.startswith(f"{name}.") for one in rows) and (value is None or isinstance(value, Mapping)):
-            yield from _leaves(value or {}, rows, f"{name}.")
-        elif value is not None or name not in rows:
-            yield name, value
-
-
-def _unknown(name: str, rows: Mapping[str, Row], value: Any) -> str:
-    if any(one.startswith(f"{name}.") for one in rows):
-        return f"has a {type(value).__name__}, not a mapping"
-    if conversion.AUTOSCALING.search(name):
-        return conversion.NO_AUTOSCALING
-    if name in NEWER:
-        return NEWER[name]
-    return f"the chart has no such parameter{conversion.guess(name, rows)}"
 
 
 def _always(draft: Draft) -> None:
@@ -204,22 +138,11 @@ def _overrides(draft: Draft, row: Row, value: Any) -> bool:
 
 
 def _convert(draft: Draft, row: Row, value: Any) -> dict[str, Any]:
-    if value == row.default and type(value) is type(row.default) and not _overrides(draft, row, value):
-        return entry(row.name, DEFAULT)
-    if row.fate == REFUSED:
-        return entry(row.name, NOT, why=row.why)
-    if row.fate == FIXED:
-        if value == row.only:
-            return entry(row.name, MET, why=row.why)
-        return entry(row.name, NOT, why=f"is always {row.only}: {row.why}")
-    if row.process and not draft.process:
-        return entry(row.name, NOT, why=f"there is a SuperExec only with {draft.chart}.isolationMode process")
-    try:
-        without_keys(value)
-        told = _CONVERSIONS[row.how](draft, row, value)
-    except Refused as reason:
-        return entry(row.name, NOT, why=str(reason))
-    return entry(row.name, MAPPED, to="; ".join(filter(None, (row.destination, told))))
+    if row.is_default(value) and not _overrides(draft, row, value):
+        return conversion.entry(row.name, conversion.DEFAULT)
+    if row.process and not draft.process and row.fate in (conversion.VARIABLE, PATCH):
+        return conversion.entry(row.name, conversion.NOT, why=f"there is a SuperExec only with {draft.chart}.isolationMode process")
+    return conversion.outcome(row, row.name, value, lambda: _CONVERSIONS[row.how](draft, row, value))
 
 
 def _copy(draft: Draft, row: Row, value: Any) -> None:
@@ -228,7 +151,7 @@ def _copy(draft: Draft, row: Row, value: Any) -> None:
     if row.fate == PATCH:
         draft.patch(row, nested(row.path, value))
     elif row.name == "supernode.volumeMounts" and draft.process:
-        draft.patch(Row(row.name, [], PATCH, target=("StatefulSet", "supernode-default")), nested(_SUPERNODE_MOUNTS, value))
+        draft.patch(Row(row.name, fate=PATCH, target=("StatefulSet", "supernode-default")), nested(_SUPERNODE_MOUNTS, value))
     else:
         for variable in row.variables:
             needed = _NEEDS_EXPOSURE.get(variable)
@@ -258,19 +181,19 @@ def _one(draft: Draft, row: Row, value: Any) -> None:
 
 
 def _names(draft: Draft, row: Row, value: Any) -> None:
-    names = [one.get("name") if isinstance(one, Mapping) else one for one in shaped(value, list)]
-    draft.put(row, row.variables[0], names)
+    draft.put(row, row.variables[0], conversion.names_of(value))
 
 
 def _arguments(draft: Draft, row: Row, value: Any) -> str:
-    kept, _values, why = arguments(value, _PROGRAMS[row.variables[0]])
-    told = conversion.without_own(kept, why)
+    kept, _values, more = conversion.arguments(value, _PROGRAMS[row.variables[0]])
+    if more and not kept:
+        raise Refused(more)
     draft.put(row, row.variables[0], kept)
-    return told
+    return more
 
 
 def _env(draft: Draft, row: Row, value: Any) -> None:
-    kept = env(value)
+    kept = conversion.env(value)
     for variable in row.variables:
         before = {one.get("name"): one for one in draft.variables.get(variable, [])}
         changed = sorted(str(one.get("name")) for one in kept if before.get(one.get("name"), one) != one)
@@ -305,11 +228,11 @@ def _node_affinity(draft: Draft, row: Row, value: Any) -> None:
     if row.name.endswith(".type") or kind == "none" or not expressions:
         return  # the other row sets it
     term: dict[str, Any] = {"matchExpressions": expressions}
-    wish: dict[str, Any] = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    rule: dict[str, Any] = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     if kind == "soft":
-        wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]}
+        rule = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]}
     for variable in row.variables:
-        draft.put(row, variable, {"nodeAffinity": wish})
+        draft.put(row, variable, {"nodeAffinity": rule})
 
 
 #: Tags of Flower's own images: a release, and its Python and distribution.
@@ -395,29 +318,23 @@ def _superexec(draft: Draft, row: Row, value: Any) -> None:
 
 
 def _probe(draft: Draft, row: Row, value: Any) -> None:
-    if shaped(value, bool) is False:
-        draft.patch(row, nested(row.path, None))
-
-
-def _probe_field(draft: Draft, row: Row, value: Any) -> None:
-    if draft.value(row.name.rpartition(".")[0] + ".enabled") is False:
+    """Switched off, or a field of one that is not."""
+    if row.name.endswith(".enabled"):
+        if shaped(value, bool) is False:
+            draft.patch(row, nested(row.path, None))
+    elif draft.value(row.name.rpartition(".")[0] + ".enabled") is False:
         raise Refused("the probe is not enabled")
-    draft.patch(row, nested(row.path, value))
+    else:
+        draft.patch(row, nested(row.path, value))
 
 
 def _rules(draft: Draft, row: Row, value: Any) -> None:
-    _needs_policies(draft)
-    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": one} for one in shaped(value, list)])
-
-
-def _rules_set(draft: Draft, row: Row, value: Any) -> None:
-    _needs_policies(draft)
-    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": shaped(value, list)}])
-
-
-def _needs_policies(draft: Draft) -> None:
+    """Of a network policy: added to those that are there, or all of them where there are none."""
     if draft.value(f"{draft.chart}.networkPolicy.enabled") is False:
         raise Refused(f"there is no policy with {draft.chart}.networkPolicy.enabled false")
+    rules = shaped(value, list)
+    path = "/" + "/".join(row.path)
+    draft.patch(row, [{"op": "add", "path": path, "value": one} for one in (rules if row.path[-1] == "-" else [rules])])
 
 
 def _pool(draft: Draft) -> dict[str, Any]:
@@ -437,10 +354,10 @@ def _node_config(draft: Draft, row: Row, value: Any) -> str:
             return "has braces around a name, which is a placeholder here; write it into supernode_pools" if PLACEHOLDER.search(one) else ""
         return "" if isinstance(one, (bool, int, float)) else "is neither text, a number nor a boolean"
 
-    config, told = conversion.public_config(shaped(value, dict), fault)
+    config, more = conversion.public_config(shaped(value, dict), fault)
     # The chart keeps YAML's types: text that looks like a number stays text.
     _pool(draft)["node_config"] = {key: {"string": one} if isinstance(one, str) else one for key, one in config.items()}
-    return told
+    return more
 
 
 def _address(draft: Draft, row: Row, value: Any) -> None:
@@ -455,6 +372,6 @@ _CONVERSIONS: dict[str, Callable[[Draft, Row, Any], str | None]] = {
     "copy": _copy, "not": _not, "one": _one, "names": _names, "env": _env, "spread": _spread, "rolling": _rolling, "node_affinity": _node_affinity,
     "image": _image, "issuer": _issuer, "existing": _existing, "days": _days, "exposure": _exposure, "ingress": _ingress,
     "ingress_annotations": _ingress_annotations,
-    "superexec": _superexec, "probe": _probe, "probe_field": _probe_field, "rules": _rules, "rules_set": _rules_set, "replicas": _replicas,
+    "superexec": _superexec, "probe": _probe, "rules": _rules, "replicas": _replicas,
     "node_config": _node_config, "address": _address,
 }  # fmt: skip

@@ -10,9 +10,10 @@ data of the Secret that is written for the pool.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..base.names import SITE, keys_secret
@@ -22,22 +23,11 @@ from ..pki import keypairs
 from ..site_keys import keys
 from ..spec.site_spec import PoolSpec, SiteSpec
 from . import operator_federation
+from .conversion import Refused
 from .operator_federation import Object, OperatorFederation
 
 OPTION = "--auth-supernode-private-key"
 KEPT, HERE, NEW = "kept", "is kept already", "new"
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a SuperNode of the operator reads its key: an entry of a Secret, or why that is not known.
-
-    Attributes:
-        entry: the Secret's name, and that of the entry in it.
-    """
-
-    entry: tuple[str, str] | None = None
-    why: str = ""
 
 
 @dataclass
@@ -58,7 +48,7 @@ class KeyFound:
 
     def facts(self) -> dict[str, str]:
         """For a result. Nothing in it is secret."""
-        return {"pool": self.pool, "name": self.name, "result": self.result, "why": self.why, "fingerprint": self.fingerprint}
+        return asdict(self)
 
 
 @dataclass
@@ -96,48 +86,52 @@ def names_of(seen: OperatorFederation, workload: Mapping[str, Any]) -> list[tupl
     return [(str(index), nodes.get(f"{workload['metadata']['name']}-{index}", "")) for index in range(workload["spec"].get("replicas") or 0)]
 
 
-def place(workload: Mapping[str, Any], name: str, node: str) -> Place:
-    """Where a SuperNode reads its key."""
+def entry_of(workload: Mapping[str, Any], name: str, node: str) -> tuple[str, str]:
+    """Where a SuperNode reads its key: the name of a Secret, and of the entry in it.
+
+    Raises:
+        Refused: that is not known.
+    """
     container = operator_federation.container_of(workload, operator_federation.SUPERNODE)
     given = operator_federation.option(container, OPTION)
     if given is None:
-        return Place(why="it has none: without the option, Flower makes a key with each start")
+        raise Refused("it has none: without the option, Flower makes a key with each start")
     daemon = workload["kind"] == "DaemonSet"
     pod = "" if daemon else f"{workload['metadata']['name']}-{name}"
     env = operator_federation.environment(container, pod, "" if daemon else name, node)
     file = operator_federation.filled(given, env, shell=operator_federation.has_shell(container))
     if "$" in file or not file.startswith("/"):
-        return Place(why=f"the path {file} of its key cannot be resolved")
-    found = operator_federation.locate(workload, container, file, env)
-    if found.volume is None:
-        return Place(why=f"the path {file} of its key is on no volume")
-    for source in [found.volume, *((found.volume.get("projected") or {}).get("sources") or [])]:
-        secret = source.get("secret")
-        if not secret:
-            continue
-        name_of = secret.get("secretName") or secret.get("name")
+        raise Refused(f"the path {file} of its key cannot be resolved")
+    volume, path = operator_federation.locate(workload, container, file, env)
+    if volume is None:
+        raise Refused(f"the path {file} of its key is on no volume")
+    for source in [volume, *((volume.get("projected") or {}).get("sources") or [])]:
+        secret = source.get("secret") or {}
         items = {item["path"]: item["key"] for item in secret.get("items") or []}
-        if items and found.name not in items:
-            continue
-        return Place((str(name_of), items.get(found.name, found.name)))
-    kind = next((key for key in found.volume if key != "name"), "unknown")
-    return Place(why=f"its key is on a volume of the kind {kind}, which is not read")
+        if secret and (not items or path in items):
+            return str(secret.get("secretName") or secret.get("name")), items.get(path, path)
+    kind = next((key for key in volume if key != "name"), "unknown")
+    raise Refused(f"its key is on a volume of the kind {kind}, which is not read")
 
 
 def secrets_needed(seen: OperatorFederation) -> list[str]:
     """Names of the Secrets in the operator's namespace that have keys."""
-    found = (place(workload, *one).entry for workload in seen.pools.values() for one in names_of(seen, workload))
-    return sorted({entry[0] for entry in found if entry})
+    found = set()
+    for workload in seen.pools.values():
+        for name, node in names_of(seen, workload):
+            with contextlib.suppress(Refused):
+                found.add(entry_of(workload, name, node)[0])
+    return sorted(found)
 
 
 def keep(
-    seen: OperatorFederation, held: Mapping[str, Object | None], spec: SiteSpec, live: Mapping[str, Object], refused: Mapping[str, str] | None = None
+    seen: OperatorFederation, old_secrets: Mapping[str, Object | None], spec: SiteSpec, live: Mapping[str, Object], refused: Mapping[str, str] | None = None
 ) -> KeysKept:
     """Decide for each SuperNode of the operator, and build the Secrets of the pools.
 
     Args:
         seen: the Federation.
-        held: name -> Secret of the operator's namespace, those of C(secrets_needed).
+        old_secrets: name -> Secret of the operator's namespace, those of C(secrets_needed).
         spec: the site that its SuperNodes move to.
         live: name -> Secret with keys of SuperNodes that the site has already.
         refused: fingerprint -> why the hub does not take this key from this site.
@@ -147,23 +141,24 @@ def keep(
     private: dict[tuple[str, str], tuple[str, tuple[str, str]]] = {}  # (pool, name) -> private key, where it is
     for name in sorted(seen.pools):
         for number, node in names_of(seen, seen.pools[name]):
-            why = _refused(spec, seen.pools[name], pools.get(name), number)
-            at = place(seen.pools[name], number, node)
-            fingerprint = ""
-            if not why:
-                key, why = _read(at, held)
-                public, why = _public(key) if key else ("", why)
-                fingerprint = keypairs.fingerprint(public) if public else ""
-                why = why or (refused or {}).get(fingerprint, "")
-                if at.entry:
-                    private[name, number] = (key, at.entry)
-            outcome.found.append(KeyFound(name, number, NEW if why else KEPT, why, fingerprint))
+            one = KeyFound(name, number, NEW)
+            try:
+                _check_pool(spec, seen.pools[name], pools.get(name), number)
+                entry = entry_of(seen.pools[name], number, node)
+                key = _read(entry, old_secrets)
+                one.fingerprint = keypairs.fingerprint(_public(key))
+                if why := (refused or {}).get(one.fingerprint):
+                    raise Refused(why)
+                one.result, private[name, number] = KEPT, (key, entry)
+            except Refused as reason:
+                one.why = str(reason)
+            outcome.found.append(one)
     count = Counter(one.fingerprint for one in outcome.found if one.fingerprint)
     for one in outcome.found:
         if count[one.fingerprint] > 1:
             one.result, one.why = NEW, f"{count[one.fingerprint]} SuperNodes share it, and a SuperLink admits one session for each key"
     _build(outcome, private, spec, live, pools)
-    outcome.shared = {name for name, kept in outcome.sources.items() if set((held[name] or {}).get("data") or {}) - kept}
+    outcome.shared = {name for name, kept in outcome.sources.items() if set((old_secrets[name] or {}).get("data") or {}) - kept}
     return outcome
 
 
@@ -180,38 +175,36 @@ def twice(sites: Mapping[str, KeysKept]) -> dict[str, str]:
     return found
 
 
-def _refused(spec: SiteSpec, workload: Mapping[str, Any], pool: PoolSpec | None, number: str) -> str:
-    """Why a pool's keys cannot be kept."""
+def _check_pool(spec: SiteSpec, workload: Mapping[str, Any], pool: PoolSpec | None, number: str) -> None:
+    """Refuse where the site takes no key for this SuperNode."""
     if spec.insecure:
-        return "with flower_insecure SuperNodes have no keys"
+        raise Refused("with flower_insecure SuperNodes have no keys")
     if spec.key_source == SITE:
-        return "flower_key_source is site: keys are made inside the site, and must not pass through the control node"
+        raise Refused("flower_key_source is site: keys are made inside the site, and must not pass through the control node")
     if pool is None:
-        return "supernode_pools of this site has no pool of this name, so the SuperNode has no successor"
+        raise Refused("supernode_pools of this site has no pool of this name, so the SuperNode has no successor")
     if pool.is_daemon != (workload["kind"] == "DaemonSet"):
-        return f"the pool is a {pool.mode} in supernode_pools"
+        raise Refused(f"the pool is a {pool.mode} in supernode_pools")
     if not pool.is_daemon and int(number) >= pool.replicas:
-        return f"the pool has {pool.replicas} replicas in supernode_pools, so the SuperNode has no successor"
-    return ""
+        raise Refused(f"the pool has {pool.replicas} replicas in supernode_pools, so the SuperNode has no successor")
 
 
-def _read(at: Place, held: Mapping[str, Object | None]) -> tuple[str, str]:
-    """The private key, or why there is none."""
-    if at.entry is None:
-        return "", at.why
-    secret, entry = at.entry
-    if held.get(secret) is None:
-        return "", f"there is no Secret {secret}"
-    found = entries(held[secret]).get(entry)
-    return (found, "") if found else ("", f"Secret {secret} has no entry {entry} with a key")
+def _read(place: tuple[str, str], old_secrets: Mapping[str, Object | None]) -> str:
+    secret, entry = place
+    if old_secrets.get(secret) is None:
+        raise Refused(f"there is no Secret {secret}")
+    found = entries(old_secrets[secret]).get(entry)
+    if not found:
+        raise Refused(f"Secret {secret} has no entry {entry} with a key")
+    return found
 
 
-def _public(key: str) -> tuple[str, str]:
-    """The public line of a private key, or why Flower takes none of it. The text never has any of the key."""
+def _public(key: str) -> str:
+    """The public line of a private key. No text ever has any of the key."""
     try:
-        return keypairs.supernode_public_key(key), ""
+        return keypairs.supernode_public_key(key)
     except ValueError:
-        return "", "it is not a key that Flower takes: OpenSSH format, a NIST curve, no passphrase"
+        raise Refused("it is not a key that Flower takes: OpenSSH format, a NIST curve, no passphrase") from None
 
 
 def _build(

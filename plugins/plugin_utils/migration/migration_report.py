@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.errors import ClusterError
 from ..base.names import keys_secret
 from ..spec.site_spec import SiteSpec
 from . import operator_federation
@@ -23,6 +24,8 @@ from .operator_federation import OperatorFederation
 MEMORY = ":flwr-in-memory:"
 _ONE_PORT = (1, 40, 0)
 _ACTIVE = ("pending", "starting", "running")
+#: What a shell, or the text of its command, may change: the operator escapes nothing.
+_SHELL = re.compile(r'["\\$`\n\r\t]|\}\w|^[+-]?0\d')
 _GPU = re.compile(r"[a-z0-9.-]+/.+")
 
 
@@ -40,18 +43,9 @@ class MigrationReport:
     missing: list[str] = field(default_factory=list)
     active: list[str] | None = None
 
-    def part(self, heading: str, sentences: Sequence[str]) -> None:
-        """Add a part."""
+    def section(self, heading: str, sentences: Sequence[str]) -> None:
+        """Add sentences under a heading."""
         self.lines += [f"{heading}:", *(f"  {one}" for one in sentences)] if sentences else []
-
-
-@dataclass(frozen=True)
-class SuperLinkAsk:
-    """How the old SuperLink's command line reaches it inside its pod; C(why) if it cannot be asked."""
-
-    port: int = 0
-    ca: str = ""
-    why: str = ""
 
 
 def version_of(seen: OperatorFederation) -> str:
@@ -61,19 +55,23 @@ def version_of(seen: OperatorFederation) -> str:
     return found[1] if found else ""
 
 
-def how_to_ask(seen: OperatorFederation) -> SuperLinkAsk:
-    """How to list the old SuperLink's runs."""
+def superlink_access(seen: OperatorFederation) -> tuple[int, str]:
+    """How the old SuperLink's command line reaches it inside its pod, to list its runs: the port, and the path of its CA.
+
+    Raises:
+        ClusterError: that is not known.
+    """
     if seen.superlink is None:
-        return SuperLinkAsk(why="the operator has made no SuperLink")
+        raise ClusterError("the operator has made no SuperLink")
     container = operator_federation.container_of(seen.superlink, operator_federation.SUPERLINK)
     version = version_of(seen)
     if not version or tuple(map(int, version.split("."))) < _ONE_PORT:
-        return SuperLinkAsk(why=f"Flower {version or 'of an unknown version'} is older than 1.40, or may be; ask it with flwr list")
+        raise ClusterError(f"Flower {version or 'of an unknown version'} is older than 1.40, or may be; ask it with flwr list")
     port = operator_federation.option(container, "--port") or "8000"
     ca = operator_federation.option(container, "--ssl-ca-certfile")
     if ca is None and operator_federation.option(container, "--insecure") is None:
-        return SuperLinkAsk(why="it has TLS, and the path of its CA is not among its arguments; ask it with flwr list")
-    return SuperLinkAsk(int(port) if port.isdecimal() else 8000, ca or "")
+        raise ClusterError("it has TLS, and the path of its CA is not among its arguments; ask it with flwr list")
+    return int(port) if port.isdecimal() else 8000, ca or ""
 
 
 def active_of(answer: Mapping[str, Any]) -> list[str] | None:
@@ -85,15 +83,15 @@ def active_of(answer: Mapping[str, Any]) -> list[str] | None:
 
 def report(seen: OperatorFederation, kept: KeysKept, spec: SiteSpec, answer: Mapping[str, Any], missing: Sequence[str]) -> MigrationReport:
     """Everything that is to be known before the move."""
-    told = MigrationReport(missing=list(missing), active=active_of(answer))
-    told.lines.append(f"Federation {seen.namespace}/{seen.name} of flower-operator, Flower {version_of(seen) or 'of an unknown version'}")
-    told.part("Keys", _keys(kept, spec))
-    told.part("Node configs", _node_configs(seen, spec))
-    told.part("State of the SuperLink", [_state(seen), _runs(told.active, answer)])
-    told.part("Restarts", _restarts(seen, spec))
-    told.part(f"Missing in namespace {spec.namespace}: make it there before site.yml, the pods need it", list(missing))
-    told.part("Last steps, which are yours", _steps(seen, kept, told.active))
-    return told
+    found = MigrationReport(missing=list(missing), active=active_of(answer))
+    found.lines.append(f"Federation {seen.namespace}/{seen.name} of flower-operator, Flower {version_of(seen) or 'of an unknown version'}")
+    found.section("Keys", _keys(kept, spec))
+    found.section("Node configs", _node_configs(seen, spec))
+    found.section("State of the SuperLink", [_state(seen), _runs(found.active, answer)])
+    found.section("Restarts", _restarts(seen, spec))
+    found.section(f"Missing in namespace {spec.namespace}: make it there before site.yml, the pods need it", list(missing))
+    found.section("Last steps, which are yours", _steps(seen, kept, found.active))
+    return found
 
 
 def _keys(kept: KeysKept, spec: SiteSpec) -> list[str]:
@@ -119,9 +117,9 @@ def _node_configs(seen: OperatorFederation, spec: SiteSpec) -> list[str]:
             continue
         now = wanted[name]
         differ = sorted({key for key in {*config, *now.node_config} if _plain(config.get(key)) != _plain(now.node_config.get(key))})
-        other = operator_federation.changed_node_configs(config, daemon=pool["mode"] == "DaemonSet", pool=name)
+        other = [key for key, value in config.items() if _SHELL.search(str(value)) and key not in differ]
         lines += [f"{name}: {key} is another one in supernode_pools" if key in config else f"{name}: {key} is added in supernode_pools" for key in differ]
-        lines += [f"{name}: {key} arrives as it is written, and did not before: {why}" for key, why in other.items() if key not in differ]
+        lines += [f"{name}: {key} arrives as it is written; the operator passes it through a shell, which may change it" for key in other]
         if pool["mode"] != now.mode:
             lines.append(f"{name}: is a {now.mode} in supernode_pools, and was a {pool['mode']}")
         elif pool.get("replicas", 0) != now.replicas and not now.is_daemon:
@@ -146,8 +144,8 @@ def _state(seen: OperatorFederation) -> str:
     new = "The new SuperLink begins with an empty database, and gives every SuperNode a new node id"
     if database == MEMORY:
         return f"in memory: the list of runs ends with the old SuperLink. {new}"
-    found = operator_federation.locate(seen.superlink, container, "/" + database.partition("://")[2].lstrip("/") if "://" in database else database, {})
-    volume = found.volume or {}
+    file = "/" + database.partition("://")[2].lstrip("/") if "://" in database else database
+    volume = operator_federation.locate(seen.superlink, container, file, {})[0] or {}
     if "persistentVolumeClaim" in volume:
         own = f"{volume['name']}-{seen.superlink['metadata']['name']}-"
         claims = [name for name in seen.claims if name.startswith(own)]

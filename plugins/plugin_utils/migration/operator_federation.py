@@ -1,11 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Federation of flower-operator in a cluster: which one a site's variables select, its parts, and node configs that change. It is only read.
+"""A Federation of flower-operator in a cluster: which one a site's variables select, and its parts. It is only read.
 
 Source of names and labels: exalsius/flower-operator at commit C(bc0c510).
-
-The operator puts values into the text of a shell, and escapes nothing. Where that loses or changes a value, the SuperNode of this
-collection gets what is written, which is another value than the app knows.
 """
 
 from __future__ import annotations
@@ -30,15 +27,6 @@ _WORKLOADS = ("StatefulSet", "DaemonSet")
 
 NAMESPACE, FEDERATION = "flower_takeover_namespace", "flower_takeover_federation"
 _UNSET = (None, "")
-
-_NAME = re.compile(r"\{(?:index|node)\}[A-Za-z0-9_]")
-_BRACES = re.compile(r"\{\s*[A-Za-z_]\w*\s*\}")
-_NUMBER_LIKE = re.compile(r"[+-]?0\d+")
-_COUNTS = ("{index}", "{replicas}")
-_KNOWN = ("{index}", "{replicas}", "{node}", "{pool}")
-_SET = re.compile(r"\$\((?:KUBERNETES_|POD_NAME\)|FLOWER_NODE_NAME\)|HOSTNAME\))")  # kubelet leaves $(NAME) where it knows no such variable
-_KEY = re.compile(r"[A-Za-z0-9_.-]+")
-_FLAGS = ("true", "false")
 
 
 @dataclass(frozen=True)
@@ -134,21 +122,8 @@ def option(container: Mapping[str, Any], name: str) -> str | None:
     return found[-1] if found else None
 
 
-@dataclass(frozen=True)
-class Path:
-    """Where a file of a container is.
-
-    Attributes:
-        volume: the pod's volume; None if it is in none.
-        name: its path in the volume.
-    """
-
-    volume: Object | None
-    name: str = ""
-
-
-def locate(workload: Mapping[str, Any], container: Mapping[str, Any], file: str, env: Mapping[str, str]) -> Path:
-    """The volume of a file, and its path there. The deepest mount counts.
+def locate(workload: Mapping[str, Any], container: Mapping[str, Any], file: str, env: Mapping[str, str]) -> tuple[Object | None, str]:
+    """The volume of a file, None if it is in none, and its path there. The deepest mount counts.
 
     Args:
         file: its path in the container.
@@ -156,14 +131,14 @@ def locate(workload: Mapping[str, Any], container: Mapping[str, Any], file: str,
     """
     inside = [one for one in container.get("volumeMounts") or [] if f"{file}/".startswith(one["mountPath"].rstrip("/") + "/")]
     if not inside:
-        return Path(None)
+        return None, ""
     mount = max(inside, key=lambda one: len(one["mountPath"]))
     rest = file[len(mount["mountPath"].rstrip("/")) :].lstrip("/")
     below = mount.get("subPath") or filled(mount.get("subPathExpr") or "", env, shell=False)
     claims = [{"name": one["metadata"]["name"], "persistentVolumeClaim": {}} for one in workload["spec"].get("volumeClaimTemplates") or []]
     volumes = [*(workload["spec"]["template"]["spec"].get("volumes") or []), *claims]
     volume = next((one for one in volumes if one["name"] == mount["name"]), None)
-    return Path(volume, "/".join(filter(None, (below.strip("/"), rest))))
+    return volume, "/".join(filter(None, (below.strip("/"), rest)))
 
 
 _KUBELET = re.compile(r"\$\(([A-Za-z_]\w*)\)")
@@ -232,40 +207,3 @@ def selected_federation(namespace: Any, name: Any, default: str) -> tuple[str, s
         found.subdomain(FEDERATION, name)
     require(found.found)
     return str(namespace), str(name or default)
-
-
-def changed_node_configs(config: Mapping[str, str], *, daemon: bool, pool: str) -> dict[str, str]:
-    """Key -> how its value arrives otherwise with the operator; empty if all arrive as they are written."""
-    values = {str(key): str(value) for key, value in config.items()}
-    if daemon and any(one in value for value in values.values() for one in _COUNTS):
-        return {key: "the operator deploys no such DaemonSet" for key, value in values.items() if any(one in value for one in _COUNTS)}
-    shell = any(one in value for value in values.values() for one in ("{index}", "{replicas}", "{node}"))
-    found = {key: _why(key, value, shell=shell, pool=pool) for key, value in values.items()}
-    for key in values:
-        if any(other.startswith(f"{key}.") for other in values):
-            found[key] = "another key begins with it"
-    return {key: why for key, why in found.items() if why}
-
-
-def _why(key: str, value: str, *, shell: bool, pool: str) -> str:
-    if not _KEY.fullmatch(key):
-        return "the key is cut, or ends the SuperNode"
-    if _NAME.search(value):
-        return "the shell reads what follows the placeholder as a part of its variable's name"
-    rest = value
-    for one in _KNOWN:
-        rest = rest.replace(one, "")
-    if _BRACES.search(rest):
-        return "the operator does not know what is in braces, and leaves it as text"
-    written = value.replace("{pool}", pool)
-    if _NUMBER_LIKE.fullmatch(written):
-        return "it ends the SuperNode: TOML has no numbers with leading zeros"
-    if "{pool}" in value and (written in _FLAGS or re.fullmatch(r"[+-]?\d+", written)):
-        return "the pool's name becomes a number or a boolean"
-    if '"' in rest:
-        return "it is cut at the quotation mark"
-    if "\\" in rest or "\n" in rest or "\t" in rest or "\r" in rest:
-        return "backslashes and line breaks are changed, or end the SuperNode"
-    if (shell and re.search(r"[$`]", rest)) or "$$" in rest or _SET.search(rest):
-        return "the shell, or kubelet, replaces what follows $"
-    return ""

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..apply.readiness import job as job_state
-from ..apply.wait import Clock, Waiter, pod_faults
+from ..apply.wait import Clock, Waiter
 from ..base.errors import ClusterError
 from ..base.labels import query
 from ..base.names import PUBLIC_KEYS
 from ..kube.api_errors import Conflict, Forbidden
 from ..kube.client import Cluster
+from ..kube.pod_health import pod_faults
 from ..manifests import site_jobs
 from ..spec.site_spec import SiteSpec
 from . import public, shipped

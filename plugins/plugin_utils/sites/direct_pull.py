@@ -14,7 +14,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..apply.wait import Clock, Waiter, pod_faults
+from ..apply.wait import Clock, Waiter
 from ..base.errors import ClusterError
 from ..base.formats import counted
 from ..base.labels import query, selector
@@ -171,4 +171,4 @@ def trouble_of(pod: Object | None, since: dict[str, float]) -> tuple[str, bool]:
         now = time.monotonic()
         return "; ".join(images), now - since.setdefault(uid, now) >= _IMAGE_SECONDS
     # Between two attempts a container waits as if nothing had been: the time counts from the first that failed.
-    return "; ".join(pod_faults(pod)), False
+    return "; ".join(pod_health.pod_faults(pod)), False

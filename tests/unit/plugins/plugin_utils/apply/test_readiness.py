@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import may_wait, state
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import pod_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import state
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import pod_faults
 
 
 def obj(api_version: str, kind: str, spec: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
@@ -164,21 +164,6 @@ def test_what_fails_for_good() -> None:
     assert not state(routed(("a.example.com", "False", "x"), ("a.example.com", "Unknown", ""))).failed
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (obj("v1", "ConfigMap"), False),
-        (obj("networking.k8s.io/v1", "NetworkPolicy"), False),
-        (obj("v1", "Service", {"type": "ClusterIP"}), False),
-        (obj("v1", "Service", {"type": "LoadBalancer"}), True),
-        (obj("apps/v1", "StatefulSet"), True),
-        (obj("skupper.io/v2alpha1", "Site"), True),
-    ],
-)
-def test_may_wait(given: dict[str, Any], expected: bool) -> None:
-    assert may_wait(given) is expected
-
-
 def test_pod_faults() -> None:
     ended = {"exitCode": 2, "reason": "Error", "message": "no such\nflag"}
     waiting = {"reason": "CrashLoopBackOff", "message": "back-off 10s"}
@@ -196,8 +181,8 @@ def test_pod_faults() -> None:
     }
     assert pod_faults(pod) == [
         "Unschedulable: 0/1 nodes",
-        "container a: CrashLoopBackOff: back-off 10s, last ended with code 2 (Error): no such flag",
-        "container b: running, but not ready",
+        "container a CrashLoopBackOff: back-off 10s, last ended with code 2 (Error): no such flag",
+        "container b runs but is not ready",
     ]
 
 

@@ -105,7 +105,7 @@ def test_access_tokens() -> None:
 def test_messages() -> None:
     mask = Mask()
     mask.learn(
-        [secret(k=ENCODED), {"kind": "Secret", "stringData": {"pem": "-----BEGIN\nline-one-of-key\nline-two-of-key\n"}}]
+        [secret(k=ENCODED), {"apiVersion": "v1", "kind": "Secret", "stringData": {"pem": "-----BEGIN\nline-one-of-key\nline-two-of-key\n"}}]
     )
     assert mask.text(f"cannot use {VALUE} or {ENCODED}") == "cannot use (masked) or (masked)"
     assert mask.text("got line-two-of-key") == "got (masked)"

@@ -116,8 +116,11 @@ def test_what_may_not_be_seen_is_no_failure() -> None:
         ({**live(), "metadata": {**live()["metadata"], "labels": {}}}, False),  # someone else's
     ],
 )
-def test_where_nothing_is_wrong_no_pod_is_read(item: dict[str, Any], looked: bool) -> None:
-    assert wait.may_have_outdated_pods(item) is looked
+def test_where_nothing_is_wrong_no_pod_is_read(monkeypatch: pytest.MonkeyPatch, item: dict[str, Any], looked: bool) -> None:
+    hub = Hub((item, pod(RUNS, ready=True, **MEANT)))
+    hub.listed = False
+    monkeypatch.setattr(hub, "list", lambda *_place, **_chosen: setattr(hub, "listed", True) or [])
+    assert wait.outdated_pods(hub, item, item, check=True) == [] and hub.listed is looked
 
 
 @pytest.mark.parametrize(("kind", "labels", "deleted"), [("Pod", OURS, ["u1"]), ("Pod", {}, []), ("Service", OURS, [])])

@@ -9,7 +9,6 @@ import os
 import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import auth, exec_plugin
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import kubeconfig as kubeconfigs
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import AuthError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import bypasses_proxy, options_of, resolve
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.kubeconfig import KubeconfigFile
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 
@@ -170,72 +169,19 @@ def test_no_file_is_left_even_if_it_fails(tmp_path: Path, monkeypatch: pytest.Mo
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-# ---- big kubeconfigs -------------------------------------------------------------------------------------------------
-
-
-class _NoAliases(yaml.CSafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def big(**user: str) -> dict[str, Any]:
-    return kubeconfig(400, **{"token": "x" * 100, **user})
-
-
-FORMS = {
-    "safe_dump": lambda data: yaml.dump(data, Dumper=_NoAliases),
-    "unsorted": lambda data: yaml.dump(data, Dumper=_NoAliases, sort_keys=False),
-    "anchors": yaml.safe_dump,
-    "flow": lambda data: yaml.safe_dump(data, default_flow_style=True),
-    "json": json.dumps,
-    "indented lists": lambda data: re.sub(r"(?m)^([ -])", r"  \1", yaml.dump(data, Dumper=_NoAliases)),
-    "comments": lambda data: (
-        "# a comment\n" + yaml.dump(data, Dumper=_NoAliases).replace("\nusers:", "\n# more\n\nusers:")
-    ),
-    "quoted": lambda data: re.sub(r"name: (\w+)", r'name: "\1"', yaml.dump(data, Dumper=_NoAliases)),
-}
-
-
-@cache
-def big_text(form: str) -> str:
-    return FORMS[form](big())
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_gives_the_same(tmp_path: Path, form: str) -> None:
-    data = big()
-    path = written(tmp_path / "k", big_text(form))
-    file = KubeconfigFile(path)
-    assert file.current_context() == "c1"
-    for section, letter in (("contexts", "c"), ("clusters", "k"), ("users", "u")):
-        for number in (0, 7, 399):
-            assert file.entry(section, f"{letter}{number}") == data[section][number]
-    assert all(file.entry(section, "none") is None for section in ("contexts", "clusters", "users"))
-
-
-@pytest.mark.parametrize("form", ["safe_dump", "unsorted", "indented lists", "comments", "quoted"])
-def test_a_big_file_is_not_parsed(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "k", big_text(form))
-    monkeypatch.setattr(KubeconfigFile, "_parse", lambda self: pytest.fail("parsed"))
+@pytest.mark.parametrize("form", [yaml.safe_dump, json.dumps, lambda data: yaml.safe_dump(data, default_flow_style=True)])
+def test_a_file_is_parsed_once(tmp_path: Path, form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sites may be contexts of one."""
+    path = written(tmp_path / "k", form(kubeconfig(400)))
     assert resolve({"kubeconfig": path, "context": "c200"}).server == "http://server-200:1000"
+    with monkeypatch.context() as unread:
+        unread.setattr(kubeconfigs.yaml, "load", lambda *_given, **_options: pytest.fail("parsed"))
+        assert resolve({"kubeconfig": path}).name == "c1"
+    written(tmp_path / "k", form({**kubeconfig(2), "current-context": "c0"}))
+    assert resolve({"kubeconfig": path}).name == "c0"
 
 
-def test_names_that_occur_elsewhere_do_not_confuse(tmp_path: Path) -> None:
-    data = big()
-    for section in ("clusters", "contexts", "users"):
-        for number, entry in enumerate(data[section]):
-            entry["name"] = f"same-{number}"
-    for entry in data["contexts"]:
-        entry["context"] = {"cluster": entry["name"], "user": entry["name"], "namespace": "name: same-5"}
-        entry["context"]["extensions"] = [{"name": "same-5", "extension": {"name": "same-5"}}]
-    path = written(tmp_path / "k", yaml.dump(data, Dumper=_NoAliases))
-    file = KubeconfigFile(path)
-    for section in ("contexts", "clusters", "users"):
-        assert file.entry(section, "same-5") == data[section][5]
-        assert file.entry(section, "same-399") == data[section][399]
-
-
-def test_the_same_name_twice_is_an_error_in_a_small_file(tmp_path: Path) -> None:
+def test_the_same_name_twice_is_an_error(tmp_path: Path) -> None:
     data = kubeconfig()
     data["contexts"].append(data["contexts"][0])
     with pytest.raises(AuthError, match="more than one entry 'c0'"):

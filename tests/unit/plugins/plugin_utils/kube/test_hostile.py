@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -345,8 +346,12 @@ def test_a_connection_that_is_not_made_is_no_slow_answer(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("header", "pause"), [(None, 2.0), ("0", 2.0), ("nan", 2.0), ("1", 2.0), ("5", 5.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 2.0)])
-def test_a_pause_is_never_shorter_than_ones_own(header: str | None, pause: float) -> None:
-    assert client._retry_after(header, 2.0) == pause
+def test_a_pause_is_never_shorter_than_ones_own(monkeypatch: pytest.MonkeyPatch, header: str | None, pause: float) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(client, "_BACKOFF", (2.0,))
+    monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=waited.append))
+    cluster = connect({"kubeconfig": kubeconfig({"token": "t"})})
+    assert cluster._pauses(1, 60.0, header) and waited == [pause]
 
 
 def test_one_that_is_lost_is_tried_three_times_until_it_answers_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import is_outdated, is_undecided
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.pod_health import is_outdated
 
 CRASHED = {"name": "superlink", "ready": False, "restartCount": 5, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
 RUNS = {"name": "superlink", "ready": True, "restartCount": 0, "state": {"running": {}}}
@@ -81,4 +81,4 @@ def test_a_pod_that_is_left_alone(other: dict[str, Any], owner: dict[str, Any]) 
     ],
 )
 def test_a_pod_that_is_looked_at_again(one: dict[str, Any], owner: dict[str, Any], undecided: bool) -> None:
-    assert is_undecided(one, owner, "f", "superlink") is undecided
+    assert (is_outdated(one, owner, "f", "superlink") is None) is undecided

@@ -148,16 +148,16 @@ def test_what_was_mended_since_is_tried_again(clock: Time, manager: str, may_pat
 
 
 @pytest.mark.parametrize(
-    ("states", "seconds"),
-    [([NOT_THERE], 70), ([NOT_THERE, BACK_OFF], 70), ([NO_ANSWER], 300), ([BACK_OFF], 300)],
+    ("states", "image_seconds", "seconds"),
+    [([NOT_THERE], 0, 70), ([NOT_THERE, BACK_OFF], 0, 70), ([NO_ANSWER], 0, 300), ([BACK_OFF], 0, 300), ([NO_ANSWER], 120, 130)],
 )
-def test_an_image_that_a_registry_refuses(clock: Time, states: list[dict[str, Any]], seconds: float) -> None:
+def test_an_image_that_nodes_do_not_get(clock: Time, states: list[dict[str, Any]], image_seconds: float, seconds: float) -> None:
     class Turns(Cluster):
         def list(self, _version: str, kind: str, *_place: Any, **_chosen: Any) -> list[dict[str, Any]]:
             return [pod(states[int(clock.now / 10) % len(states)])] if kind == "Pod" else []
 
     live = {**SET, "status": {"observedGeneration": 1, "replicas": 1}}
-    _seen, unready = wait.Waiter(Turns(live=live), 300.0).until_ready([live])  # type: ignore[arg-type]
+    _seen, unready = wait.Waiter(Turns(live=live), 300.0, image_seconds).until_ready([live])  # type: ignore[arg-type]
     assert seconds - 12 < clock.now <= seconds
     assert ("401 Unauthorized" in unready[id_of(live)]) is (seconds == 70)
 
@@ -287,7 +287,7 @@ def test_what_containers_do_not_say() -> None:
     assert pod_health.describe(evicted) == "p (Failed): Evicted: The node was low on resource: memory."
     side = pod_with({**ready, "ready": True})
     side["status"] |= {"initContainerStatuses": [{"name": "i", "ready": False, "state": {"running": {}}}], "conditions": [{"type": "Ready", "status": "False"}]}
-    assert pod_health.describe(side) == "p (no status): i runs but is not ready", "its node answers"
+    assert pod_health.describe(side) == "p (no status): container i runs but is not ready", "its node answers"
     gated = pod_with(ready)
     gated["status"]["conditions"] = [{"type": "Ready", "status": "False", "message": 'the status of pod readiness gate "lb" is not "True"'}]
     assert pod_health.describe(gated).endswith('gate "lb" is not "True"')

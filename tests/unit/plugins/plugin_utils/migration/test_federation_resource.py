@@ -15,16 +15,14 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.conversion import (
+    REFUSED,
+    VARIABLE,
+    Row,
     converted_report,
     converted_text,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.migration.federation_resource import from_federation
-from ansible_collections.federated.flower.plugins.plugin_utils.migration.federation_table import (
-    CONVERTED,
-    FIELDS,
-    REFUSED,
-    Field,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.migration.federation_table import FIELDS
 from ansible_collections.federated.flower.tests.unit.specs import superlink_objects, supernode_objects
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -112,7 +110,7 @@ def with_field(name: str, value: Any) -> dict[str, Any]:
     return found
 
 
-def value_of(row: Field) -> Any:
+def value_of(row: Row) -> Any:
     return VALUES.get(row.name) or VALUES.get(row.name.rpartition(".")[2], {"example.com/probe": "probe"})
 
 
@@ -144,19 +142,19 @@ def test_every_field_has_a_row_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("row", FIELDS, ids=lambda row: row.name)
-def test_each_field_is_in_the_report(row: Field) -> None:
+def test_each_field_is_in_the_report(row: Row) -> None:
     if row.how == "later":
         return
     name = row.name.replace("[]", "[cpu]")
     found = entries(from_federation(with_field(row.name, value_of(row))))[name]
-    assert found["result"] == ("mapped" if row.fate == CONVERTED else "refused"), found
-    assert found["to"] == row.destination if row.fate == CONVERTED else found["why"] == row.why
+    assert found["result"] == ("mapped" if row.fate == VARIABLE else "refused"), found
+    assert found["to"] == row.destination if row.fate == VARIABLE else found["why"] == row.why
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in FIELDS if row.fate == CONVERTED and row.how not in ("later", "part_of_gpu")], ids=lambda row: row.name
+    "row", [row for row in FIELDS if row.fate == VARIABLE and row.how not in ("later", "part_of_gpu")], ids=lambda row: row.name
 )
-def test_reaches_the_objects(row: Field, rendered: Render) -> None:
+def test_reaches_the_objects(row: Row, rendered: Render) -> None:
     without = with_field(row.name, value_of(row))
     changed = rendered(from_federation(without))
     place = without["spec"]["supernodes"]["pools"][0] if row.name.startswith(IN_POOL) else without["spec"]
@@ -168,7 +166,7 @@ def test_reaches_the_objects(row: Field, rendered: Render) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in FIELDS if row.fate == REFUSED], ids=lambda row: row.name)
-def test_values_of_refused_fields_are_nowhere(row: Field) -> None:
+def test_values_of_refused_fields_are_nowhere(row: Row) -> None:
     parts = from_federation(with_field(row.name, "s3cr3t"))
     assert "s3cr3t" not in json.dumps(parts)
 
@@ -392,7 +390,7 @@ def test_the_keys_of_supernodes_are_left_out_with_their_volume() -> None:
         report = entries(parts)
         assert "without what the collection sets: --auth-supernode-private-key" in report["supernodes.pools[cpu].extraArgs"]["to"]
         assert "without keys: the collection makes these files itself" in report["supernodes.pools[cpu].volumes"]["to"]
-    alone = entries(from_federation(resource(extraArgs=arguments, volumes=volumes[:1], volumeMounts=mounts[:1])))
+    alone = entries(from_federation(resource(extraArgs=arguments[2:4], volumes=volumes[:1], volumeMounts=mounts[:1])))
     assert {alone[f"supernodes.pools[cpu].{name}"]["result"] for name in ("volumes", "volumeMounts")} == {"refused"}
 
 

@@ -9,12 +9,10 @@ import base64
 import copy
 import json
 import re
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
-import yaml
 
 from ansible_collections.federated.flower.plugins.action import takeover
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -31,7 +29,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import 
 from ansible_collections.federated.flower.tests.unit import operator_objects
 from ansible_collections.federated.flower.tests.unit.specs import site_of
 
-CASES = yaml.safe_load((Path(__file__).resolve().parents[3] / "cases/node-config.yaml").read_text(encoding="utf-8"))["cases"]
 KEYS = [keypairs.make_supernode_key() for _number in range(4)]
 OPTION = "--auth-supernode-private-key"
 VOLUME = {"name": "keys", "secret": {"secretName": "node-keys"}}
@@ -108,7 +105,7 @@ COUNTED = {"partition-id": "{index}"}
 def test_finds_the_key_of_each_supernode(pool: dict[str, Any], entries: list[str]) -> None:
     seen = seen_of(federation(pool))
     workload = seen.pools["cpu"]
-    found = [key_import.place(workload, *one).entry for one in key_import.names_of(seen, workload)]
+    found = [key_import.entry_of(workload, *one) for one in key_import.names_of(seen, workload)]
     assert found == [("node-keys", entry) for entry in entries]
     assert key_import.secrets_needed(seen) == ["node-keys"]
 
@@ -239,14 +236,6 @@ def test_no_private_key_is_told(site: Callable[..., Any]) -> None:
     assert "s3cr3t" not in text and not any(line in text for key in KEYS for line in key.splitlines()[1:-1])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda one: one["name"])
-def test_node_configs_that_the_operator_breaks(case: dict[str, Any]) -> None:
-    """What it gives was measured for every case."""
-    found = operator_federation.changed_node_configs(case["nodeConfig"], daemon=case["mode"] == "DaemonSet", pool=case["pool"])
-    right = case["operator_right"] and "expected_error" not in case
-    assert not found if right else found, case.get("operator_actual")
-
-
 @pytest.mark.parametrize(
     ("superlink", "claims", "words"),
     [
@@ -268,24 +257,24 @@ def test_says_what_becomes_of_the_database(superlink: dict[str, Any], claims: tu
 
 
 @pytest.mark.parametrize(
-    ("image", "arguments", "asked"),
-    [
-        ("flwr/superlink:1.41.0", ["--port=9092"], (9092, "", "")),
-        ("flwr/superlink:1.41.0", [], (8000, "", "")),
-        ("flwr/superlink:1.41.0", ["--port", "9092", "--ssl-ca-certfile=/tls/ca.crt"], (9092, "/tls/ca.crt", "")),
-        ("flwr/superlink:1.26.1", [], (0, "", "older than 1.40")),
-        ("flwr/superlink:latest", [], (0, "", "unknown version")),
-    ],
+    ("arguments", "asked"),
+    [(["--port=9092"], (9092, "")), ([], (8000, "")), (["--port", "9092", "--ssl-ca-certfile=/tls/ca.crt"], (9092, "/tls/ca.crt"))],
 )
-def test_how_the_old_superlink_is_asked(image: str, arguments: list[str], asked: tuple[int, str, str]) -> None:
-    ask = migration_report.how_to_ask(seen_of(federation(image=image, extraArgs=arguments)))
-    assert (ask.port, ask.ca) == asked[:2] and asked[2] in ask.why
+def test_how_the_old_superlink_is_asked(arguments: list[str], asked: tuple[int, str]) -> None:
+    assert migration_report.superlink_access(seen_of(federation(image="flwr/superlink:1.41.0", extraArgs=arguments))) == asked
+
+
+@pytest.mark.parametrize(("image", "why"), [("flwr/superlink:1.26.1", "older than 1.40"), ("flwr/superlink:latest", "unknown version")])
+def test_an_old_superlink_is_not_asked(image: str, why: str) -> None:
+    with pytest.raises(ClusterError, match=why):
+        migration_report.superlink_access(seen_of(federation(image=image, extraArgs=[])))
 
 
 def test_tls_without_a_known_ca_is_not_asked() -> None:
     resource = federation()
     resource["spec"]["insecure"] = False
-    assert "TLS" in migration_report.how_to_ask(seen_of(resource)).why
+    with pytest.raises(ClusterError, match="it has TLS"):
+        migration_report.superlink_access(seen_of(resource))
 
 
 def test_the_report(site: Callable[..., Any]) -> None:
@@ -327,7 +316,7 @@ def test_the_report(site: Callable[..., Any]) -> None:
 def test_a_node_config_of_the_shell_arrives_otherwise(site: Callable[..., Any]) -> None:
     resource = federation({"nodeConfig": {"name": "{index}_of_{replicas}", "n": "3", "t": "true"}})
     text = "\n".join(migration_report.report(seen_of(resource), key_import.KeysKept(), site(resource), {"why": "no"}, []).lines)
-    assert "cpu: name arrives as it is written, and did not before: the shell reads" in text
+    assert "cpu: name arrives as it is written; the operator passes it through a shell" in text
     assert "cpu: kept: n, t" in text and "is not known (no)" in text
 
 
@@ -367,7 +356,7 @@ def test_runs_are_listed_by_the_command_line_of_the_pod(monkeypatch: pytest.Monk
         return in_pod.Output([json.dumps(printed)], rc, "No module named flwr", "hub: pod x")
 
     monkeypatch.setattr(in_pod, "run", run)
-    monkeypatch.setattr(migration_report, "how_to_ask", lambda _seen: migration_report.SuperLinkAsk(9092, "/tls/ca.crt"))
+    monkeypatch.setattr(migration_report, "superlink_access", lambda _seen: (9092, "/tls/ca.crt"))
     seen = SimpleNamespace(superlink={}, namespace="flower", pods_of=lambda _one: [{"metadata": {"name": "x"}, "status": {"phase": "Running"}}])
     answer = takeover.ActionModule._runs(None, None, seen)
     assert (migration_report.active_of(answer) or answer.get("why")) == known

@@ -33,7 +33,7 @@ class Site:
 def test_a_long_message_of_a_pod_is_shortened_and_has_no_control_characters() -> None:
     result = workloads.unknown()
     workloads.read(Site([SET]), "flower", result)  # type: ignore[arg-type]
-    assert "supernode-cpu-0 (Pending): supernode ErrImagePull: ?]0;owned? xxx" in result["trouble"]
+    assert "supernode-cpu-0 (Pending): container supernode ErrImagePull: ?]0;owned? xxx" in result["trouble"]
     assert len(result["trouble"]) == 2000 and "\x1b" not in result["trouble"]
     assert [one["pool"] for one in result["workloads"]] == ["cpu"]
 
