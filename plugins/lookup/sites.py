@@ -58,7 +58,7 @@ from typing import Any
 
 from ansible.plugins.lookup import LookupBase
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.site_access import sites_with
+from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import sites_with
 
 
 class LookupModule(LookupBase):

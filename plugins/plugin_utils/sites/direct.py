@@ -105,8 +105,13 @@ class Backend(Reach):
         self._moved = not self.run.check and any(map(direct_certificates.is_changed, done.objects))
         if self.run.rendering:
             return done
-        if self._obsolete and not done.failed:
-            done.changed |= self.run.check or self._drop_obsolete()
+        for name, uid in self._obsolete.items() if not done.failed else ():
+            if self.run.check:
+                done.changed = True
+                continue
+            with contextlib.suppress(Conflict):  # another one has its name meanwhile, and stays
+                self.cluster.delete("v1", "Secret", name, self.site.namespace, uid=uid)
+                done.changed |= note_secrets(self.run, self.site, {name: "deleted"})
         for pool, listed in self._away.items():
             words = f"pool {pool}: not ready are the nodes {', '.join(listed)}; their SuperNodes are not waited for"
             done.warnings.append(named_hosts(self.site.name, words))
@@ -120,15 +125,6 @@ class Backend(Reach):
         fault, warning = direct_connection.tried(self.cluster, self.site.spec, pods, self._login)
         done.warnings += [warning] if warning else []
         return replace(done, failed=True, msg=fault) if fault else done
-
-    def _drop_obsolete(self) -> bool:
-        """Delete exactly the Secrets that were seen; another one that has the name of one meanwhile stays. Returns whether any went."""
-        gone = False
-        for name, uid in self._obsolete.items():
-            with contextlib.suppress(Conflict):
-                self.cluster.delete("v1", "Secret", name, self.site.namespace, uid=uid)
-                gone |= note_secrets(self.run, self.site, {name: "deleted"})
-        return gone
 
     def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
         """See C(site.Reach)."""

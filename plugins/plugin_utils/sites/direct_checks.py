@@ -150,7 +150,13 @@ def check_cluster(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]
     if rehearsed:
         warnings += require(pod_needs.check(cluster, wanted, objects, away, SUPERNODE))
     warnings += require(_devices(cluster, wanted, changes=rehearsed))
-    warnings += require(_clock(cluster, wanted, hub))
+    # Is the site's clock near enough to the hub's, and the gateway's certificate valid by it?
+    problems = [
+        *site_agreement.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
+        *site_agreement.validity(hub.get("certificate") or {}, cluster.skew, datetime.datetime.now(datetime.timezone.utc)),
+    ]
+    measured = f". Measured at the API server {cluster.server}"
+    warnings += require(one._replace(message=one.message + measured) if one.refuses else one for one in problems)
     return PreflightResult(f"{cluster.name} runs Kubernetes {version}, the rights are enough", warnings, version, cluster.skew, rehearsed)
 
 
@@ -217,14 +223,3 @@ def _devices(cluster: Cluster, spec: SiteSpec, *, changes: bool) -> Iterator[Pro
     except Forbidden:
         pods = []
     yield from devices.check(spec, nodes, pods)
-
-
-def _clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> Iterator[Problem]:
-    """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it?"""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    found = [
-        *site_agreement.clocks(cluster.skew, hub.get("skew"), signed=not spec.insecure),
-        *site_agreement.validity(hub.get("certificate") or {}, cluster.skew, now),
-    ]
-    for one in found:
-        yield one._replace(message=f"{one.message}. Measured at the API server {cluster.server}") if one.refuses else one

@@ -115,27 +115,22 @@ def remove(cluster: Cluster, wanted: Removal, *, check: bool) -> Done:
         kept = left.kept
         going = going + absent(left.going).objects
         if made_there:
-            _await_keys(cluster, wanted)
+            # Kubernetes deletes the Secrets of an owner that was deleted, and with the last one the ConfigMap about them.
+            def gone() -> bool:
+                return namespaces.live(cluster, wanted.namespace) is None or cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) is None
+
+            if not Waiter(cluster, wanted.seconds).until(gone):
+                raise ClusterError(
+                    f"the keys that {cluster.name} created itself are still in namespace {wanted.namespace} after "
+                    f"{wanted.seconds} s: ConfigMap {PUBLIC_KEYS} lists them. Does the cluster's garbage collector "
+                    "(kube-controller-manager) run? Run again when it does, or let the site's administrators delete them."
+                )
             going = going + made_there
-    gone = [item for item in going if item["change"] == "deleted"]
-    msg = f"{len(gone)} objects {'to delete' if check else 'deleted'} from {cluster.name}"
-    after = claims(cluster, wanted.namespace) if before and gone else before
-    volumes = facts(wanted.namespace, before, after, wanted=wanted.volumes) if gone and not check else []
-    return Done(changed=bool(gone), objects=gone, volumes=volumes, warnings=[f"{cluster.name}: {one}" for one in kept], msg="; ".join((msg, *kept)))
-
-
-def _await_keys(cluster: Cluster, wanted: Removal) -> None:
-    """Wait until Kubernetes has deleted the Secrets of an owner that was deleted, and with the last one the ConfigMap about them."""
-
-    def gone() -> bool:
-        return namespaces.live(cluster, wanted.namespace) is None or cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) is None
-
-    if not Waiter(cluster, wanted.seconds).until(gone):
-        raise ClusterError(
-            f"the keys that {cluster.name} created itself are still in namespace {wanted.namespace} after "
-            f"{wanted.seconds} s: ConfigMap {PUBLIC_KEYS} lists them. Does the cluster's garbage collector "
-            "(kube-controller-manager) run? Run again when it does, or let the site's administrators delete them."
-        )
+    deleted = [item for item in going if item["change"] == "deleted"]
+    msg = f"{len(deleted)} objects {'to delete' if check else 'deleted'} from {cluster.name}"
+    after = claims(cluster, wanted.namespace) if before and deleted else before
+    volumes = facts(wanted.namespace, before, after, wanted=wanted.volumes) if deleted and not check else []
+    return Done(changed=bool(deleted), objects=deleted, volumes=volumes, warnings=[f"{cluster.name}: {one}" for one in kept], msg="; ".join((msg, *kept)))
 
 
 def _refuse_other(cluster: Cluster, wanted: Removal) -> None:
