@@ -187,7 +187,7 @@ class ActionModule(CompositeAction):
         checked = (found or self.run_action("supernode", {"state": "checked", "sites": names, "hub_checked": checked_hub}))["sites"]
         unusable = {name: named_hosts(name, why) for name in names if (why := _unusable(name, hub, seen.get(name) or {}, checked.get(name) or {}))}
         live, wanted = flower_versions.running(hub["workloads"]), checked_hub["flower"]
-        sites = {name: (flower_versions.running(_workloads(seen[name])), checked[name]["flower"]) for name in names if name not in unusable}
+        sites = {name: (flower_versions.running_at(seen[name]), checked[name]["flower"]) for name in names if name not in unusable}
         half = {name for name, site in (self.record.get("sites") or {}).items() if site["state"] == BEGUN}
         self.nodes_before = [node for node, facts in hub["nodes"].items() if facts["status"] == "online"]
         fleet = self.fleet = UpgradeRun(
@@ -203,7 +203,9 @@ class ActionModule(CompositeAction):
             most_failed=params["max_failed"],
             failed=unusable,
         )
-        faults = [*self._faults(params, hub), *self._set_waves(params["waves"], names, hub)]
+        can_back_up = bool(self.variable("flower_backup_directory", "")) and self.variable("flower_backup_recipients", None) is not None
+        faults = fleet.faults(host, str(hub["error"]), lacks_backup=params["backup"] and not can_back_up)
+        faults += self._set_waves(params["waves"], names, hub)
         if faults:
             raise ClusterError("\n".join([*faults, _NOTHING_CHANGED]))
         if not self._has_work:
@@ -225,25 +227,6 @@ class ActionModule(CompositeAction):
             return [str(error)]
         fleet.waves = [wave for one in waves if (wave := [name for name in one if name in fleet.sites])]
         return []
-
-    def _faults(self, params: dict[str, Any], hub: Mapping[str, Any]) -> list[str]:
-        """Why the upgrade must not begin."""
-        fleet, name = self.fleet, self.inventory_host
-        found = flower_versions.faults(name, (fleet.hub.live, fleet.hub.wanted), fleet.sites, fleet.by_hand)
-        if len(fleet.failed) > fleet.most_failed:
-            found.append(
-                f"{len(fleet.failed)} of {len(fleet.sites) + len(fleet.failed)} sites cannot be upgraded: {'; '.join(fleet.failed.values())}. Repair them, or "
-                f"upgrade the others with -e flower_upgrade_max_failed={len(fleet.failed)}"
-            )
-        can_back_up = self.variable("flower_backup_directory", "") and self.variable("flower_backup_recipients", None) is not None
-        if fleet.hub.changes and not fleet.hub.begun and params["backup"] and not can_back_up:
-            found.append(
-                f"{name}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup leads back. Set "
-                "flower_backup_directory and flower_backup_recipients, or do without one: -e flower_upgrade_backup=false"
-            )
-        if hub["error"] and not fleet.hub.begun:
-            found.append(f"{name}: the SuperLink does not answer, so nothing is known of runs: {hub['error']} Repair it with federated.flower.site first")
-        return found
 
     def _check_pulls(self) -> list[str]:
         """Which nodes have to pull images, in lines for people.
@@ -433,7 +416,7 @@ class ActionModule(CompositeAction):
         found = {}
         for name in asked:
             judged = accepted.get(name) if name not in exempt else None  # SuperNodes of a site that is denied are offline, as they should be
-            live = flower_versions.running(_workloads(seen.get(name) or {}))
+            live = flower_versions.running_at(seen.get(name) or {})
             reasons = (
                 "" if name in good else str(self.deployed[name]["msg"]),
                 offline.get(name, ""),
@@ -473,11 +456,6 @@ class ActionModule(CompositeAction):
         self._add_results(results)
         for name, result in results.items():
             self.note(name, words=[result["msg"]])
-
-
-def _workloads(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What runs at a site; of one that applies bundles, what its last one has."""
-    return [one for key in ("workloads", "clientapps", "bundle_workloads") for one in facts.get(key) or []]
 
 
 def _unusable(name: str, hub: Mapping[str, Any], status: Mapping[str, Any], check: Mapping[str, Any]) -> str:

@@ -52,6 +52,11 @@ def running(workloads: Iterable[Mapping[str, Any]]) -> Versions:
     return {"version": version, "workloads": [{name: one.get(name) for name in ("name", "pool", "images")} for one in listed]}
 
 
+def running_at(facts: Mapping[str, Any]) -> Versions:
+    """What runs at a site, from its result of supernode_info; of one that applies bundles, what its last one has."""
+    return running(one for key in ("workloads", "clientapps", "bundle_workloads") for one in facts.get(key) or [])
+
+
 def images_by_workload(what: Versions) -> dict[str, dict[str, str]]:
     """Workload -> container -> image."""
     return {one["name"]: one["images"] or {} for one in what["workloads"]}

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import flower_versions
 from .flower_versions import Pair, Versions, differs, unreadable_since
 from .upgrade_record import WAIVED, Record
 
@@ -110,6 +111,30 @@ class UpgradeRun:
     most_failed: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     rolled_back: dict[str, str] = field(default_factory=dict)
+
+    def faults(self, host: str, error: str, *, lacks_backup: bool) -> list[str]:
+        """Why the upgrade must not begin: sentences that name host, variable and remedy.
+
+        Args:
+            host: inventory name of the hub.
+            error: why nothing is known of runs, if that is so.
+            lacks_backup: whether a backup is wanted and cannot be written.
+        """
+        hub, failed = self.hub, self.failed
+        found = flower_versions.faults(host, (hub.live, hub.wanted), self.sites, self.by_hand)
+        if len(failed) > self.most_failed:
+            found.append(
+                f"{len(failed)} of {len(self.sites) + len(failed)} sites cannot be upgraded: {'; '.join(failed.values())}. Repair them, or "
+                f"upgrade the others with -e flower_upgrade_max_failed={len(failed)}"
+            )
+        if hub.changes and not hub.begun and lacks_backup:
+            found.append(
+                f"{host}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup leads back. Set "
+                "flower_backup_directory and flower_backup_recipients, or do without one: -e flower_upgrade_backup=false"
+            )
+        if error and not hub.begun:
+            found.append(f"{host}: the SuperLink does not answer, so nothing is known of runs: {error} Repair it with federated.flower.site first")
+        return found
 
     def too_many_failed(self, number: int) -> bool:
         """Whether more sites have failed than may, up to a wave; the first has number 1."""
