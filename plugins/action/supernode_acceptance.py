@@ -64,9 +64,9 @@ class ActionModule(FleetAction):
         def updated(index: site_indexes.SiteIndex) -> site_indexes.SiteIndex:
             # Results of earlier releases, which kept more, are shortened as well.
             return {
-                site_indexes.SITE_INDEX_SITES: {
+                site_indexes.SITES: {
                     name: acceptance.kept(one)
-                    for name, one in site_indexes.updated_sites(index, results)[site_indexes.SITE_INDEX_SITES].items()
+                    for name, one in site_indexes.updated_sites(index, results)[site_indexes.SITES].items()
                 }
             }
 
@@ -82,7 +82,7 @@ class ActionModule(FleetAction):
         first = next(iter(sites.values()))
         with self.connect(first.hub) as hub:
             ledger = Ledger(hub, first.hub_namespace, first.federation)
-            last = ledger.read_acceptance().get(site_indexes.SITE_INDEX_SITES, {})
+            last = ledger.read_acceptance().get(site_indexes.SITES, {})
             records, unreadable = ledger.read_sites()
             denied = access_records.denied(ledger.read_book(), records)
             new = [name for name in sites if name not in denied and not (last.get(name) or {}).get("accepted")]

@@ -105,7 +105,7 @@ class ActionModule(ClusterAction):
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
             differed = store.bring()  # also when this run deleted nothing: the previous one may have been interrupted here
             dropped = ledger.change_datasets(lambda index: site_indexes.without_datasets(index, keys))
-            dropped |= ledger.change_nodes(lambda index: site_indexes.without_nodes(index, keys))
+            dropped |= ledger.change_nodes(lambda index: site_indexes.without_site(index, keys))
             dropped |= ledger.change_acceptance(lambda index: site_indexes.without_site(index, keys))
             dropped |= ledger.change_deployed(lambda index: site_indexes.without_site(index, keys))
         wanted = [node for site in known for node in nodes[site]]

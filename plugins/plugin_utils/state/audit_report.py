@@ -66,26 +66,18 @@ def _dict(value: Any) -> Mapping[str, Any]:
 
 
 def _changes(facts: Mapping[str, Any]) -> str:
-    """What changed in a cluster: of many facts of one kind only their number."""
+    """What changed in a cluster: objects by change, without their namespace; of many facts of one kind only their number."""
     words = []
     for kind, found in facts.items():
         if isinstance(found, list) and kind == "objects":
-            words += _objects(found)
+            names: dict[str, list[str]] = {}
+            for one in map(_dict, found):
+                what, _blank, place = str(one.get("object", "")).partition(" ")
+                names.setdefault(str(one.get("change")), []).append(f"{what} {place.rpartition('/')[2]}")
+            words += [f"{change} {f'{len(some)} objects' if len(some) > _NAMED else ', '.join(some)}" for change, some in names.items()]
         elif isinstance(found, list):
             words.append(f"{kind}: {len(found) if len(found) > _NAMED else ', '.join(map(_fact, found))}")
     return "; ".join(words)
-
-
-def _objects(found: Sequence[Any]) -> list[str]:
-    """Objects by change, without their namespace."""
-    names: dict[str, list[str]] = {}
-    for one in map(_dict, found):
-        kind, _blank, place = str(one.get("object", "")).partition(" ")
-        names.setdefault(str(one.get("change")), []).append(f"{kind} {place.rpartition('/')[2]}")
-    return [
-        f"{change} {f'{len(some)} objects' if len(some) > _NAMED else ', '.join(some)}"
-        for change, some in names.items()
-    ]
 
 
 def _fact(fact: Any) -> str:

@@ -32,30 +32,25 @@ from .records import Record, serving_ids
 
 SiteIndex = dict[str, Any]
 
-SITE_INDEX_SITES = "sites"
-
 NodeIndex = dict[str, Any]
-
-REGIONS, NODE_INDEX_SITES = "regions", "sites"
-
 DatasetIndex = dict[str, dict[str, dict[str, Any]]]
 
-PROMISED = "promised"
+SITES, REGIONS, PROMISED = "sites", "regions", "promised"
 
 
 def updated_sites(index: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]]) -> SiteIndex:
     """The index with new results of some sites."""
-    return {SITE_INDEX_SITES: dict(sorted({**index.get(SITE_INDEX_SITES, {}), **results}.items()))}
+    return {SITES: dict(sorted({**index.get(SITES, {}), **results}.items()))}
 
 
-def without_site(index: Mapping[str, Any], sites: Collection[str]) -> SiteIndex:
-    """The index without sites that left."""
-    return {SITE_INDEX_SITES: {site: found for site, found in index[SITE_INDEX_SITES].items() if site not in sites}} if index else {}
+def without_site(index: Mapping[str, Any], sites: Collection[str]) -> dict[str, Any]:
+    """An index, but that of datasets, without sites that left."""
+    return {part: {site: entry for site, entry in index[part].items() if site not in sites} for part in (SITES, REGIONS) if part in index}
 
 
 def site_index_error(index: Any) -> str:
     """What is wrong with the shape of an index that was read; empty for a good one."""
-    sites = index.get(SITE_INDEX_SITES, {}) if isinstance(index, dict) else None
+    sites = index.get(SITES, {}) if isinstance(index, dict) else None
     good = isinstance(sites, dict) and all(isinstance(one, dict) and isinstance(one.get("at"), str) for one in sites.values())
     return "" if good else "it does not list results of sites"
 
@@ -77,12 +72,7 @@ def updated_nodes(index: Mapping[str, Any], records: Mapping[str, Record], *, un
         places[site] = str(record.get("region") or "")
     if not sites and not index:
         return {}
-    return {NODE_INDEX_SITES: dict(sorted(sites.items())), **({REGIONS: dict(sorted(places.items()))} if any(places.values()) else {})}
-
-
-def without_nodes(index: Mapping[str, Any], sites: Collection[str]) -> NodeIndex:
-    """The index without sites that left."""
-    return {part: {site: entry for site, entry in index[part].items() if site not in sites} for part in (NODE_INDEX_SITES, REGIONS) if part in index}
+    return {SITES: dict(sorted(sites.items())), **({REGIONS: dict(sorted(places.items()))} if any(places.values()) else {})}
 
 
 def pools_of(index: Mapping[str, Any], nodes: Collection[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -105,13 +95,13 @@ def regions(index: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _sites(index: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
-    found: dict[str, dict[str, dict[str, Any]]] = index.get(NODE_INDEX_SITES, {})
+    found: dict[str, dict[str, dict[str, Any]]] = index.get(SITES, {})
     return found
 
 
 def node_index_error(index: Any) -> str:
     """What is wrong with the shape of an index that was read; empty for a good one."""
-    sites, places = (index.get(NODE_INDEX_SITES), index.get(REGIONS, {})) if isinstance(index, dict) else (None, None)
+    sites, places = (index.get(SITES), index.get(REGIONS, {})) if isinstance(index, dict) else (None, None)
     good = _have_pools(sites, {"nodes": list}) and isinstance(places, dict) and all(isinstance(region, str) for region in places.values())
     return "" if good else "it does not list SuperNodes of the pools of sites"
 

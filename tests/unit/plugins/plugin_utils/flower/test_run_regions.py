@@ -196,7 +196,7 @@ def test_the_index_for_data_scientists_has_regions() -> None:
     }
     index = site_indexes.updated_nodes({}, records)
     assert site_indexes.regions(index) == {"site-a": "eu", "site-b": ""} and site_indexes.node_index_error(index) == ""
-    assert site_indexes.regions(site_indexes.without_nodes(index, ["site-a"])) == {"site-b": ""}
+    assert site_indexes.regions(site_indexes.without_site(index, ["site-a"])) == {"site-b": ""}
     assert site_indexes.node_index_error({**index, "regions": {"site-a": 1}})
     bare = site_indexes.updated_nodes({}, {"site-b": records["site-b"]})
     assert "regions" not in bare and site_indexes.regions(bare) == {"site-b": ""}

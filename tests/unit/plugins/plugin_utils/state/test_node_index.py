@@ -58,8 +58,8 @@ def test_an_index_of_earlier_releases_is_read_and_loses_its_lists() -> None:
 
 
 def test_sites_that_are_forgotten_leave_it() -> None:
-    assert site_indexes.without_nodes(INDEX, ["a"]) == {"sites": {"b": INDEX["sites"]["b"]}, "regions": {"b": ""}}
-    assert site_indexes.without_nodes({}, ["a"]) == {}
+    assert site_indexes.without_site(INDEX, ["a"]) == {"sites": {"b": INDEX["sites"]["b"]}, "regions": {"b": ""}}
+    assert site_indexes.without_site({}, ["a"]) == {}
 
 
 def test_pools_of_nodes() -> None:
