@@ -11,7 +11,6 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.filters import Filters
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import to_json_data
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import batches, inventory
-from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import sites_with
 
 
 def batch_faults(serial: Any, max_failed: Any) -> list[str]:

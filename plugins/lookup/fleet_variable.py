@@ -42,6 +42,7 @@ _raw:
 from typing import Any
 
 from ansible.plugins.lookup import LookupBase
+
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
 
 

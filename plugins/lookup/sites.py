@@ -57,6 +57,7 @@ _raw:
 from typing import Any
 
 from ansible.plugins.lookup import LookupBase
+
 from ansible_collections.federated.flower.plugins.plugin_utils.checks import inventory
 from ansible_collections.federated.flower.plugins.plugin_utils.sites.registry import sites_with
 
