@@ -80,7 +80,8 @@ def env(found: Problems, variable: str, value: Any) -> None:
             found.add(at, Shape(entry), f"has a value that is not a string (name {name!r})")
         else:
             found.argument_text(f"{at}.value", one, name)
-    found.unique(variable, value or [], "is listed twice")
+    valid = [entry if _ENV_NAME.fullmatch(text(entry.get("name"))) else {} for entry in value or []]  # others may be a credential, and are not shown
+    found.unique(variable, valid, "is listed twice")
 
 
 def arguments(found: Problems, variable: str, value: Any, program: Program, version: Any) -> None:
