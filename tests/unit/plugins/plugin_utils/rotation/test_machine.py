@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import datetime
 from dataclasses import dataclass, field, replace
