@@ -32,7 +32,7 @@ PER_TASK = {"name", "tasks", "pre_tasks", "post_tasks", "handlers", "roles", "va
 COMMAND_LINE = {"flower_hub_group", "flower_sites_group", "flower_plan", "flower_plan_hash"}
 # The first plays of standby.yml and failover.yml check them before there are variables of hosts; the options of modules check them again.
 CHECKED_AGAIN = {"flower_standby_follow", "flower_standby_interval"}
-GROUPS = {"flower_hub", "flower_sites", "flower_standby", "flower_repair"}
+GROUPS = {"flower_hub", "flower_sites", "flower_standby"}
 NAME = r"\bflower_[a-z0-9_]+\b"
 
 

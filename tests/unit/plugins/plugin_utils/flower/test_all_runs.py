@@ -64,15 +64,12 @@ def test_an_old_run_that_is_active_is_listed() -> None:
     assert len(runs.read_all(cli)) == 30
 
 
-@pytest.mark.parametrize("all_runs", [False, True])
-def test_the_state_of_the_hub_has_the_newest_runs_unless_all_are_asked_for(monkeypatch: pytest.MonkeyPatch, all_runs: bool) -> None:
+@pytest.mark.parametrize(("most", "count"), [(runs.SHOWN, 100), (superlink_info.ALL_RUNS, 150)])
+def test_the_state_of_the_hub_has_the_newest_runs_unless_all_are_asked_for(most: int, count: int) -> None:
     cli = SuperLink()
     cli.statuses = {str(number): "finished:completed" for number in range(150, 1, -1)} | {"1": "running"}
-    monkeypatch.setattr(cli, "wait_for_superlink", lambda _seconds: None)
-    monkeypatch.setattr(superlink_info, "FlowerCLI", lambda *_place: cli)
-    result: dict[str, Any] = {"sites": {}}
-    superlink_info.ActionModule._ask_flower(SimpleNamespace(), {"namespace": "flower", "all_runs": all_runs}, result)
-    assert len(result["runs"]) == (150 if all_runs else 100) and bool(conditions.active(result["runs"])) == all_runs
+    found = runs.read_nodes_and_runs(cli, most)[1]
+    assert len(found) == count and bool(conditions.active(found)) == (count == 150)
 
 
 def test_restarts_wait_for_an_old_run() -> None:
