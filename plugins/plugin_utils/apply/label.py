@@ -22,19 +22,6 @@ from .results import Recorder, Result
 Object = Mapping[str, Any]
 
 
-def patch(key: str, value: str | None) -> dict[str, Any]:
-    """The merge patch that sets a label, or with None removes it. Pure."""
-    return {"metadata": {"labels": {key: value}}}
-
-
-def with_label(live: Object, key: str, value: str | None) -> dict[str, Any]:
-    """A live object as it is after that patch. Pure."""
-    labels = {name: text for name, text in (live["metadata"].get("labels") or {}).items() if name != key}
-    if value is not None:
-        labels[key] = value
-    return {**live, "metadata": {**live["metadata"], "labels": labels}}
-
-
 def set_label(
     cluster: Cluster,
     live: Object,
@@ -62,14 +49,15 @@ def set_label(
     if (live["metadata"].get("labels") or {}).get(key) == value:
         return result
     which, api_version = id_of(live), str(live["apiVersion"])
+    labels = {name: text for name, text in {**(live["metadata"].get("labels") or {}), key: value}.items() if text is not None}
     if not check:
         try:
-            cluster.patch(api_version, which.kind, which.name, which.namespace or None, patch(key, value))
+            cluster.patch(api_version, which.kind, which.name, which.namespace or None, {"metadata": {"labels": {key: value}}})
         except ApiError as error:
             raise ClusterError(f"{which}: the label {key} cannot be changed: {results.describe_error(error)[1]}.") from error
         result.requests = 1
     meta = {"name": which.name, **({"namespace": which.namespace} if which.namespace else {})}
     result.changed = True
     recorder.record(which, api_version, "changed", {"apiVersion": api_version, "kind": which.kind, "metadata": {**meta, "labels": {key: value}}})
-    recorder.show(which, dict(live), with_label(live, key, value))
+    recorder.show(which, dict(live), {**live, "metadata": {**live["metadata"], "labels": labels}})
     return result

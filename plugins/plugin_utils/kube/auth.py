@@ -33,14 +33,13 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
 )
 
 from . import access_fields
+from . import kubeconfig as kubeconfigs
 from .api_errors import AuthError, one_line
 
 try:
     import urllib3
     from kubernetes.config import incluster_config
     from kubernetes.config.config_exception import ConfigException
-
-    from . import kubeconfig as kubeconfigs
 
     IMPORT_ERROR: ImportError | None = None
 except ImportError as error:  # reported by resolve(), with the remedy

@@ -3,7 +3,7 @@
 """Kubeconfigs: the wanted context of one or several files, and how its entries are read.
 
 The C(kubernetes) package reads the entries, so token files, auth providers, inline data and relative paths behave as they do everywhere
-else. Its own reader of files is not used where it can be avoided: it parses with PyYAML's slow loader. This module needs the package.
+else. Its own reader of files is not used where it can be avoided: it parses with PyYAML's slow loader.
 """
 
 from __future__ import annotations
@@ -18,15 +18,20 @@ from functools import lru_cache
 from typing import Any
 
 import yaml
-from kubernetes.config import kube_config
-from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.exec_provider import ExecProvider
 
 from . import access_fields, exec_plugin
 from .api_errors import AuthError, one_line
 
+_PackageLoader: Any = object
+with contextlib.suppress(ImportError):  # reported by auth.resolve()
+    from kubernetes.config import kube_config
+    from kubernetes.config.config_exception import ConfigException
+    from kubernetes.config.exec_provider import ExecProvider
+
+    _PackageLoader = kube_config.KubeConfigLoader
+
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_WAY_OUT = (
+_REMEDY = (
     "Set flower_kubeconfig of this host (or KUBECONFIG in the environment) to the path of one, or flower_auth to the address and credentials of its API server."
 )
 #: The loader of the package remembers its temporary files by content for the whole process: a second thread with the same
@@ -64,7 +69,7 @@ def load(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) -> tuple[str
     elif options.get("persist_config"):  # the package writes renewed tokens back, and ends at a file without entries
         merger = kube_config.KubeConfigMerger(os.pathsep.join(path for path, content in _files(kubeconfig) if content))
         if merger.config is None:
-            raise AuthError(f"No kubeconfig found at {kubeconfig}. {_WAY_OUT}")
+            raise AuthError(f"No kubeconfig found at {kubeconfig}. {_REMEDY}")
         config, save = merger.config, merger.save_changes
     else:
         config = _of_files(kubeconfig, context)
@@ -82,7 +87,7 @@ def _files(paths: str) -> list[tuple[str, dict[str, Any]]]:
     """Path and content of the files that exist."""
     names = [name for path in paths.split(os.pathsep) if path and os.path.exists(name := os.path.expanduser(path))]
     if not names:
-        raise AuthError(f"No kubeconfig found at {paths}. {_WAY_OUT}")
+        raise AuthError(f"No kubeconfig found at {paths}. {_REMEDY}")
     return [(name, _parsed(name, (found := os.stat(name)).st_mtime_ns, found.st_size)) for name in names]
 
 
@@ -130,7 +135,7 @@ def _entry(files: list[tuple[str, dict[str, Any]]], section: str, name: Any) -> 
     return None
 
 
-class Loader(kube_config.KubeConfigLoader):
+class Loader(_PackageLoader):
     """The package's loader, which reads all fields that kubectl does, and reports failures of exec plugins instead of logging them only."""
 
     _basic: str | None = None

@@ -98,22 +98,28 @@ class ExecResult:
     rc: int
 
 
+@dataclass
 class Exec:
-    """The stream protocol of pods/exec: the first byte of each frame is its channel."""
+    """The stream protocol of pods/exec: the first byte of each frame is its channel.
+
+    Attributes:
+        channel: the web socket.
+        name: of the cluster, for messages.
+        what: the command, for messages.
+        deadline: when the command has to have ended, which is C(timeout) seconds after it began.
+        silence: seconds without output after which the connection is considered lost.
+    """
+
+    channel: Any
+    name: str
+    what: str
+    deadline: float
+    timeout: float
+    silence: float | None = None
 
     STDIN, STDOUT, STDERR, ERROR = range(4)
     CLOSE = 255
     CHUNK = 32 * 1024
-
-    def __init__(
-        self, channel: Any, name: str, what: str, deadline: float, timeout: float, silence: float | None = None
-    ) -> None:
-        self.channel = channel
-        self.name = name
-        self.what = what
-        self.deadline = deadline
-        self.timeout = timeout
-        self.silence = silence
 
     def run(self, stdin: bytes | None, on_stdout: Callable[[bytes], None] | None) -> ExecResult:
         if stdin is not None:
@@ -138,20 +144,16 @@ class Exec:
     def _frames(self) -> Iterator[tuple[int, bytes]]:
         last_data = time.monotonic()
         while True:
-            now = time.monotonic()
-            left = self.deadline - now
+            limit = self.deadline if self.silence is None else min(self.deadline, last_data + self.silence)
+            left = limit - time.monotonic()
             if left <= 0:
-                raise self._too_late()
-            patience = left if self.silence is None else last_data + self.silence - now
-            if patience <= 0:
-                raise self._too_quiet()
-            quiet = patience < left
-            self.channel.settimeout(min(patience, left))
+                raise self._too_long(limit)
+            self.channel.settimeout(left)
             try:
                 # A ping says that a proxy or the API server is alive, not the command: it counts for neither limit.
                 opcode, data = self.channel.recv_data(control_frame=True)
             except websocket.WebSocketTimeoutException:
-                raise (self._too_quiet() if quiet else self._too_late()) from None
+                raise self._too_long(limit) from None
             except websocket.WebSocketConnectionClosedException:
                 return
             if opcode == websocket.ABNF.OPCODE_CLOSE:
@@ -162,15 +164,11 @@ class Exec:
             if data:
                 yield data[0], data[1:]
 
-    def _too_late(self) -> Unreachable:
-        return Unreachable(
-            f"{self.name}: {self.what}: not finished after {self.timeout:g} s; the command may still be running."
-        )
-
-    def _too_quiet(self) -> Unreachable:
-        return Unreachable(
-            f"{self.name}: {self.what}: nothing was received for {self.silence:g} s, so the connection seems to be lost."
-        )
+    def _too_long(self, limit: float) -> Unreachable:
+        why = f"not finished after {self.timeout:g} s; the command may still be running"
+        if limit < self.deadline:
+            why = f"nothing was received for {self.silence:g} s, so the connection seems to be lost"
+        return Unreachable(f"{self.name}: {self.what}: {why}.")
 
     def _exit_code(self, data: bytes) -> int:
         if not data:
