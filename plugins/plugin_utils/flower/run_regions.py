@@ -54,10 +54,6 @@ class Regions:
     homes: Mapping[str, str]
     places: Mapping[str, str]
 
-    def renewed(self, newer: Regions) -> Regions:
-        """As they were read later; what is not in the records any more, such as SuperNodes that were unregistered, stays where it was."""
-        return replace(newer, homes={**self.homes, **newer.homes}, places={**self.places, **newer.places})
-
     def inside(self) -> list[str]:
         """Sites of these regions."""
         return sorted(site for site, region in self.places.items() if region in self.wanted)
@@ -177,12 +173,13 @@ class Border:
             raise LeftRegion(f"SuperNodes outside of {wanted} came online while it ran: {', '.join(others)}. The app may have addressed them")
 
     def renew(self) -> Regions:
-        """Read again where the SuperNodes are.
+        """Read again where the SuperNodes are. What is not in the records any more, such as SuperNodes that were unregistered, stays where it was.
 
         Raises:
             ClusterError: that cannot be known.
         """
-        self.regions = self.regions.renewed(self._again())
+        old, new = self.regions, self._again()
+        self.regions = replace(new, homes={**old.homes, **new.homes}, places={**old.places, **new.places})
         return self.regions
 
     def _all_known(self) -> None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,13 +50,10 @@ def read_places(cli: FlowerCLI) -> tuple[dict[str, str], dict[str, str]]:
 def during(nodes: Mapping[str, Mapping[str, Any]], homes: Mapping[str, str], run: Mapping[str, Any]) -> list[str]:
     """Sites with a SuperNode that was online at some time of the run. C(homes): node id -> site. Pure."""
     start, end = formats.moment(run.get("running_at")), formats.moment(run.get("finished_at"))
-    return sorted({homes[node] for node in nodes if node in homes and _was_online(nodes[node], start, end)})
-
-
-def _was_online(node: Mapping[str, Any], start: datetime.datetime | None, end: datetime.datetime | None) -> bool:
-    came, left = formats.moment(node.get("online-at")), formats.moment(node.get("offline-at"))
-    if came is None or (end is not None and came > end):
-        return False
-    if node.get("status") == "online":
-        return True
-    return left is not None and start is not None and left >= start
+    found = set()
+    for node in nodes.keys() & homes.keys():
+        came, left = formats.moment(nodes[node].get("online-at")), formats.moment(nodes[node].get("offline-at"))
+        stayed = nodes[node].get("status") == "online" or (left is not None and start is not None and left >= start)
+        if came is not None and (end is None or came <= end) and stayed:
+            found.add(homes[node])
+    return sorted(found)

@@ -46,10 +46,6 @@ class Finding(NamedTuple):
     text: str
     remedy: str
 
-    def facts(self) -> dict[str, str]:
-        """It as a dict."""
-        return self._asdict()
-
 
 class Findings:
     """Findings in the order in which they were made.
@@ -80,7 +76,7 @@ class Findings:
 
     def facts(self) -> list[dict[str, str]]:
         """All of them, problems first."""
-        return [one.facts() for level in (PROBLEM, WARNING) for one in self.found if one.level == level]
+        return [one._asdict() for level in (PROBLEM, WARNING) for one in self.found if one.level == level]
 
 
 def used_keys(keys: Keys) -> set[tuple[str, str]]:

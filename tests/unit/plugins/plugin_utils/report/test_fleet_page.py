@@ -57,7 +57,7 @@ def report(*sites: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def finding(text: str, cluster: str = "", remedy: str = "Deploy it.", level: str = "problem") -> dict[str, str]:
-    return Finding(level, cluster, text, remedy).facts()
+    return Finding(level, cluster, text, remedy)._asdict()
 
 
 class Page(HTMLParser):
