@@ -345,7 +345,14 @@ class ClusterAction(ActionBase):
         if given.get("kubeconfig") or given.get("host"):
             return given
         variables = self.variables_of(host)
-        auth = self._auth_of_variables(variables) | given
+        wanted, *alone = (self._variable_of(variables, name) for name in ("flower_auth", "flower_kubeconfig", "flower_context"))
+        if not isinstance(wanted, (dict, type(None))):
+            raise ClusterError("flower_auth is not a mapping of options (kubeconfig, context, host, api_key …); its value is not shown.")
+        auth = self._checked(AUTH_ARGS, {}, wanted, "flower_auth: ") if wanted is not None else {}
+        auth |= {option: value for option, value in zip(("kubeconfig", "context"), alone) if value is not None}
+        if not isinstance(auth.get("context") or "", str):
+            raise ClusterError("flower_context is not text: quote it if it is a number.")
+        auth = {name: value for name, value in auth.items() if value not in (None, "", [], {})} | given
         if "host" in auth and self._variable_of(variables, "flower_kubeconfig") and not auth.get("context") and not stands_alone(auth):
             raise ClusterError(
                 "flower_auth has a host and no credentials, and those of the current context of flower_kubeconfig may be of another cluster: they are "
@@ -375,16 +382,6 @@ class ClusterAction(ActionBase):
     def access_of(self, host: str | None = None) -> SiteAccess:
         """How a host is reached as a site."""
         return access_of(self.variables_of(host))
-
-    def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        given, *alone = (self._variable_of(variables, name) for name in ("flower_auth", "flower_kubeconfig", "flower_context"))
-        if not isinstance(given, (dict, type(None))):
-            raise ClusterError("flower_auth is not a mapping of options (kubeconfig, context, host, api_key …); its value is not shown.")
-        auth = self._checked(AUTH_ARGS, {}, given, "flower_auth: ") if given is not None else {}
-        auth |= {option: value for option, value in zip(("kubeconfig", "context"), alone) if value is not None}
-        if not isinstance(auth.get("context") or "", str):
-            raise ClusterError("flower_context is not text: quote it if it is a number.")
-        return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
 
     @staticmethod
     def _variable_of(variables: Mapping[str, Any], name: str) -> Any:

@@ -197,24 +197,18 @@ class StandbyAction(ClusterAction):
             lease = Lease(own, spec.namespace, spec.federation, lease_object.identity(facts, folder.name))
             if lease.take(_LEASE, self.say) is None:
                 raise ClusterError(f"{target.host}: its namespace {spec.namespace} is gone. Run federated.flower.standby.")
-            with self._held(lease):
-                there = target.term
-                mine = source.term
-                plan = leadership_plans.copy_plan(source.host, target.host, mine, there)
-                if plan.fault or plan.fence or there is None or mine is None:
-                    why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
-                    raise ClusterError(f"{why}. Run federated.flower.standby.")
-                return self._copy(params, source, target, there)
-
-    @contextmanager
-    def _held(self, lease: Lease) -> Iterator[None]:
-        self.lease = lease
-        try:
-            with lease.kept():
-                yield
-        finally:
-            lease.give_back()
-            self.lease = None
+            self.lease = lease
+            try:
+                with lease.kept():
+                    mine, there = source.term, target.term
+                    plan = leadership_plans.copy_plan(source.host, target.host, mine, there)
+                    if plan.fault or plan.fence or there is None or mine is None:
+                        why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
+                        raise ClusterError(f"{why}. Run federated.flower.standby.")
+                    return self._copy(params, source, target, there)
+            finally:
+                lease.give_back()
+                self.lease = None
 
     def _copy(self, params: dict[str, Any], source: End, target: End, there: Term | None) -> dict[str, Any]:
         own = source.term

@@ -244,16 +244,6 @@ def end(entries: list[Entry], head: Head | None) -> tuple[Head, str]:
     return continuation([canonical(entry) for entry in entries], head)
 
 
-def test_where_a_trail_continues() -> None:
-    entries = chained(5)
-    heads = [head_of(entry) for entry in entries]
-    assert end([], None) == (Head(), "")
-    assert end(entries, heads[4]) == (heads[4], "")
-    assert end(entries, heads[2]) == (heads[4], ""), "the head record may be behind"
-    last, wrong = end(entries, None)
-    assert last == heads[4] and "no head record" in wrong
-
-
 def test_a_break_remains_visible() -> None:
     entries = chained(5)
     head = head_of(entries[4])

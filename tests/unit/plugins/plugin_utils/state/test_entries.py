@@ -49,11 +49,6 @@ def test_notes_of_one_run_are_one_entry():
     assert "failed" not in entry
 
 
-def test_nothing_changed_no_entry():
-    assert compose() is None
-    assert compose(note("site-a", failed="it is down")) is None
-
-
 def test_a_fact_that_was_noted_twice_is_told_once():
     facts = {"words": ["forgotten"], **objects(("changed", "ConfigMap f/x"))}
     assert compose(note("a", facts=facts), note("a", facts=facts))["sites"] == {"a": facts}
@@ -109,11 +104,6 @@ def fleet(sites):
         )
         for number in range(sites)
     ]
-
-
-def test_a_small_entry_has_no_parts():
-    entry = compose(*fleet(3))
-    assert audit_notes.in_parts(entry) == [entry]
 
 
 def test_a_large_fleet_is_split_into_parts():

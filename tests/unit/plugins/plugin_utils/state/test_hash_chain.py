@@ -10,7 +10,6 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain_data import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.state.hash_chain import (
-    START,
     Head,
     Line,
     export,
@@ -56,15 +55,6 @@ def test_a_whole_chain():
     verdict = verify(lines(entries), head(entries), [entries[2]["hash"]])
     assert not verdict.fault and not verdict.notes
     assert verdict.entries == entries and verdict.head == head(entries)
-
-
-def test_an_empty_trail_is_whole():
-    assert not verify([], None).fault
-    assert verify([], None).head == Head(0, START)
-
-
-def test_an_entry_is_ascii_on_one_line():
-    assert canonical(made(1)[0]).isascii() and "\n" not in canonical(made(1)[0])
 
 
 @pytest.mark.parametrize("at", range(COUNT))

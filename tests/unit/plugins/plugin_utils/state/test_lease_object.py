@@ -48,10 +48,6 @@ def test_the_holder_is_named_with_job_and_playbook():
     assert record.run_of({"spec": {"holderIdentity": job}}) == "ansible-local-9x"
 
 
-def test_two_runs_of_one_user_are_two_holders():
-    assert record.identity(SHELL, "ansible-local-7abc") != record.identity(SHELL, "ansible-local-7abd")
-
-
 def test_a_new_lease_is_ours_and_of_the_hub():
     made = record.taken(None, "flower", "study", JANE, NOON)
     assert proof.belongs(made, "study") and owners.part_of(made) == owners.PART_HUB
@@ -63,21 +59,6 @@ def test_a_new_lease_is_ours_and_of_the_hub():
         "leaseTransitions": 0,
     }
     assert record.since(made) == "2026-11-22T12:00:00+00:00"
-
-
-def test_one_that_ended_is_replaced_in_the_version_that_was_seen():
-    other = record.taken(lease("41"), "flower", "study", "bob@desk, site.yml, r", after(60))
-    assert other["metadata"]["resourceVersion"] == "41" and other["metadata"]["uid"] == "u"
-    assert other["spec"]["holderIdentity"] == "bob@desk, site.yml, r"
-    assert other["spec"]["leaseTransitions"] == 1
-    assert record.since(other) == "2026-11-22T12:01:00+00:00"
-
-
-def test_a_renewal_keeps_since_when_it_is_held():
-    renewed = record.renewed(lease("7"), after(10))
-    assert renewed["metadata"]["resourceVersion"] == "7"
-    assert renewed["spec"]["renewTime"] == "2026-11-22T12:00:10.250000Z"
-    assert record.since(renewed) == record.since(lease()) and record.holder(renewed) == JANE
 
 
 def test_times_are_written_in_utc_whatever_zone_they_are_given_in():

@@ -64,25 +64,12 @@ def test_a_fixed_number_that_is_too_small_is_refused():
         partition_numbers.allocate(partition_numbers.empty_book(), {"a": {"p": 3}}, partitions=2)
 
 
-def test_a_freed_range_is_used_again():
-    book = partition_numbers.forget(joined(a={"p": 2}, b={"p": 1}), {"a": ["SHA256:x"]})
-    assert offsets(book) == {("b", "p"): 2}
-    assert offsets(partition_numbers.allocate(book, {"c": {"p": 2}}).book)[("c", "p")] == 0
-    assert offsets(partition_numbers.allocate(book, {"c": {"p": 3}}).book)[("c", "p")] == 3
-
-
 def test_the_keys_of_a_site_that_left_are_known_to_be_dead():
     book = partition_numbers.forget(joined(a={"p": 2}), {"a": ["SHA256:x"]})
     book = partition_numbers.allocate(book, {"a": {"p": 2}}).book
     assert partition_numbers.left_keys(book, "a") == ["SHA256:x"]
     assert partition_numbers.left_keys(partition_numbers.forget(book, {"a": ["SHA256:y"]}), "a") == ["SHA256:x", "SHA256:y"]
     assert partition_numbers.left_keys(book, "b") == []
-
-
-def test_a_pool_grows_in_place_where_there_is_room():
-    result = partition_numbers.allocate(joined(a={"p": 1}), {"a": {"p": 3}})
-    assert offsets(result.book) == {("a", "p"): 0}
-    assert result.moved == []
 
 
 def test_a_pool_that_has_no_room_moves_and_says_so_and_counts_enough_partitions():
@@ -96,16 +83,6 @@ def test_a_pool_that_moves_takes_none_of_its_own_numbers():
     """The StatefulSet would keep a pod with such a number, which runs with the key that has another number now."""
     result = partition_numbers.allocate(joined(a={"p": 1}, b={"p": 1}, c={"p": 1}), {site: {"p": 2} for site in "abc"})
     assert offsets(result.book) == {("a", "p"): 3, ("b", "p"): 5, ("c", "p"): 0}
-
-
-def test_a_pool_that_shrinks_gives_its_last_numbers_back():
-    result = partition_numbers.allocate(joined(a={"p": 3}), {"a": {"p": 1}, "b": {"p": 2}})
-    assert offsets(result.book) == {("a", "p"): 0, ("b", "p"): 1}
-
-
-def test_a_removed_pool_gives_its_numbers_back():
-    result = partition_numbers.allocate(joined(a={"p": 2, "q": 1}), {"a": {"q": 1}})
-    assert offsets(result.book) == {("a", "q"): 2}
 
 
 def test_a_site_without_counting_pools_is_not_in_the_book():
