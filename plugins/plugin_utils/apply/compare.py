@@ -70,13 +70,8 @@ def owned_fields(live: Mapping[str, Any], manager: str, api_version: str) -> dic
     return None
 
 
-def has_manager(live: Mapping[str, Any], manager: str) -> bool:
-    """Did C(manager) ever write to this object?"""
-    return any(entry.get("manager") == manager for entry in live["metadata"].get("managedFields") or [])
-
-
-def difference(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> str:
-    """Why an apply of C(desired) may change C(live): the first field that is not plainly equal. Empty: it would not.
+def differs(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> bool:
+    """Whether an apply of C(desired) may change C(live).
 
     C(desired) is normalised (see order.prepare); C(live) has its managedFields.
     """
@@ -86,9 +81,8 @@ def difference(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str
         body["metadata"] = meta
     owned = owned_fields(live, manager, desired["apiVersion"])
     if owned is None:
-        # a manager that owns no field has no entry: a Namespace or ServiceAccount that is just a name
-        return f"not applied by {manager} yet" if body else ""
-    return _Walk(desired["kind"]).compare_map(body, live, owned, ())
+        return bool(body)  # a manager that owns no field has no entry: a Namespace or ServiceAccount that is just a name
+    return not _Comparison(desired["kind"]).maps(body, live, owned, ())
 
 
 def differing_parts(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> list[str]:
@@ -100,51 +94,44 @@ def differing_parts(desired: Mapping[str, Any], live: Mapping[str, Any], manager
             continue
         fields = owned.get(f"f:{top}", {})
         if top == "spec" and isinstance(value, Mapping):
-            walk = _Walk(desired["kind"])
+            comparison = _Comparison(desired["kind"])
             now = live.get("spec") or {}
             for key, inner in value.items():
-                if walk.compare(inner, now.get(key, _MISSING), fields.get(f"f:{key}", {}), ("spec", key)):
+                if not comparison.values(inner, now.get(key, _MISSING), fields.get(f"f:{key}", {}), ("spec", key)):
                     parts.append(f"spec.{key}")
         elif value != live.get(top):
             parts.append(top)
     return parts
 
 
-class _Walk:
+class _Comparison:
+    """Whether what is wanted is what a manager owns, and is live."""
+
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def compare_map(self, desired: Mapping[str, Any], live: Any, owned: Mapping[str, Any], path: Path) -> str:
+    def maps(self, desired: Mapping[str, Any], live: Any, owned: Mapping[str, Any], path: Path) -> bool:
+        """Of a map whose fields are owned one by one."""
         if not isinstance(live, Mapping):
-            return _say(path, "is not there")
+            return False
         for key, value in desired.items():
-            below = path + (key,)
             fields = owned.get(f"f:{key}")
-            if fields is None:
-                if value == [] and not live.get(key):
-                    continue  # an associative list without items owns nothing
-                return _say(below, "is not owned")
-            why = self.compare(value, live.get(key, _MISSING), fields, below)
-            if why:
-                return why
-        for key in owned:
-            if key != "." and key[2:] not in desired:
-                return _say(path + (key[2:],), "is owned, but no longer wanted")
-        return ""
+            if fields is None and value == [] and not live.get(key):
+                continue  # an associative list without items owns nothing
+            if fields is None or not self.values(value, live.get(key, _MISSING), fields, (*path, key)):
+                return False
+        return all(key == "." or key[2:] in desired for key in owned)
 
-    def compare(self, desired: Any, live: Any, fields: Mapping[str, Any], path: Path) -> str:
+    def values(self, desired: Any, live: Any, fields: Mapping[str, Any], path: Path) -> bool:
+        """Of a field; C(fields) of a leaf is empty."""
         if not fields:
-            return self._same(desired, live, path)
+            return self._leaves(desired, live, path)
         if isinstance(desired, Mapping):
-            return self.compare_map(desired, live, fields, path)
-        if isinstance(desired, list):
-            return self._list(desired, live, fields, path)
-        return _say(path, "was a list or a map")
+            return self.maps(desired, live, fields, path)
+        return isinstance(desired, list) and isinstance(live, list) and self._lists(desired, live, fields, path)
 
-    def _list(self, desired: Sequence[Any], live: Any, fields: Mapping[str, Any], path: Path) -> str:
-        """An associative list: its items are addressed by keys or by value."""
-        if not isinstance(live, list):
-            return _say(path, "is not there")
+    def _lists(self, desired: Sequence[Any], live: Sequence[Any], fields: Mapping[str, Any], path: Path) -> bool:
+        """Of an associative list: its items are addressed by keys or by value."""
         keyed = {text: json.loads(text[2:]) for text in fields if text.startswith("k:")}
         used: set[str] = set()
         places: list[int] = []
@@ -152,53 +139,34 @@ class _Walk:
             if isinstance(item, Mapping):
                 matches = [text for text, keys in keyed.items() if all(item.get(k, v) == v for k, v in keys.items())]
                 if len(matches) != 1:
-                    return _say(path, "has an item that is not owned")
+                    return False
                 keys = keyed[matches[0]]
                 found = [n for n, one in enumerate(live) if all(one.get(k, _MISSING) == v for k, v in keys.items())]
-                if len(found) != 1:
-                    return _say(path, f"has no item {matches[0][2:]}")
-                why = self.compare_map(item, live[found[0]], fields[matches[0]], path)
-                if why:
-                    return why
+                if len(found) != 1 or not self.maps(item, live[found[0]], fields[matches[0]], path):
+                    return False
                 used.add(matches[0])
                 places.append(found[0])
             else:
                 text = "v:" + json.dumps(item, separators=(",", ":"), ensure_ascii=False)
                 if text not in fields or item not in live:
-                    return _say(path, f"has no item {item}")
+                    return False
                 used.add(text)
-        if any(text not in used for text in fields if text != "."):
-            return _say(path, "has an item that is owned, but no longer wanted")
-        if places != sorted(places):
-            return _say(path, "is in another order")
-        return ""
+        return used >= set(fields) - {"."} and places == sorted(places)
 
-    def _same(self, desired: Any, live: Any, path: Path) -> str:
+    def _leaves(self, desired: Any, live: Any, path: Path) -> bool:
         """Equal, except for known defaults inside and zero values that the API server omits."""
         if live is _MISSING or live is None:
-            empty = desired in ("", 0, False) or desired == {} or desired == []
-            return "" if empty else _say(path, "is not there")
+            return desired in ("", 0, False) or desired == {} or desired == []
         if isinstance(desired, Mapping):
-            if not isinstance(live, Mapping):
-                return _say(path, "differs")
-            for key, value in desired.items():
-                why = self._same(value, live.get(key, _MISSING), path + (key,))
-                if why:
-                    return why
-            if len(live) != len(desired):
-                for key, value in live.items():
-                    if key not in desired and not is_default(self.kind, path + (key,), value):
-                        return _say(path + (key,), "is not wanted, or a default")
-            return ""
+            return (
+                isinstance(live, Mapping)
+                and all(self._leaves(value, live.get(key, _MISSING), (*path, key)) for key, value in desired.items())
+                and all(key in desired or is_default(self.kind, (*path, key), value) for key, value in live.items())
+            )
         if isinstance(desired, list):
-            if not isinstance(live, list) or len(desired) != len(live):
-                return _say(path, "differs")
-            for wanted, one in zip(desired, live):
-                why = self._same(wanted, one, path)
-                if why:
-                    return why
-            return ""
-        return "" if self._is_equal(desired, live, path) else _say(path, "differs")
+            same = isinstance(live, list) and len(desired) == len(live)
+            return same and all(self._leaves(wanted, one, path) for wanted, one in zip(desired, live))
+        return self._is_equal(desired, live, path)
 
     def _is_equal(self, desired: Any, live: Any, path: Path) -> bool:
         """Of scalars: also the same bytes of a Secret, or the same quantity in the API server's form."""
@@ -240,10 +208,6 @@ def quantity(text: str) -> Decimal | None:
         return Decimal(match[1] + (match[2] or "")) * _SUFFIXES[match[3] or ""]
     except (InvalidOperation, Overflow):  # several dots, or an exponent of many digits
         return None
-
-
-def _say(path: Path, what: str) -> str:
-    return f"{'.'.join(path) or 'the object'} {what}"
 
 
 def as_applied(live: Mapping[str, Any], manager: str) -> dict[str, Any] | None:

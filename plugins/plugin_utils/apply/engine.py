@@ -22,7 +22,7 @@ from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import owners, proof
 from . import applyset as sets
 from . import field_conflicts, order, results, wait
-from .compare import content, difference, differing_parts
+from .compare import content, differing_parts, differs
 from .live_objects import Members, Unlisted
 from .order import Id, id_of
 from .results import ApplyFailed, Recorder, Result
@@ -288,7 +288,7 @@ class _Apply:
             item.desired = proof.prepared(item.desired, item.live)
             managers = field_conflicts.reconcilers(item.live) if item.live else []
             may_be_hubs = self.part == owners.PART_SITE and order.is_namespace(item.desired)
-            if item.live is None or not (managers or may_be_hubs) or not difference(item.desired, item.live, FIELD_MANAGER):
+            if item.live is None or not (managers or may_be_hubs) or not differs(item.desired, item.live, FIELD_MANAGER):
                 continue
             try:
                 if may_be_hubs and self._is_the_hubs(item):
@@ -330,7 +330,7 @@ class _Apply:
         if home is not None and home.which in self.failed:
             self._fail(item, "not tried", f"not tried, because {home.which} failed")
             return
-        if item.live is not None and not difference(item.desired, item.live, FIELD_MANAGER):
+        if item.live is not None and not differs(item.desired, item.live, FIELD_MANAGER):
             item.change, item.now = "unchanged", item.live
             return
         try:

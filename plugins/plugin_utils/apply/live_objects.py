@@ -21,10 +21,10 @@ from ..base.errors import ClusterError
 from ..base.kinds import group_of
 from ..kube.api_errors import ApiError, Forbidden, NotFound, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster, Resource
-from ..marks import owners
+from ..marks import owners, proof
 from . import applyset as sets
 from . import results
-from .compare import difference, has_manager
+from .compare import differs
 from .order import Id, id_of
 
 Object = dict[str, Any]
@@ -127,7 +127,7 @@ class Members:
         """It counts as a change only together with a change of members. Its owner stays unless this run names one."""
         notes = {**owners.kept_notes(self.parent), **self.owner}
         wanted = sets.parent_object(self.name, self.namespace, group_kinds, namespaces, notes)
-        if not self.check and (self.parent is None or difference(wanted, self.parent, FIELD_MANAGER)):
+        if not self.check and (self.parent is None or differs(wanted, self.parent, FIELD_MANAGER)):
             self.parent = self.cluster.apply(wanted)
 
     def delete(self) -> None:
@@ -175,7 +175,7 @@ class Members:
                 except NotServed:
                     found.unseen.append(place)
                 else:
-                    strays += [obj for obj in members if id_of(obj) not in listed and has_manager(obj, FIELD_MANAGER)]
+                    strays += [obj for obj in members if id_of(obj) not in listed and proof.has_written(obj)]
         if len(strays) > MOST or any(len(name) > LONGEST for obj in strays for name in id_of(obj)):
             raise ClusterError(
                 f"{self.cluster.name} lists {len(strays)} objects that this federation has no use for any more, which is more than {MOST}, or one of them "

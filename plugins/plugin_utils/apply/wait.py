@@ -14,7 +14,7 @@ from ..kube import pod_health
 from ..kube.api_errors import ApiError, Forbidden, NotServed, Unavailable, Unreachable
 from ..kube.client import Cluster
 from ..kube.pod_health import pod_faults
-from ..kube.stuck_pods import Patience, refusal
+from ..kube.stuck_pods import Patience, event_time, refusal
 from ..marks import proof
 from .order import Id, id_of
 from .readiness import State, state, updated
@@ -250,7 +250,7 @@ class Waiter:
                 events.extend(self.cluster.list("v1", "Event", meta.get("namespace") or "default", fields=chosen))
             except (ApiError, Unreachable) as error:
                 return [f"events cannot be read ({error.message.rpartition(': ')[2]})"]
-        events.sort(key=lambda one: (one.get("type") == "Warning", _last_seen(one)))
+        events.sort(key=lambda one: (one.get("type") == "Warning", event_time(one)))
         lines = []
         for one in events[-_EVENTS:]:
             what = one.get("involvedObject") or {}
@@ -281,10 +281,6 @@ class Waiter:
             return []
         ending = [pod for pod in pods if pod["metadata"].get("deletionTimestamp")]
         return [f"pod {pod_health.describe(pod)}" for pod in ending[:_PODS]]
-
-
-def _last_seen(event: dict[str, Any]) -> str:
-    return event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or ""
 
 
 def outdated_pods(cluster: Cluster, live: Mapping[str, Any], now: Mapping[str, Any], *, check: bool = False) -> list[dict[str, Any]]:

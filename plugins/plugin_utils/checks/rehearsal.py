@@ -21,7 +21,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..apply.compare import as_applied, difference
+from ..apply.compare import as_applied, differs
 from ..apply.results import describe_error
 from ..base.problems import Problem, require
 from ..base.values import Object
@@ -155,7 +155,7 @@ def is_as_live(cluster: Cluster, objects: Iterable[Object], absent: Collection[s
         if meta.get("namespace") in absent:
             return False
         live = cluster.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))
-        if live is None or difference(with_unknown_of(item, live), live, FIELD_MANAGER):
+        if live is None or differs(with_unknown_of(item, live), live, FIELD_MANAGER):
             return False
     return True
 

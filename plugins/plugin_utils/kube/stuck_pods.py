@@ -63,7 +63,7 @@ def refusal(cluster: Cluster, workload: Object, since: str = "") -> str:
     except Forbidden:
         return ""
     since = since or meta.get("creationTimestamp") or ""
-    found = [(_seen(event), event) for event in events if _is_about(event.get("involvedObject") or {}, workload) and _seen(event) >= since]
+    found = [(event_time(event), event) for event in events if _is_about(event.get("involvedObject") or {}, workload) and event_time(event) >= since]
     if not found:
         return ""
     seen, last = max(found, key=lambda one: one[0])
@@ -94,7 +94,8 @@ def _is_former(pod: Object, workload: Object) -> bool:
     return bool(wanted) and (pod["metadata"].get("labels") or {}).get(_REVISION, wanted) != wanted
 
 
-def _seen(event: Object) -> str:
+def event_time(event: Object) -> str:
+    """When an event was last seen, by the API server's clock."""
     return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or "")
 
 

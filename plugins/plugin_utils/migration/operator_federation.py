@@ -17,6 +17,7 @@ from ..base.problems import require
 from ..checks.value_checks import Problems
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
+from ..marks.proof import labels_of
 
 Object = dict[str, Any]
 API, KIND = "flwr.exalsius.ai/v1", "Federation"
@@ -91,11 +92,6 @@ def is_claim_of(name: str, workload: Mapping[str, Any]) -> bool:
     """Whether a PersistentVolumeClaim is one of a StatefulSet's. One of C(lab-superlink-2) is none of C(lab-superlink)."""
     prefixes = (f"{claim['metadata']['name']}-{workload['metadata']['name']}-" for claim in workload["spec"].get("volumeClaimTemplates") or [])
     return any(name.startswith(prefix) and name[len(prefix) :].isdecimal() for prefix in prefixes)
-
-
-def labels_of(obj: Mapping[str, Any]) -> dict[str, str]:
-    """Labels of an object."""
-    return obj["metadata"].get("labels") or {}
 
 
 def _owned(obj: Mapping[str, Any], owner: Mapping[str, Any]) -> bool:
