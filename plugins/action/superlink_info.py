@@ -132,7 +132,7 @@ class ActionModule(ClusterAction):
 
     def _read_network(self, hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
         library.require()
-        seen = cluster_state.read(hub, namespace)
+        seen = cluster_state.certificates_of(hub, namespace)
         result["network"] = network.of_hub(
             cluster_state.listed(hub, "Site", namespace), cluster_state.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
         )

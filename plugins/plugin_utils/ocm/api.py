@@ -59,6 +59,7 @@ _FORMS = {"In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exist
 
 # Paths of fields that not every release has.
 _OPTION = ("spec", "manifestConfigs", "[]")
+_SET_OPTION = ("spec", "manifestWorkTemplate", "manifestConfigs", "[]")
 _SELECTOR = ("spec", "predicates", "[]", "requiredClusterSelector")
 
 
@@ -100,14 +101,6 @@ def of_set(cluster_set: Mapping[str, Any]) -> str:
     raise ValueError(f"unknown selectorType {kind!r}")
 
 
-def _kind(document: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    for schema in ((document.get("components") or {}).get("schemas") or {}).values():
-        names = schema.get("x-kubernetes-group-version-kind") or []
-        if any(one.get("kind") == kind for one in names):
-            return schema
-    return {}
-
-
 def schema_field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) -> Mapping[str, Any] | None:
     """The schema of a field, or None where it is not known.
 
@@ -116,7 +109,9 @@ def schema_field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) 
         kind: of the object.
         path: names of fields; C([]) is an entry of a list.
     """
-    found: Any = _kind(document, kind)
+    schemas = ((document.get("components") or {}).get("schemas") or {}).values()
+    of_kind = (one for one in schemas if any(name.get("kind") == kind for name in one.get("x-kubernetes-group-version-kind") or []))
+    found: Any = next(of_kind, {})
     for name in path:
         found = found.get("items") if name == "[]" else (found.get("properties") or {}).get(name)
         if not isinstance(found, Mapping):
@@ -124,38 +119,32 @@ def schema_field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) 
     return found
 
 
+def _allows(document: Mapping[str, Any], kind: str, path: tuple[str, ...], value: str) -> bool:
+    found = schema_field(document, kind, path)
+    return found is not None and value in (found.get("enum") or [])
+
+
 def supports_read_only(document: Mapping[str, Any]) -> bool:
     """Whether a ManifestWork can read objects without writing them (update strategy ReadOnly)."""
-    kind = schema_field(document, "ManifestWork", (*_OPTION, "updateStrategy", "type"))
-    return kind is not None and "ReadOnly" in (kind.get("enum") or [])
-
-
-def _supports_watch(document: Mapping[str, Any], kind: str, option: tuple[str, ...]) -> bool:
-    found = schema_field(document, kind, (*option, "feedbackScrapeType"))
-    return found is not None and "Watch" in (found.get("enum") or [])
+    return _allows(document, "ManifestWork", (*_OPTION, "updateStrategy", "type"), "ReadOnly")
 
 
 def supports_watch(document: Mapping[str, Any]) -> bool:
     """Whether a ManifestWork can have values reported as soon as they change."""
-    return _supports_watch(document, "ManifestWork", _OPTION)
+    return _allows(document, "ManifestWork", (*_OPTION, "feedbackScrapeType"), "Watch")
 
 
 def supports_replica_set_watch(document: Mapping[str, Any]) -> bool:
     """The same of a ManifestWorkReplicaSet."""
-    return _supports_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTION[1:]))
+    return _allows(document, "ManifestWorkReplicaSet", (*_SET_OPTION, "feedbackScrapeType"), "Watch")
 
 
 def supports_replica_set_rules(document: Mapping[str, Any]) -> bool:
-    """The same of a ManifestWorkReplicaSet, whose rollouts wait for these rules."""
-    path = ("spec", "manifestWorkTemplate", *_OPTION[1:], "conditionRules")
-    return schema_field(document, "ManifestWorkReplicaSet", path) is not None
+    """Whether a ManifestWorkReplicaSet has conditionRules, for which its rollouts wait."""
+    return schema_field(document, "ManifestWorkReplicaSet", (*_SET_OPTION, "conditionRules")) is not None
 
 
 def unknown_selectors(document: Mapping[str, Any], predicates: list[Mapping[str, Any]]) -> list[str]:
     """Selectors of predicates that the hub would drop."""
-    found = set()
-    for one in predicates:
-        for part in one.get("requiredClusterSelector") or {}:
-            if schema_field(document, "Placement", (*_SELECTOR, part)) is None:
-                found.add(part)
-    return sorted(found)
+    parts = {part for one in predicates for part in one.get("requiredClusterSelector") or {}}
+    return sorted(part for part in parts if schema_field(document, "Placement", (*_SELECTOR, part)) is None)

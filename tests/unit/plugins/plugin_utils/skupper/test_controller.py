@@ -100,14 +100,9 @@ def test_an_operator_group_of_someone_else_is_used(parsed_network_site):
     for name in ("admins", "skupper-operator"):
         theirs = [{"metadata": {"name": name}, "spec": {}}]
         assert [one["kind"] for one in controller.subscription(spec, theirs)] == ["Subscription"]
-        assert controller.groups_fault("skupper", theirs) == ""
     # Left out, ours would be pruned.
     ours = [{"metadata": {"name": "skupper-operator", "labels": MEMBER}}]
     assert [one["kind"] for one in controller.subscription(spec, groups=ours)] == ["OperatorGroup", "Subscription"]
-    two = [*ours, {"metadata": {"name": "admins"}}]
-    assert "has 2 OperatorGroups (admins, skupper-operator)" in controller.groups_fault("skupper", two)
-    some = [{"metadata": {"name": "admins"}, "spec": {"targetNamespaces": ["a"]}}]
-    assert "OperatorGroup skupper/admins is for certain namespaces" in controller.groups_fault("skupper", some)
 
 
 def definition(*managers):
@@ -125,27 +120,27 @@ def running(namespace, *, alone=False):
 def test_a_controller_of_someone_else_in_another_namespace(parsed_network_site):
     spec = parsed_network_site(install="manifests")
     served = [{"status": {"controller": {"version": "2.2.4"}}}, {}]
-    fault = controller.strange(spec, definition("helm"), [running("platform")], served)
+    fault = controller.others_error(spec, definition("helm"), [running("platform")], served)
     assert "Skupper 2.2.4 is installed already: Deployment platform/skupper-controller" in fault
     assert "CustomResourceDefinition sites.skupper.io was created by someone else (field manager helm)" in fault
     assert "Set skupper_site_install to none" in fault and "if none runs" not in fault
-    assert "if none runs, install one" in controller.strange(spec, definition("helm"))
+    assert "if none runs, install one" in controller.others_error(spec, definition("helm"))
     # Manifests would overwrite the definitions for a single namespace, too.
-    assert controller.strange(parsed_network_site(install="manifests", scope="namespace"), definition("helm"))
+    assert controller.others_error(parsed_network_site(install="manifests", scope="namespace"), definition("helm"))
     # OpenShift's operator has its own way with the definitions, and a second controller is one too many all the same.
     operator = parsed_network_site(install="operator")
-    assert "would serve the same Sites" in controller.strange(operator, definition("helm"), [running("platform")])
+    assert "would serve the same Sites" in controller.others_error(operator, definition("helm"), [running("platform")])
 
 
 def test_what_is_no_obstacle_to_an_installation(parsed_network_site):
     spec = parsed_network_site(install="manifests")
-    assert controller.strange(spec, None) == ""
-    assert controller.strange(spec, definition("federated.flower"), ()) == "", "its Deployment was lost"
-    assert controller.strange(spec, definition("federated.flower"), [running("team", alone=True)]) == ""
+    assert controller.others_error(spec, None) == ""
+    assert controller.others_error(spec, definition("federated.flower"), ()) == "", "its Deployment was lost"
+    assert controller.others_error(spec, definition("federated.flower"), [running("team", alone=True)]) == ""
     alone = parsed_network_site(install="manifests", scope="namespace")
-    assert controller.strange(alone, definition("federated.flower"), [running("platform")]) == ""
+    assert controller.others_error(alone, definition("federated.flower"), [running("platform")]) == ""
     operator = parsed_network_site(install="operator")
-    assert controller.strange(operator, definition("olm"), [running("openshift-operators")]) == "", (
+    assert controller.others_error(operator, definition("olm"), [running("openshift-operators")]) == "", (
         "it is installed again"
     )
 
@@ -174,16 +169,16 @@ def test_what_is_looked_for_before_an_installation(parsed_network_site):
     manifests, operator = (parsed_network_site(install=way) for way in ("manifests", "operator"))
     theirs = {"kind": "CustomResourceDefinition", **definition("helm")}
     elsewhere = {"kind": "Deployment", **running("platform")}
-    assert cluster_state.fault(Installed(theirs, elsewhere), parsed_network_site()) == "", "none is to be installed"
-    assert "platform/skupper-controller" in cluster_state.fault(Installed(theirs, elsewhere), manifests)
-    assert cluster_state.fault(Installed(theirs, {"kind": "Deployment", **running("skupper")}), manifests) == "", (
+    assert cluster_state.install_error(Installed(theirs, elsewhere), parsed_network_site()) == "", "none is to be installed"
+    assert "platform/skupper-controller" in cluster_state.install_error(Installed(theirs, elsewhere), manifests)
+    assert cluster_state.install_error(Installed(theirs, {"kind": "Deployment", **running("skupper")}), manifests) == "", (
         "it is used"
     )
     one = {"kind": "Subscription", **subscription()}
-    assert cluster_state.fault(Installed(theirs, one), operator) == ""
+    assert cluster_state.install_error(Installed(theirs, one), operator) == ""
     one["metadata"]["namespace"] = "platform"
-    assert "Set skupper_site_operator_namespace to platform" in cluster_state.fault(Installed(theirs, one), operator)
-    assert "no Operator Lifecycle Manager" in cluster_state.fault(Installed(olm=False), operator)
+    assert "Set skupper_site_operator_namespace to platform" in cluster_state.install_error(Installed(theirs, one), operator)
+    assert "no Operator Lifecycle Manager" in cluster_state.install_error(Installed(olm=False), operator)
 
 
 def subscription(channel="stable-2", approval="Automatic", **status):
@@ -203,7 +198,7 @@ def test_what_an_operator_lacks():
     waiting = controller.operator_state(
         subscription(approval="Manual", installPlanRef={"name": "install-1"}), None, None
     )
-    assert waiting.hopeless and "install-1 waits for an administrator's approval" in waiting.why
+    assert waiting.failed and "install-1 waits for an administrator's approval" in waiting.why
     failed = [{"type": "ResolutionFailed", "status": "True", "message": "no such package"}]
     assert "no such package" in controller.operator_state(subscription(conditions=failed), None, None).why
     installed = subscription(installedCSV="skupper-operator.v2.2.1")
@@ -236,7 +231,7 @@ COPIED = {
 def test_a_namespace_that_was_there_is_not_marked(live, marked):
     other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "skupper-controller"}}
     made, same = controller.marked([SPACE, other], live)
-    assert made["metadata"]["labels"] == {"a": "b", **(controller.OURS if marked else {})} and same == other
+    assert made["metadata"]["labels"] == {"a": "b", **(MARKED["labels"] if marked else {})} and same == other
     assert SPACE["metadata"]["labels"] == {"a": "b"}
 
 
