@@ -10,14 +10,25 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_joining import Join
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotation import BEGIN, FINISH, HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotation import (
+    BEGIN,
+    FINISH,
+    HubRotation,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import State
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
 from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import link_problems
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, link_credentials, links, rotation_plan, site_plan, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+    cluster_state,
+    link_credentials,
+    links,
+    rotation_plan,
+    site_plan,
+    state,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec
 
 _SET = skupper.applyset(skupper.LINK)

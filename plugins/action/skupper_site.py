@@ -13,14 +13,26 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_c
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import State
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.problems import require
-from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import network_problems, site_problems
+from ansible_collections.federated.flower.plugins.plugin_utils.checks.skupper_rules import (
+    network_problems,
+    site_problems,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common_objects import BASELINE, ENFORCE
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, site_plan, skupper_requirements, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+    cluster_state,
+    site_plan,
+    skupper_requirements,
+    state,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import split
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec, ListenerSpec, NetworkSiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
+    LinkSpec,
+    ListenerSpec,
+    NetworkSiteSpec,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.state import audit_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.state.lease_object import API as LEASES
 

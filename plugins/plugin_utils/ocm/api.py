@@ -17,6 +17,7 @@ the API server silently: a Placement with an unknown C(celSelector) selects ever
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,13 @@ UNREACHABLE = f"{GROUP}/unreachable"
 PLACEMENT_LABEL = f"{GROUP}/placement"
 GROUP_NAME_LABEL = f"{GROUP}/decision-group-name"
 GROUP_INDEX_LABEL = f"{GROUP}/decision-group-index"
+
+# The feature by which ClientApps are delivered, which is off by default, and the part of the ClusterManager's spec that has it.
+GATE, PART = "ManifestWorkReplicaSet", "workConfiguration"
+REMEDY = (
+    f"`clusteradm init --feature-gates={GATE}=true` enables it on a new hub; on others its ClusterManager or "
+    "MultiClusterEngine does"
+)
 
 _FORMS = {"In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exists": "{key}", "DoesNotExist": "!{key}"}
 
@@ -148,3 +156,28 @@ def unknown_selectors(document: Mapping[str, Any], predicates: list[Mapping[str,
     """Selectors of predicates that the hub would drop."""
     parts = {part for one in predicates for part in one.get("requiredClusterSelector") or {}}
     return sorted(part for part in parts if schema_field(document, "Placement", (*_SELECTOR, part)) is None)
+
+
+# ---- the feature gate by which ClientApps are delivered ---------------------------------------------------------------
+
+
+def gates(manager: Mapping[str, Any], part: str = PART) -> list[dict[str, Any]]:
+    """The feature gates of a part of the ClusterManager's spec, as they are listed."""
+    return ((manager.get("spec") or {}).get(part) or {}).get("featureGates") or []
+
+
+def is_enabled(manager: Mapping[str, Any]) -> bool:
+    """Whether the feature by which ClientApps are delivered is enabled."""
+    return any(one.get("feature") == GATE and one.get("mode") == "Enable" for one in gates(manager))
+
+
+def with_gate(manager: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The list with that feature enabled. The others stay: a merge patch would replace them all."""
+    return [*(one for one in gates(manager) if one.get("feature") != GATE), {"feature": GATE, "mode": "Enable"}]
+
+
+def gate_command(manager: Mapping[str, Any]) -> str:
+    """The command that enables the feature and leaves the others as they are."""
+    part = {**((manager.get("spec") or {}).get(PART) or {}), "featureGates": with_gate(manager)}
+    patch = [{"op": "add", "path": f"/spec/{PART}", "value": part}]  # also where it exists (RFC 6902, 4.1)
+    return f"`kubectl patch clustermanager {manager['metadata']['name']} --type=json -p '{json.dumps(patch)}'`"

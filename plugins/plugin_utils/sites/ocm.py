@@ -20,7 +20,6 @@ from ..base.values import Object
 from ..checks import dataset_checks, rehearsal
 from ..kube.client import Cluster
 from ..manifests import datasets, supernode
-from ..ocm import addon_objects as manifests
 from ..ocm import api, clusters, health, hub_reader, nodes_work, through_hub
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
@@ -189,7 +188,7 @@ class Way:
         if wanted.mark and not self.run.check:
             became = site_keygen.renew(place, spec, [keys.SUPEREXEC], wanted.mark, seconds)
             result["changed"] |= note_secrets(self.run, self.site, became)
-        present = through_hub.mark(spec, place.read(), through_hub.held(self._nodes_work()))
+        present = through_hub.mark(spec, place.read(), through_hub.bundle_of(self._nodes_work()))
         old = through_hub.old(self.hub, spec, present)
         if old:
             result["changed"] = True
@@ -242,8 +241,7 @@ class Way:
         return "", ""
 
     def _nodes_work(self) -> Object | None:
-        spec = self.site.spec
-        return self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)
+        return through_hub.work_of(self.hub, self.site.spec)
 
     def pods(self) -> list[Object] | None:
         """See C(site.Reach). Only the agent of its cluster reaches them."""

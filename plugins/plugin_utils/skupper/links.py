@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -277,7 +277,7 @@ def why_not(spec: LinkSpec, hub: Hub, found: Sequence[Object], own_site: Object 
 
 
 class TokenVerdict(NamedTuple):
-    """What to do about a token (C(WAIT), C(ANEW), C(REFUSE) or C(DONE)), and why."""
+    """What to do about a token and why."""
 
     do: str
     why: str = ""

@@ -16,7 +16,6 @@ from typing import Any
 from ..apply.readiness import condition
 from ..base.values import text
 from ..manifests.common_objects import AUTO, BASELINE, ENFORCE, RESTRICTED
-from ..manifests.skupper import ROUTER_SERVICE as ROUTER
 from ..spec.network_spec import NetworkSiteSpec
 from .ownership import is_ours
 

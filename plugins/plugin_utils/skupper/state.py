@@ -17,6 +17,7 @@ from ..apply.readiness import READY, State, condition
 from ..base.formats import moment
 from ..base.values import text
 from ..kube import pod_health
+from ..manifests.skupper import ROUTER_SERVICE
 from ..spec.network_spec import NO_ACCESS
 from . import skupper_requirements
 
@@ -99,12 +100,12 @@ def site(
     resolved = is_true(obj, "Resolved") and status(obj).get("endpoints")
     if text((obj.get("spec") or {}).get("linkAccess")) in NO_ACCESS or resolved:
         return READY
-    why = message_of(obj, "Resolved") or f"its RouterAccess has none: {skupper_requirements.ROUTER}"
+    why = message_of(obj, "Resolved") or f"its RouterAccess has none: {ROUTER_SERVICE}"
     for service in services:
-        is_balanced = service["metadata"]["name"] == skupper_requirements.ROUTER and service["spec"].get("type") == "LoadBalancer"
+        is_balanced = service["metadata"]["name"] == ROUTER_SERVICE and service["spec"].get("type") == "LoadBalancer"
         if is_balanced and not ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
             why = (
-                f"the load balancer of Service {skupper_requirements.ROUTER} has not got one. Is there a load balancer in the cluster? "
+                f"the load balancer of Service {ROUTER_SERVICE} has not got one. Is there a load balancer in the cluster? "
                 "skupper_site_link_access can be set to another type (route, nodeport, ingress, ...)"
             )
     return State(False, f"it has no address for links yet: {why}")

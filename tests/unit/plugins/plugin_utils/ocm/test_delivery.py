@@ -162,12 +162,12 @@ class Hub:
 
 def test_the_hub_is_asked_once(parsed_ocm_site):
     hub = Hub({})
-    assert not hub_features.served(hub, None) and hub.asked == 1
     live = work_of(parsed_ocm_site())
-    assert not hub_features.served(hub, live)
+    assert hub_features.with_watches(hub, live, None) == live and hub.asked == 1
+    assert hub_features.with_watches(hub, live, live) == live
     for option in live["spec"]["manifestConfigs"]:
         option[hub_features.FIELD] = "Poll"  # the schema's default
-    assert hub_features.served(hub, live) and hub.asked == 1
+    assert hub_features.with_watches(hub, live, live)["spec"] == hub_features.watched(live["spec"]) and hub.asked == 1
 
 
 @pytest.mark.parametrize("pace", ["play", "ocm"])
@@ -175,7 +175,7 @@ def test_a_rollout_asks_for_the_content_that_is_meant(pace, parsed_ocm_site):
     """An agent judges the new generation while the cluster still has the former StatefulSet, which is ready."""
     spec = parsed_ocm_site(clientapp="workload", clientapp_pace=pace)
     apps = [item for item in specs.clientapp_objects(spec) if item["kind"] == "StatefulSet"]
-    made = app_versions.replica_set(spec, "v", apps, rules=True)["spec"]["manifestWorkTemplate"]
+    made = app_versions.objects(spec, apps, rules=True)[1]["spec"]["manifestWorkTemplate"]
     (item,) = [one for one in made["workload"]["manifests"] if one["kind"] == "StatefulSet"]
     (option,) = [one for one in made["manifestConfigs"] if one.get("conditionRules")]
     ((rule,),) = [one["celExpressions"] for one in option["conditionRules"]]

@@ -94,7 +94,7 @@ def test_where_no_placement_decides_nobody_is_unchosen(seen):
 def test_what_is_said_of_a_site_that_is_not_in_the_inventory():
     assert "flower_forget_sites=site-a" in leaving.unlisted_sentence("site-a", "cluster-a", chosen=True, forget=False)
     assert "remove its label" in leaving.unlisted_sentence("site-a", "cluster-a", chosen=True, forget=True)
-    assert "label" not in leaving.unlisted_sentence("site-a", "cluster-a", chosen=None, forget=True)
+    assert "label" not in leaving.unlisted_sentence("site-a", "cluster-a", chosen=False, forget=True)
 
 
 def test_sites_without_a_host_are_found_by_what_was_delivered():
