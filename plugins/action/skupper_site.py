@@ -160,7 +160,7 @@ class ActionModule(ControllerAction):
             "endpoints": list(status.get("endpoints") or []),
             "controller": dict(status.get("controller") or {}),
         }
-        release = site["controller"].get("version")
+        release = (status.get("controller") or {}).get("version")
         words = f"({'of someone else, used as it is' if plan.adopted else 'ours'}) is {'ready' if ready else 'not ready yet'}"
         return self.finished(f"Site {namespace}/{name} {words}{f', Skupper {release}' if release else ''}", site=site)
 

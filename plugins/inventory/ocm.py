@@ -313,8 +313,6 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         """Variables and groups that the user wants of a host.
 
         Args:
-            path: of the inventory file, for warnings.
-            host: its name.
             strict: faults are errors.
             forbidden: the group that keys must not create; their values may come from the cluster.
         """

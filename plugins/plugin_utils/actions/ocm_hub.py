@@ -15,7 +15,7 @@ from ..base.labels import query
 from ..base.object_names import OCM
 from ..kube.api_errors import Conflict, Forbidden, NotServed
 from ..kube.client import Cluster
-from ..ocm import api, app_versions, hub_features, leaving, statuses
+from ..ocm import api, app_versions, hub_reader, leaving, statuses
 from ..ocm.addon_objects import addon_labels
 from ..ocm.apps import Apps
 from ..sites.site_access import access_of
@@ -50,8 +50,6 @@ def enable_gate(run: ClusterAction, hub: Cluster, seconds: float) -> str:
     """Enable the feature by which ClientApps are delivered, and wait until the operator has applied it; in check mode only say so.
 
     Args:
-        run: the action.
-        hub: a connection.
         seconds: how long the operator may take.
 
     Returns:
@@ -60,7 +58,7 @@ def enable_gate(run: ClusterAction, hub: Cluster, seconds: float) -> str:
     Raises:
         ClusterError: the operator has not applied it in time.
     """
-    manager = hub_features.manager_of(hub)
+    manager = hub_reader.manager_of(hub)
     if manager is None or api.is_enabled(manager):
         return ""
     if run.check:
@@ -75,10 +73,10 @@ def enable_gate(run: ClusterAction, hub: Cluster, seconds: float) -> str:
         except Conflict:
             if attempt == _ATTEMPTS:
                 raise
-            manager = hub_features.manager_of(hub) or manager
+            manager = hub_reader.manager_of(hub) or manager
     run.note(words=[f"enabled {api.GATE} in ClusterManager {manager['metadata']['name']}"])
     clock = Clock(seconds)
-    while not (state := hub_features.operator_state(hub_features.manager_of(hub) or {}, generation)).ready:
+    while not (state := hub_reader.operator_state(hub_reader.manager_of(hub) or {}, generation)).ready:
         if not clock.tick():
             raise ClusterError(
                 f"{run.inventory_host}: the operator of Open Cluster Management on {hub.name} has not applied the feature {api.GATE} after "
@@ -91,7 +89,6 @@ class Cleanup:
     """What no cluster uses any more: versions of the add-on, and what is delivered to sites that left.
 
     Args:
-        run: the action.
         params: C(addon), C(federation) and C(namespace) of the add-on; C(sites) of the inventory, None to search for no other ones;
             C(forget), C(former) and C(max) as in M(federated.flower.ocm_addon).
     """
@@ -99,7 +96,7 @@ class Cleanup:
     def __init__(self, run: ClusterAction, params: Mapping[str, Any]) -> None:
         self._run, self._params = run, params
         self._labels = query(addon_labels(params["federation"]))
-        self._options = {"check": run.check, "show_diff": run.show_diff}
+        self._options: dict[str, Any] = {"check": run.check, "show_diff": run.show_diff}
         self._warnings: list[str] = []
         self._results: list[Result] = []
 

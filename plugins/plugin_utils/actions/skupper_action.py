@@ -117,8 +117,6 @@ class SkupperAction(RoleAction):
         """Stop where the namespace is that of the other end.
 
         Args:
-            cluster: a connection.
-            namespace: its name.
             hub: whether this host is the hub.
             own: as for C(ownership.end_of).
             removing: the ApplySet whose members are to be removed. One without a record has none.
@@ -197,7 +195,6 @@ class SkupperAction(RoleAction):
 
         Args:
             problem: what is wrong if it is not.
-            seconds: how long.
             look: returns the state.
             hint: sentences after the reason.
 

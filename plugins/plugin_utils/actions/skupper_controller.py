@@ -30,8 +30,6 @@ class ControllerAction(SkupperAction):
         """Install the controller as the specification says; one that is there stays as it is.
 
         Args:
-            cluster: a connection.
-            spec: the Site.
             params: C(upgrade), whether one that this collection installed is replaced, and C(wait_timeout).
         """
         self.refuse(cluster_state.install_error(cluster, spec))

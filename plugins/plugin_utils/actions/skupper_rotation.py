@@ -40,7 +40,6 @@ class HubRotation:
 
     Args:
         action: keeps account of what is done.
-        cluster: a connection to the hub.
         params: options of M(federated.flower.skupper_link).
     """
 

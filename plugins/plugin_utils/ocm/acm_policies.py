@@ -97,9 +97,7 @@ def policy_part(name: str, severity: str, listed: Sequence[Object], remediation:
     """A ConfigurationPolicy: these objects are there, or none of these is.
 
     Args:
-        name: its name.
         severity: how bad it is if not.
-        listed: the objects.
         remediation: C(INFORM) or C(ENFORCE); only what has to be there is enforced.
         present: whether they have to be there.
     """

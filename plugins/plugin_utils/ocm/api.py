@@ -66,8 +66,7 @@ REMEDY = (
 _FORMS = {"In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exists": "{key}", "DoesNotExist": "!{key}"}
 
 # Paths of fields that not every release has.
-_OPTION = ("spec", "manifestConfigs", "[]")
-_SET_OPTION = ("spec", "manifestWorkTemplate", "manifestConfigs", "[]")
+_OPTIONS = ("manifestConfigs", "[]")
 _SELECTOR = ("spec", "predicates", "[]", "requiredClusterSelector")
 
 
@@ -113,8 +112,6 @@ def schema_field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) 
     """The schema of a field, or None where it is not known.
 
     Args:
-        document: the OpenAPI document.
-        kind: of the object.
         path: names of fields; C([]) is an entry of a list.
     """
     schemas = ((document.get("components") or {}).get("schemas") or {}).values()
@@ -127,29 +124,23 @@ def schema_field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) 
     return found
 
 
-def _allows(document: Mapping[str, Any], kind: str, path: tuple[str, ...], value: str) -> bool:
-    found = schema_field(document, kind, path)
-    return found is not None and value in (found.get("enum") or [])
-
-
-def supports_read_only(document: Mapping[str, Any]) -> bool:
-    """Whether a ManifestWork can read objects without writing them (update strategy ReadOnly)."""
-    return _allows(document, "ManifestWork", (*_OPTION, "updateStrategy", "type"), "ReadOnly")
-
-
 def supports_watch(document: Mapping[str, Any]) -> bool:
     """Whether a ManifestWork can have values reported as soon as they change."""
-    return _allows(document, "ManifestWork", (*_OPTION, "feedbackScrapeType"), "Watch")
+    return _can_watch(document, "ManifestWork", ("spec", *_OPTIONS))
 
 
 def supports_replica_set_watch(document: Mapping[str, Any]) -> bool:
     """The same of a ManifestWorkReplicaSet."""
-    return _allows(document, "ManifestWorkReplicaSet", (*_SET_OPTION, "feedbackScrapeType"), "Watch")
+    return _can_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTIONS))
+
+
+def _can_watch(document: Mapping[str, Any], kind: str, options: tuple[str, ...]) -> bool:
+    return "Watch" in ((schema_field(document, kind, (*options, "feedbackScrapeType")) or {}).get("enum") or [])
 
 
 def supports_replica_set_rules(document: Mapping[str, Any]) -> bool:
     """Whether a ManifestWorkReplicaSet has conditionRules, for which its rollouts wait."""
-    return schema_field(document, "ManifestWorkReplicaSet", (*_SET_OPTION, "conditionRules")) is not None
+    return schema_field(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTIONS, "conditionRules")) is not None
 
 
 def unknown_selectors(document: Mapping[str, Any], predicates: list[Mapping[str, Any]]) -> list[str]:

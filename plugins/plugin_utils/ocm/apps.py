@@ -22,7 +22,7 @@ from ..base.object_names import OCM_PACE, REPLICA_SET_PREFIX
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
-from . import addon_objects, api, app_versions, checks, hub_features, hub_reader, nodes_work, statuses
+from . import addon_objects, api, app_versions, checks, hub_reader, nodes_work, statuses
 
 # An agent retries what was refused: the namespace may be created a moment later.
 _PATIENCE = 30.0
@@ -34,7 +34,6 @@ class Apps:
     """The ClientApps of one site.
 
     Args:
-        hub: a connection to it.
         workloads: the site's ClientApps; empty for a site without them.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
@@ -52,7 +51,6 @@ class Apps:
         """Make sure that the cluster has this version; unless C(seconds) is None, wait until all pods are ready.
 
         Args:
-            seconds: how long to wait.
             gate: called before ClientApps that are there are replaced; waits until they may be.
 
         Raises:
@@ -133,9 +131,9 @@ class Apps:
         """Those of the version's objects that are not there as they should be."""
         if live := self._replica_set():
             options = live["spec"]["manifestWorkTemplate"].get("manifestConfigs") or []
-            rules, watches = any(one.get("conditionRules") for one in options), hub_features.is_watched(live)
+            rules, watches = any(one.get("conditionRules") for one in options), hub_reader.is_watched(live)
         else:
-            known = hub_features.document(self.hub, api.REPLICA_SETS)
+            known = hub_reader.document(self.hub, api.REPLICA_SETS)
             rules, watches = api.supports_replica_set_rules(known), api.supports_replica_set_watch(known)
         if self._is_paced and not rules:
             raise ClusterError(
@@ -145,7 +143,7 @@ class Apps:
         wanted = app_versions.objects(self.spec, self.workloads, rules=rules)
         if watches:
             body = wanted[-1]["spec"]
-            body["manifestWorkTemplate"] = hub_features.watched(body["manifestWorkTemplate"])
+            body["manifestWorkTemplate"] = hub_reader.watched(body["manifestWorkTemplate"])
         foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
         changed = {one["kind"] for one in foreseen.objects if one["change"] != "unchanged"}
         return [item for item in wanted if item["kind"] in changed]

@@ -53,7 +53,7 @@ def missing_kinds(missing: Sequence[tuple[str, str]]) -> list[str]:
 def gates(manager: Live | None) -> list[str]:
     """Problems of feature gates without which nothing arrives. None are known for a hub without a readable ClusterManager."""
     return [
-        f"the feature {one['feature']} is disabled on the hub (ClusterManager {manager['metadata']['name']}, "
+        f"the feature {one['feature']} is disabled on the hub (ClusterManager {(manager or {})['metadata']['name']}, "
         f"spec.{part}.featureGates), so add-ons are not delivered. Remove that entry of the list, and leave the "
         "other entries as they are"
         for part in ("addOnManagerConfiguration", "registrationConfiguration")
@@ -142,30 +142,16 @@ def _unknown_selectors(variable: str, predicates: Sequence[Live], document: Live
     ] * bool(unknown)
 
 
-def apis(spec: AddonSpec, work: Live, cluster: Live) -> list[str]:
-    """Problems of features that the served schema does not have.
-
-    Args:
-        work: OpenAPI document of the work API.
-        cluster: that of the cluster API that has Placements.
-    """
-    read_only = [
-        "ManifestWorks of this hub do not support the update strategy ReadOnly, by which a site publishes the public parts of "
-        "its keys: upgrade Open Cluster Management to 0.16 or later"
-    ] * (not api.supports_read_only(work))
-    return read_only + (_unknown_selectors("ocm_addon_predicates", spec.predicates, cluster) if spec.install == PLACEMENTS else [])
+def dropped_selectors(spec: AddonSpec, document: Live) -> list[str]:
+    """A problem if the hub's schema of Placements, C(document), lacks a selector of the add-on's."""
+    return _unknown_selectors("ocm_addon_predicates", spec.predicates, document) if spec.install == PLACEMENTS else []
 
 
 # ---- a cluster -------------------------------------------------------------------------------------------------------
 
 
 def cluster(name: str, live: Live | None) -> list[str]:
-    """The problem of a managed cluster; one at most.
-
-    Args:
-        name: of the ManagedCluster.
-        live: it, or None.
-    """
+    """The problem of a managed cluster; one at most."""
     approve = f"`clusteradm accept --clusters {name}`"
     if live is None:
         return [
@@ -270,8 +256,6 @@ def chosen(name: str, live: Live, wanted: Live, *, selected: bool = False) -> li
     """Why a Placement that does not exist yet would not select a cluster.
 
     Args:
-        name: of the ManagedCluster.
-        live: it.
         wanted: of the Placement C(predicates), one of which must match, C(cluster_sets) and C(tolerations); C(set_labels), what C(set_labels)
             returned.
         selected: whether it has selected the cluster already.

@@ -58,7 +58,6 @@ def host_name_error(name: str, groups: Collection[str]) -> str:
     """Why a cluster cannot be a host of this name; empty when it can.
 
     Args:
-        name: of the host.
         groups: names of the groups of the plays.
     """
     if not _NAME.fullmatch(name):
@@ -97,7 +96,6 @@ def is_hub(cluster: Cluster, server: str) -> bool:
     """Whether it is the cluster that the hub runs in, as far as it says so: by its label, or by the address of its API server.
 
     Args:
-        cluster: the object.
         server: address of the hub's API server.
     """
     urls = [str(one.get("url") or "").rstrip("/") for one in (cluster.get("spec") or {}).get("managedClusterClientConfigs") or []]
@@ -109,7 +107,6 @@ def variables(cluster: Cluster, gpu_resources: Sequence[str] = GPU_RESOURCES) ->
     """Host variables of a ManagedCluster; each is always there, with an empty value where nothing is known.
 
     Args:
-        cluster: the object.
         gpu_resources: names of resources that count as GPUs, C(*) matches any text.
     """
     spec, status = cluster.get("spec") or {}, cluster.get("status") or {}

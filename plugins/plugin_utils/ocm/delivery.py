@@ -6,7 +6,7 @@ Source: C(pkg/addon/templateagent/template_agent.go) of open-cluster-management.
 break templates arrived complete, too): the JSON text of each manifest goes through C(fasttemplate) with the marks C({{)
 and C(}}). What is between two marks is the exact name of a variable; an unknown one becomes empty, and values are
 inserted into the JSON without escaping. A C({{) without a following C(}}) makes C(fasttemplate.New) panic. Nothing can
-be escaped.
+be escaped. So a manifest arrives as it is if its text has no C({{), which JSON itself never has, and in no other case.
 
 So templates of this collection have no variables, and what the engine would change is delivered in another way (C(split)).
 """
@@ -29,10 +29,8 @@ from ..manifests import clientapp
 from ..manifests.clientapp import POD_NAME
 from ..spec.hub_spec import MANUAL, PLACEMENTS
 from ..spec.site_spec import MODES, SiteSpec
-from . import addon_objects, api, checks, hub_features, hub_reader, nodes_work, statuses, through_hub
+from . import addon_objects, api, checks, hub_reader, nodes_work, statuses, through_hub
 from .apps import Apps
-
-_OPEN, _CLOSE = "{{", "}}"
 
 # They must stay when the add-on is deleted, which the site's ManifestWork says (C(addon_objects.STORAGE)).
 _DATA = ("PersistentVolume", "PersistentVolumeClaim")
@@ -47,43 +45,6 @@ _CREATED = 900.0
 _PATIENCE = 30.0
 
 
-class TemplateError(ValueError):
-    """The engine would fail, and with it the whole add-on manager or the add-on."""
-
-
-def rendered(text: str, values: Mapping[str, str] | None = None) -> str:
-    """The JSON text of a manifest after the engine.
-
-    Raises:
-        TemplateError: a mark is opened and never closed.
-    """
-    known = values or {}
-    out: list[str] = []
-    while True:
-        before, mark, rest = text.partition(_OPEN)
-        out.append(before)
-        if not mark:
-            return "".join(out)
-        name, mark, text = rest.partition(_CLOSE)
-        if not mark:
-            raise TemplateError(f"no {_CLOSE} follows {_OPEN}{rest[:20]!r}")
-        out.append(known.get(name, ""))
-
-
-def stored(manifest: Mapping[str, Any]) -> str:
-    """A manifest's JSON as the API server hands it out: compact, with every character as it is."""
-    return json.dumps(manifest, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-
-
-def survives(manifest: Mapping[str, Any]) -> bool:
-    """Whether the engine leaves a manifest alone."""
-    text = stored(manifest)
-    try:
-        return rendered(text) == text
-    except TemplateError:
-        return False
-
-
 def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
     """A site's objects in two parts, each in the original order: for the add-on's template, and for the site's ManifestWork.
 
@@ -95,7 +56,7 @@ def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
         kind, name = item["kind"], item["metadata"]["name"]
         # A Service in front of a single pod has the number of that, which is the site's.
         is_of_pod = kind == "Service" and POD_NAME in (item["spec"].get("selector") or {})
-        is_own = is_of_pod or kind in MODES or kind in _DATA or (kind == "ConfigMap" and name in _OWN_MAPS) or not survives(item)
+        is_own = is_of_pod or kind in MODES or kind in _DATA or (kind == "ConfigMap" and name in _OWN_MAPS) or "{{" in json.dumps(item)
         (own if is_own else common).append(item)
     return common, own
 
@@ -104,7 +65,6 @@ class Delivery:
     """The delivery of one site's objects.
 
     Args:
-        hub: a connection to it.
         objects: all of the site's objects.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
@@ -161,7 +121,7 @@ class Delivery:
         """Apply the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
         live = through_hub.work_of(self.hub, self.spec)
         wanted = nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(live))
-        self._apply([hub_features.with_watches(self.hub, wanted, live)])
+        self._apply([hub_reader.with_watches(self.hub, wanted, live)])
 
     def wait(self, seconds: float) -> None:
         """Wait until the cluster has everything and all SuperNode pods are ready.

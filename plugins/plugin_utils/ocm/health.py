@@ -159,7 +159,6 @@ def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) ->
     """Site -> its state, in the form of M(federated.flower.supernode_info) with the row in addition: one list of each kind, for any number of sites.
 
     Args:
-        hub: a connection.
         federation: the federation's name.
         addon: the add-on's.
         sites: site -> name of its ManagedCluster.

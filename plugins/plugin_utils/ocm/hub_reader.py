@@ -1,20 +1,34 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads an Open Cluster Management hub before anything is changed; C(checks.py) finds the problems."""
+"""Reads an Open Cluster Management hub: what prevents a delivery, before anything is changed (C(checks.py) finds the problems); what Placements have
+selected; and how soon the agents of clusters report the state of objects.
+
+An agent reads values at its C(--status-sync-interval), which the operator sets to 60 s where the agent has one replica (with jitter
+up to 114 s were seen with 1.3.1). With C(feedbackScrapeType: Watch) it reports at once. Source: C(work/v1) of
+open-cluster-management.io/api 1.2; the agent has 50 watches, and polls what is beyond them.
+
+Source: C(operator/v1) of open-cluster-management.io/api, ClusterManager: C(status.observedGeneration), and the conditions
+C(Applied) and C(ValidFeatureGates).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..apply.readiness import READY, State
 from ..base.errors import ClusterError
 from ..base.labels import query
-from ..kube.api_errors import NotServed
+from ..kube.api_errors import Forbidden, NotFound, NotServed
 from ..kube.client import Cluster
 from ..rights import ask
 from ..spec.hub_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
-from . import addon_objects, api, checks, hub_features, statuses
+from . import addon_objects, api, checks, statuses
+
+FIELD, WATCH = "feedbackScrapeType", "Watch"
+# Of an agent's 50: a site has two or three ManifestWorks, and its cluster may be in other federations.
+_MOST = 12
 
 # Labels of what is delivered for any federation.
 _OF_ALL = query({key: value for key, value in addon_objects.addon_labels("").items() if key != "app.kubernetes.io/instance"})
@@ -24,7 +38,6 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
     """Can this hub deliver SuperNodes?
 
     Args:
-        hub: a connection.
         claim: whether to take over the add-on of a federation of this name in another namespace.
 
     Returns:
@@ -35,11 +48,11 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
     """
     selects = spec.install == PLACEMENTS or spec.clientapps
     wanted = checks.KINDS + (checks.PLACEMENT_KINDS if selects else ()) + (checks.REPLICA_SET_KINDS if spec.clientapps else ())
-    manager = hub_features.manager_of(hub)
+    manager = manager_of(hub)
     _refuse(checks.missing_kinds([one for one in wanted if not _serves(hub, *one)]) + checks.gates(manager))
     ask.require(hub, ask.ocm_rights(spec.namespace, spec))
     problems = [problem for one in hub.list(api.ADDONS, "ClusterManagementAddOn") for problem in checks.foreign(spec, one, claim=claim)]
-    problems += checks.apis(spec, hub_features.document(hub, api.WORKS), hub_features.document(hub, api.PLACEMENTS))
+    problems += checks.dropped_selectors(spec, document(hub, api.PLACEMENTS))
     disabled, warnings = checks.clientapps_gate(manager, enable=spec.enable_gates) if spec.clientapps else ([], [])
     sets = hub.list(api.SETS, "ManagedClusterSet") if selects else []
     if selects:
@@ -61,7 +74,6 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
     """Can a site be reached through the hub? Returns warnings.
 
     Args:
-        hub: a connection.
         addon: what C(at_addon) returned; empty if it was not called.
         claim: whether to take over the site of another host of the inventory.
 
@@ -86,7 +98,7 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
     if addon.get("install") == PLACEMENTS:
         _refuse(checks.chosen(name, live, addon, selected=own is not None))
     if spec.has_apps_apart:
-        _refuse(checks.clientapps(spec, live, addon, lambda: hub_features.document(hub, api.PLACEMENTS)))
+        _refuse(checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS)))
     return [word for word in [checks.unavailable(name, live)] if word]
 
 
@@ -114,3 +126,60 @@ def _serves(hub: Cluster, version: str, kind: str) -> bool:
     except NotServed:
         return False
     return True
+
+
+def document(hub: Cluster, version: str) -> dict[str, Any]:
+    """The schema of an API version; empty where it is not served."""
+    try:
+        return hub.request("GET", f"/openapi/v3/apis/{version}")
+    except NotFound:
+        return {}
+
+
+def with_watches(hub: Cluster, work: dict[str, Any], live: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A ManifestWork whose values are reported at once, where the hub supports it.
+
+    Args:
+        work: what is to be applied.
+        live: a ManifestWork with options, if there is one: then the hub need not be asked, since it sets the field's default.
+    """
+    options = ((live or {}).get("spec") or {}).get("manifestConfigs") or []
+    serves = any(FIELD in one for one in options) if options else api.supports_watch(document(hub, api.WORKS))
+    return {**work, "spec": watched(work["spec"])} if serves else work
+
+
+def is_watched(live_set: Mapping[str, Any]) -> bool:
+    """Whether a ManifestWorkReplicaSet requests watches."""
+    options = live_set["spec"]["manifestWorkTemplate"].get("manifestConfigs") or []
+    return any(one.get(FIELD) == WATCH for one in options)
+
+
+def watched(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The specification of a ManifestWork whose values are reported at once: those of all objects, or of what is
+    written if they are many.
+
+    Nothing that a cluster gets is changed by it.
+    """
+    asked = [number for number, one in enumerate(spec["manifestConfigs"]) if one.get("feedbackRules")]
+    written = [number for number in asked if (spec["manifestConfigs"][number].get("updateStrategy") or {}).get("type") != "ReadOnly"]
+    chosen = asked if len(asked) <= _MOST else written[:_MOST]
+    return {**spec, "manifestConfigs": [{**one, FIELD: WATCH} if number in chosen else one for number, one in enumerate(spec["manifestConfigs"])]}
+
+
+def manager_of(hub: Cluster) -> dict[str, Any] | None:
+    """The ClusterManager; None where there is none, or without the right to read it: then no gate is known to be off."""
+    try:
+        return next(iter(hub.list(api.OPERATOR, "ClusterManager")), None)
+    except (NotServed, Forbidden):
+        return None
+
+
+def operator_state(manager: Mapping[str, Any], generation: int) -> State:
+    """Whether the operator has applied this generation. A condition that is missing, or of an older generation, is not conclusive."""
+    if ((manager.get("status") or {}).get("observedGeneration") or 0) < generation:
+        return State(False, "it has not processed it yet")
+    for kind in ("ValidFeatureGates", "Applied"):
+        reported = statuses.condition(manager, kind)
+        if reported.get("status") == "False" and reported.get("observedGeneration", generation) >= generation:
+            return State(False, f"{kind}: {reported.get('message') or reported.get('reason')}")
+    return READY

@@ -106,8 +106,6 @@ def forgetting_errors(
     """Site -> why it cannot be forgotten yet.
 
     Args:
-        hub: a connection.
-        federation: its name.
         sites: those to forget.
         known: records of the ledger, by site.
         unreadable: sites whose record cannot be read.

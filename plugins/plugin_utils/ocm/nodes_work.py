@@ -63,7 +63,7 @@ def watch(objects: Iterable[Object]) -> tuple[list[Object], list[Object], dict[t
     """
     listed = [addon_objects.with_content(item) if item["kind"] == STATEFUL_SET else item for item in objects]
     sets = [item for item in listed if item["kind"] == STATEFUL_SET]
-    watched = [
+    watched: list[Object] = [
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": item["metadata"]["namespace"]}}
         for item in sets
         for name in _pod_names(item)[: addon_objects.WATCHED_PODS]

@@ -48,7 +48,6 @@ def loss(hub: Cluster, spec: AddonSpec, live: Live | None) -> str:
     """Why the Placement from which the add-on gets its clusters is not to be changed: sites would lose their SuperNodes and keys. Empty if it may be.
 
     Args:
-        hub: a connection.
         spec: what is wanted.
         live: the ClusterManagementAddOn; None if there is none.
     """
@@ -116,7 +115,6 @@ class Handover:
     """The sites that the add-on has now, and the Placement that has to select them.
 
     Args:
-        hub: a connection.
         addon: name of the add-on.
         before: what C(first) returned; the Placement is its last.
     """
@@ -136,9 +134,6 @@ class Handover:
     def wait(self, seconds: float = SECONDS) -> None:
         """Wait until the Placement, which is applied, has selected all of them.
 
-        Args:
-            seconds: how long.
-
         Raises:
             ClusterError: it has not.
         """
@@ -155,9 +150,6 @@ class Handover:
 
     def wait_until_taken_over(self, seconds: float = SECONDS) -> None:
         """Wait until OCM uses the Placement, to which the ClusterManagementAddOn refers now.
-
-        Args:
-            seconds: how long.
 
         Raises:
             ClusterError: it does not.

@@ -3,7 +3,7 @@
 """Evaluate the status of a ManifestWork, a ManagedClusterAddOn and a Placement. Pure.
 
 Source: C(work/v1) of open-cluster-management.io/api: C(status.conditions), and per manifest C(resourceMeta), C(conditions) and
-C(statusFeedback). The agent writes values at once or up to two minutes after a change: see hub_features.py.
+C(statusFeedback). The agent writes values at once or up to two minutes after a change: see hub_reader.py.
 
 Source: C(pkg/addon/controllers/addonprogressing) of open-cluster-management.io/ocm: C(lastAppliedConfig) becomes
 C(desiredConfig) when the add-on's ManifestWork of these configs is applied and its objects are there. It stays so when the
@@ -158,7 +158,6 @@ def remark(placement: Object, found: int) -> str:
     """A remark on a Placement, or nothing: it selected no cluster, or is being evaluated again.
 
     Args:
-        placement: the object.
         found: the number of clusters in its decisions.
     """
     status = placement.get("status") or {}

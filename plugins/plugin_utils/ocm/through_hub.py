@@ -27,7 +27,7 @@ from ..kube.client import Cluster
 from ..manifests import site_jobs
 from ..site_keys import keys, public, shipped
 from ..spec.site_spec import SiteSpec
-from . import addon_objects, api, hub_features, key_work, leaving, nodes_work
+from . import addon_objects, api, hub_reader, key_work, leaving, nodes_work
 from . import statuses as works
 
 Live = Mapping[str, Any]
@@ -55,7 +55,6 @@ class ThroughHub:
     """A site that is reached through the hub only.
 
     Args:
-        hub: a connection to it.
         owner: returns the live ManagedClusterAddOn, after applying it.
         first: see C(key_work.idle_work).
         seconds: how long to wait until the site has reported anything.
@@ -120,8 +119,8 @@ class ThroughHub:
         """Apply the idle ManifestWork in its current form: labels are updated, and a left-over job is removed."""
         live = self._live()
         if live is not None:
-            pools = [*self.spec.pools, *key_work.result(live, self.spec.namespace).pools]
-            names = sorted(set(site_jobs.secret_names(pool.name for pool in pools)))
+            pools = {pool.name for pool in self.spec.pools} | {pool.name for pool in key_work.result(live, self.spec.namespace).pools}
+            names = sorted(site_jobs.secret_names(pools))
             self._apply(key_work.idle_work(self.spec, names, self._addon(), self.first), live)
 
     def _addon(self) -> Live | None:
@@ -133,7 +132,7 @@ class ThroughHub:
         return work_of(self.hub, self.spec, key_work.PART)
 
     def _apply(self, wanted: dict[str, Any], live: Live | None = None) -> None:
-        wanted = hub_features.with_watches(self.hub, wanted, live or self._live())
+        wanted = hub_reader.with_watches(self.hub, wanted, live or self._live())
         self.written.append(apply_objects(self.hub, [wanted], check=self.check))
 
     def _answered(self, live: dict[str, Any] | None, clock: Clock) -> dict[str, Any] | None:
@@ -211,11 +210,9 @@ def bring(hub: Cluster, spec: SiteSpec, bundle: str, seconds: float, *, check: b
     """Have a site trust these CAs, and wait for as long as its pods need to notice.
 
     Args:
-        hub: a connection.
         spec: the site. Another federation may have one of the same name in the same cluster.
         bundle: PEM; empty to leave its trust alone.
         seconds: how long its agent may take.
-        check: nothing is written.
 
     Returns:
         The CA bundle of the cluster now, and the changes of its ManifestWork in the format of C(apply); nothing if unchanged.

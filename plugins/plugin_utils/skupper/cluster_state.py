@@ -17,10 +17,10 @@ from . import controller, rotation_plan, site_plan, state
 from .ownership import is_ours
 
 
-def listed(cluster: Cluster, kind: str, namespace: str | None, api_version: str = skupper.API) -> list[Object]:
-    """All objects of a kind, by default one of Skupper's, in a namespace or in all; none where the kind is not served."""
+def listed(cluster: Cluster, kind: str, namespace: str | None) -> list[Object]:
+    """All objects of one of Skupper's kinds, in a namespace or in all; none where the kind is not served."""
     try:
-        return cluster.list(api_version, kind, namespace)
+        return cluster.list(skupper.API, kind, namespace)
     except NotServed:
         return []
 
@@ -80,7 +80,6 @@ def install_error(cluster: Cluster, spec: NetworkSiteSpec) -> str:
         spec,
         cluster.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", controller.DEFINITION),
         cluster.list("apps/v1", "Deployment", fields=f"metadata.name={controller.NAME}"),
-        listed(cluster, "Site", None),
     )
     return f"the cluster {cluster.name}: {why}" if why else ""
 

@@ -25,7 +25,6 @@ from ..base.values import text
 from ..manifests.skupper import API
 from ..marks import proof
 from ..spec.network_spec import NetworkSiteSpec
-from . import state
 from .ownership import is_ours
 
 Object = dict[str, Any]
@@ -96,7 +95,6 @@ def marked(objects: Iterable[Object], live: Live | None) -> list[Object]:
     """The objects, with a mark on the Namespace among them that this collection created it.
 
     Args:
-        objects: what is applied.
         live: that Namespace, if it exists. One that existed before is not marked.
     """
     label = {"app.kubernetes.io/managed-by": MANAGER} if live is None or is_ours(live) else {}
@@ -126,7 +124,7 @@ def why_stays(live: Live | None, left: Iterable[Live], unseen: str = "") -> str:
     return unseen or (f"it contains {', '.join(names[:5])}{' and more' if len(names) > 5 else ''}" if names else "")
 
 
-def others_error(spec: NetworkSiteSpec, definition: Live | None, deployments: Iterable[Live] = (), sites: Iterable[Live] = ()) -> str:
+def others_error(spec: NetworkSiteSpec, definition: Live | None, deployments: Iterable[Live] = ()) -> str:
     """Why a controller must not be installed beside what someone else installed, a sentence without its full stop; empty if it may.
 
     CustomResourceDefinitions that this collection wrote, and whose controller is lost, are no obstacle.
@@ -135,27 +133,19 @@ def others_error(spec: NetworkSiteSpec, definition: Live | None, deployments: It
         spec: what is to be installed; nothing of it exists.
         definition: the CustomResourceDefinition of Sites, if it exists.
         deployments: all controllers of the cluster.
-        sites: all Sites of the cluster, of which the release of their controller is known.
     """
     others = []
     for one in deployments if serves_all(spec) else ():
         serves_one = any(entry.get("name") == "WATCH_NAMESPACE" for container in _containers(one) for entry in container.get("env") or [])
         if one["metadata"]["namespace"] != home(spec) and not serves_one:
             others.append(f"Deployment {one['metadata']['namespace']}/{NAME} ({image(one)})")
-    overwritten = ""
+    why = []
     if spec.install == "manifests" and definition is not None and not proof.has_written(definition):
-        overwritten = f". Its CustomResourceDefinition {DEFINITION} {proof.holder(definition)}, and the manifests would overwrite it"
-    if not overwritten and not others:
-        return ""
-    served = {text((state.status(one).get("controller") or {}).get("version")) for one in sites} - {""}
-    why = f"{' '.join(['Skupper', ', '.join(sorted(served))]).strip()} is installed already" + (f": {', '.join(others)}" if others else "") + overwritten
-    remedy = "Set skupper_site_install to none for this host: what is installed is then used as it is"
+        why.append(f". Its CustomResourceDefinition {DEFINITION} {proof.holder(definition)}, and the manifests would overwrite it")
     if others:
-        return f"{why}. A second controller for the whole cluster would serve the same Sites. {remedy}"
-    return (
-        f"{why}. {remedy}. No controller for the whole cluster was found: if none runs, install one in the same way as {DEFINITION}, or, if "
-        "nothing uses them, delete Skupper's CustomResourceDefinitions"
-    )
+        why = [f": {', '.join(others)}", *why, ". A second controller for the whole cluster would serve the same Sites"]
+    remedy = "Set skupper_site_install to none for this host: what is installed is then used as it is"
+    return f"Skupper is installed already{''.join(why)}. {remedy}" if why else ""
 
 
 def _containers(deployment: Live | None) -> Sequence[Live]:
@@ -177,7 +167,6 @@ def subscription(spec: NetworkSiteSpec, groups: Iterable[Live] = ()) -> list[Obj
     """The operator's Subscription, with an OperatorGroup where the namespace has none of someone else.
 
     Args:
-        spec: the Site's specification.
         groups: all OperatorGroups of the operator's namespace.
     """
     meta = {"name": PACKAGE, "namespace": home(spec)}

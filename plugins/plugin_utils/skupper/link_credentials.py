@@ -30,7 +30,6 @@ def due(pem: str, now: datetime.datetime, renew_before: datetime.timedelta | Non
 
     Args:
         pem: the certificate; empty for none.
-        now: the time to judge by.
         renew_before: how long before its expiry; half of its lifetime by default.
     """
     if not pem:
@@ -76,7 +75,6 @@ def fault(entries: Entries, ca: str, now: datetime.datetime, renew_before: datet
     Args:
         entries: decoded entries of its Secret.
         ca: the CAs of which it must be, PEM; empty when they are not known.
-        now: the time to judge by.
         renew_before: see C(due).
         subject: the site to which it must belong; any by default.
     """
@@ -111,7 +109,6 @@ def ending(found: Iterable[Mapping[str, Any]], now: datetime.datetime, within: d
 
     Args:
         found: public facts with C(what).
-        now: the time to judge by.
         within: how soon.
     """
     reported = []

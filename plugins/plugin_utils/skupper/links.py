@@ -129,7 +129,6 @@ def decide(spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, renew_b
     Args:
         hub: state of the hub.
         site: what the site has.
-        now: the time to judge by.
         renew_before: how long before its expiry the client certificate is renewed; half of its lifetime by default.
     """
     if hub.denied:

@@ -133,7 +133,6 @@ def problems(hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[
         hub_name: inventory name of the hub.
         hub: the result of C(of_hub).
         sites: inventory name -> the result of C(of_site), of the checked sites that are reached through Skupper.
-        now: the time to judge by.
         within: how early an expiry is reported.
     """
     if not hub:

@@ -84,7 +84,6 @@ def end_error(namespace: str, end: str, *, hub: bool, removing: bool = False) ->
     """Why one end must not touch a namespace, a sentence without its full stop; empty if it may.
 
     Args:
-        namespace: its name.
         end: whose it is, what C(end_of) returned.
         hub: whether the one who asks is the hub.
         removing: whether its parts of the network are to be removed.

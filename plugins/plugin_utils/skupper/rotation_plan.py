@@ -92,7 +92,6 @@ def due(hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | Non
 
     Args:
         hub: content of the hub's Secrets.
-        now: the time to judge by.
         renew_before: how long before its expiry; half of its lifetime by default.
     """
     late = [site for site, pem in sorted(hub.links.items()) if link_credentials.due(pem, now, renew_before)]

@@ -80,7 +80,6 @@ def site(
     """A Site: configured, a router runs and, where others may link to it, it has an address.
 
     Args:
-        obj: the Site.
         services: Services of its namespace, to find why there is no address.
         pods: its router's pods, to find why none runs.
         deployments: its routers' Deployments, to find why there are no pods.
@@ -145,7 +144,6 @@ def link(obj: Object, remote: str = "", own_site: Object | None = None) -> State
     """A Link: written into the router's configuration, and up.
 
     Args:
-        obj: the Link.
         remote: uid of the Site to which it must lead; any by default.
         own_site: the Site of its namespace. Conditions of a Link that is older than this are ignored, unless the Site reports the same.
     """
@@ -203,7 +201,6 @@ def grant(obj: Object, now: datetime.datetime) -> tuple[str, str]:
     """What an AccessGrant is (C(PENDING), C(USABLE), C(EXPIRED), C(EXHAUSTED)), and why.
 
     Args:
-        obj: the AccessGrant.
         now: the time by the hub's clock.
     """
     found = status(obj)

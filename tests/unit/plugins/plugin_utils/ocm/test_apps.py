@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     checks,
     delivery,
     health,
-    hub_features,
+    hub_reader,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import app_versions as unused
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, rollout_step
@@ -105,47 +105,6 @@ def test_the_hub_rolls_out_to_one_cluster_at_a_time_unless_told_otherwise(given,
     assert reference["rolloutStrategy"] == {"type": "Progressive", "progressive": rendered}
 
 
-def test_another_rollout_is_as_it_was_given(apps):
-    given = {"type": "ProgressivePerGroup", "progressivePerGroup": {"maxFailures": 1}}
-    for asked, rendered in ((given, given), ({"type": "All"}, {"type": "All"})):
-        (reference,) = made(*apps(clientapp_pace="ocm", clientapp_rollout=asked), rules=True)[1]["spec"]["placementRefs"]
-        assert reference["rolloutStrategy"] == rendered
-
-
-def test_a_cluster_needs_the_label_and_the_add_on(apps):
-    spec, workloads = apps()
-    own = app_versions.version(spec, workloads)
-    (chosen,) = made(spec, workloads)[0]["spec"]["predicates"]
-    labels = chosen["requiredClusterSelector"]["labelSelector"]
-    assert labels["matchLabels"] == {"clientapp.federated.flower/flower": own}
-    # Whether it is there, and not what it says: a SuperNode that is restarted makes it say another thing.
-    assert labels["matchExpressions"] == [
-        {"key": "feature.open-cluster-management.io/addon-flower-supernode", "operator": "Exists"}
-    ]
-
-
-def test_client_apps_follow_the_add_on_to_clusters_with_taints(apps):
-    """Only the add-on's Placement knows ocm_addon_tolerations. With Manual there is none, and a taint removes no SuperNodes."""
-    assert made(*apps())[0]["spec"]["tolerations"] == [{"operator": "Exists"}], "this tolerates every taint (ocm, taint_toleration.go)"
-
-
-def test_values_are_in_the_replica_set_byte_for_byte(apps):
-    spec, workloads = apps(env=[{"name": "NOTE", "value": HOSTILE}])
-    item = made(spec, workloads)[1]["spec"]["manifestWorkTemplate"]["workload"]["manifests"][0]
-    env = item["spec"]["template"]["spec"]["containers"][0]["env"]
-    assert {one["name"]: one.get("value") for one in env}["NOTE"] == HOSTILE
-
-
-def test_rules_are_there_where_the_hub_knows_them(apps):
-    def conditions(rules):
-        options = made(*apps(), rules=rules)[1]["spec"]["manifestWorkTemplate"]["manifestConfigs"]
-        return [one["conditionRules"] for one in options if "conditionRules" in one]
-
-    assert conditions(False) == []
-    ((rule,),) = conditions(True)
-    assert rule["condition"] == "Progressing" and "readyReplicas" in rule["celExpressions"][0]
-
-
 def test_services_of_single_supernodes_are_the_sites_own(apps):
     spec, _workloads = apps()
     common, own = delivery.split(specs.supernode_objects(spec))
@@ -201,10 +160,10 @@ def test_a_feature_that_is_off_is_told_with_a_command_that_keeps_the_others():
 
 def test_what_the_operator_says_of_a_feature(status):
     live = {**manager(ON), "status": {"observedGeneration": 2}}
-    assert hub_features.operator_state(live, 3).why == "it has not processed it yet"
-    assert hub_features.operator_state({**live, "status": {"observedGeneration": 3}}, 3).ready
+    assert hub_reader.operator_state(live, 3).why == "it has not processed it yet"
+    assert hub_reader.operator_state({**live, "status": {"observedGeneration": 3}}, 3).ready
     bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
-    assert hub_features.operator_state({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3).why == "ValidFeatureGates: no such gate"
+    assert hub_reader.operator_state({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3).why == "ValidFeatureGates: no such gate"
 
 
 # ---- a cluster -------------------------------------------------------------------------------------------------------

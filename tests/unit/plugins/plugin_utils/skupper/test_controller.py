@@ -13,7 +13,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.sites import namespace_contents
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import cluster_state, controller
 
 WRITTEN = [{"manager": "federated.flower", "operation": "Apply"}]
@@ -56,13 +55,6 @@ def test_manifests_are_placed_as_kubectl_would(site_spec):
     assert binding["subjects"][0]["namespace"] == "flower" and "namespace" not in binding["subjects"][1]
     assert "namespace" not in role["metadata"]
     assert controller.release(deployment) == "2.2.1" and controller.image(deployment).endswith("controller:2.2.1")
-
-
-@pytest.mark.parametrize(
-    ("image", "tag"), [("quay.io:443/a/b", ""), ("a/b:v2-latest", "v2-latest"), ("a/b:1.2@sha256:0", "1.2"), ("", "")]
-)
-def test_release_of_an_image(image, tag):
-    assert controller.release({"spec": {"template": {"spec": {"containers": [{"image": image}]}}}}) == tag
 
 
 @pytest.mark.parametrize(
@@ -119,12 +111,10 @@ def running(namespace, *, alone=False):
 
 def test_a_controller_of_someone_else_in_another_namespace(parsed_network_site):
     spec = parsed_network_site(install="manifests")
-    served = [{"status": {"controller": {"version": "2.2.4"}}}, {}]
-    fault = controller.others_error(spec, definition("helm"), [running("platform")], served)
-    assert "Skupper 2.2.4 is installed already: Deployment platform/skupper-controller" in fault
+    fault = controller.others_error(spec, definition("helm"), [running("platform")])
+    assert "Skupper is installed already: Deployment platform/skupper-controller (quay.io/skupper/controller:2.2.4)" in fault
     assert "CustomResourceDefinition sites.skupper.io was created by someone else (field manager helm)" in fault
-    assert "Set skupper_site_install to none" in fault and "if none runs" not in fault
-    assert "if none runs, install one" in controller.others_error(spec, definition("helm"))
+    assert "Set skupper_site_install to none" in fault
     # Manifests would overwrite the definitions for a single namespace, too.
     assert controller.others_error(parsed_network_site(install="manifests", scope="namespace"), definition("helm"))
     # OpenShift's operator has its own way with the definitions, and a second controller is one too many all the same.
@@ -255,39 +245,3 @@ def test_a_namespace_goes_only_if_this_collection_created_it(live, goes):
 
 def item(kind, name, labels=None, **meta):
     return {"kind": kind, "metadata": {"name": name, "uid": f"{kind} {name}", "labels": labels or {}, **meta}}
-
-
-def owned(kind, name, owner):
-    return item(kind, name, ownerReferences=[{"uid": owner["metadata"]["uid"]}])
-
-
-def test_what_of_a_namespace_does_not_go_with_the_controller():
-    deployment = item("Deployment", "skupper-controller", MEMBER)
-    replicas = owned("ReplicaSet", "skupper-controller-1", deployment)
-    grants = owned("SecuredAccess", "skupper-grant-server", replicas)
-    account = item("ServiceAccount", "skupper-controller", MEMBER)
-    token = item(
-        "Secret",
-        "skupper-controller-dockercfg",
-        annotations={"kubernetes.io/service-account.uid": account["metadata"]["uid"]},
-    )
-    going = [
-        deployment,
-        replicas,
-        owned("Pod", "skupper-controller-1-x", replicas),
-        grants,
-        owned("Service", "skupper-grant-server", grants),
-        account,
-        {**token, "type": "kubernetes.io/dockercfg"},
-        item(
-            "ConfigMap",
-            "applyset-skupper-controller",
-            applyset.parent_object("skupper-controller", "skupper", (), ())["metadata"]["labels"],
-        ),
-        item("ConfigMap", "kube-root-ca.crt"),
-        item("ServiceAccount", "default"),
-    ]
-    staying = [item("Secret", "pull"), item("RoleBinding", "admins"), item("Deployment", "paused"), token]
-    found = namespace_contents.strange([*going, *staying[:3]], lambda one: controller.is_part(one, "skupper"))
-    assert found == staying[:3]
-    assert namespace_contents.strange([account, token], lambda one: controller.is_part(one, "skupper")) == [token]

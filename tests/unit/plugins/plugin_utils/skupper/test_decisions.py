@@ -159,12 +159,6 @@ def test_a_link_of_someone_else_is_left_alone(parsed_link, hub):
     assert decided(parsed_link(), hub, given.link("link-hub", up=False, ours=False, credentials="x")).do == links.ADOPT
 
 
-def test_a_link_of_someone_else_to_elsewhere_says_nothing(parsed_link, hub):
-    elsewhere = [{"name": "inter-router", "host": "198.51.100.1", "port": "55671", "group": "skupper-router"}]
-    theirs = given.link("x", ours=False, credentials="x", remote="uid-of-another", endpoints=elsewhere)
-    assert decided(parsed_link(), hub, theirs).do == links.CERTIFICATE
-
-
 def test_both_linked_is_told(parsed_link, hub, entries):
     ours = {"secret": given.secret("flower-hub", entries), "entries": entries}
     plan = decided(parsed_link(), hub, given.link(), given.link("x", ours=False, credentials="x"), **ours)
@@ -300,12 +294,6 @@ def test_a_listener_of_someone_else_that_does_the_same(parsed_listener):
 def test_a_listener_of_someone_else_that_does_not_fit(found, said, parsed_listener):
     plan = site_plan.decide_listener(parsed_listener(), [found], None)
     assert said in plan.fault and "created by someone else" in plan.fault and plan.adopted is None
-
-
-def test_a_listener_of_someone_else_for_something_else(parsed_listener):
-    assert (
-        site_plan.decide_listener(parsed_listener(), [listener(host="db", port=5432, key="db")], None) == site_plan.Plan()
-    )
 
 
 def test_a_service_is_in_the_way(parsed_listener):

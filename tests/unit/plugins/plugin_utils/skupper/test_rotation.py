@@ -155,12 +155,6 @@ def test_the_ca_that_counts_for_a_link(old, new):
     assert counts(new, {}) == new.certificate and counts(None, server(old, old)) == ""
 
 
-def test_server_alone(old):
-    settled = rotation_plan.Hub(old.certificate, server(old, old))
-    assert rotation_plan.next_step(settled, [rotation_plan.SERVER], changed_over=False) == rotation_plan.REPLACE_SERVER
-    assert rotation_plan.next_step(settled, [rotation_plan.LINK], changed_over=False) == ""
-
-
 def test_what_is_due(old):
     hub = rotation_plan.Hub(
         old.certificate, server(old, old, lifetime=SHORT), {"site-a": client(old), "site-b": client(old, SHORT)}

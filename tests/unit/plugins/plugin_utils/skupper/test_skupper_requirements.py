@@ -74,12 +74,6 @@ def test_only_a_namespace_of_ours_is_changed_and_only_when_nobody_said_otherwise
     assert ("From now on it enforces baseline" in skupper_requirements.level_warning(spec, item, running=False)) is changes
 
 
-def test_what_someone_else_closed_is_told_until_a_router_runs():
-    item = live(ours=False)
-    assert "kubectl label namespace flower" in skupper_requirements.level_warning(SPEC, item, running=False)
-    assert skupper_requirements.level_warning(SPEC, item, running=True) == ""
-
-
 @pytest.mark.parametrize(
     ("level", "said", "hopeless"),
     [

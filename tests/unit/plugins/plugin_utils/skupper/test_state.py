@@ -17,11 +17,6 @@ NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.timezone.utc)
 SERVICE = {"metadata": {"name": "skupper-router"}, "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {}}}
 
 
-def test_a_site_is_ready():
-    assert state.site(given.site()).ready
-    assert state.site(given.site(access="default")).ready
-
-
 @pytest.mark.parametrize(
     ("conditions", "access", "said", "hopeless"),
     [
