@@ -1,4 +1,5 @@
 # Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The join of a site with the hub: reads both, gets a client certificate for the link, by Certificate or by token.
 

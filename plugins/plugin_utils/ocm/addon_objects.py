@@ -299,20 +299,14 @@ def work_spec(
 
 
 def with_content(item: Object) -> Object:
-    """A workload with the digest of its content, to distinguish numbers of an older one from those of this one."""
+    """A workload with the digest of its content, the digest itself left out, to distinguish numbers of an older one from those of this one."""
     marked = copy.deepcopy(item)
-    marked["metadata"].setdefault("annotations", {})[CONTENT_NOTE] = digest(item)
-    return marked
-
-
-def without_content(item: Object) -> Object:
-    """A workload as it was before it got that digest."""
-    bare = copy.deepcopy(item)
-    notes = bare["metadata"].get("annotations") or {}
+    notes = marked["metadata"].pop("annotations", None) or {}
     notes.pop(CONTENT_NOTE, None)
-    if not notes:
-        bare["metadata"].pop("annotations", None)
-    return bare
+    if notes:
+        marked["metadata"]["annotations"] = notes
+    marked["metadata"]["annotations"] = {**notes, CONTENT_NOTE: digest(marked)}
+    return marked
 
 
 def content_of(item: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ Flux documentation, «Kustomization», «Garbage collection».
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..apply import field_conflicts
@@ -34,7 +34,7 @@ from ..base.names import CLIENTAPP
 from ..base.object_names import OCM_PACE, REPLICA_SET_DIGITS, REPLICA_SET_PREFIX
 from ..base.values import Object, compact, text
 from ..spec.site_spec import SiteSpec
-from . import addon_objects, api, nodes_work, statuses
+from . import addon_objects, api, nodes_work
 
 # Until all pods are there in their present form, on clusters that have the present content.
 _PROGRESSING = (
@@ -186,6 +186,16 @@ def unused_apps(sets: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[st
     ]
 
 
+def _references(part: Any, resource: str = "") -> Iterator[tuple[str, str, str]]:
+    """(Resource, namespace, name) of all configs that a part of an add-on lists, wants, has or had: each is in or below an entry with its C(resource)."""
+    if isinstance(part, Mapping):
+        resource = part.get("resource") or resource
+        if resource and part.get("name"):
+            yield resource, part.get("namespace") or "", part["name"]
+    for each in part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ():
+        yield from _references(each, resource)
+
+
 def unused(
     made: Iterable[Mapping[str, Any]], managements: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
@@ -193,21 +203,10 @@ def unused(
 
     Args:
         made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
-        managements: ClusterManagementAddOns that may refer to them: as a default, for a Placement, or in the status of a rollout.
+        managements: ClusterManagementAddOns that may refer to them.
         clusters: ManagedClusterAddOns that may refer to them, of all clusters.
     """
-    found: list[Mapping[str, Any]] = []
-    for one in managements:
-        spec, status = one.get("spec") or {}, one.get("status") or {}
-        found += [{"resource": each.get("resource"), **(each.get("defaultConfig") or {})} for each in spec.get("supportedConfigs") or []]
-        found += [config for each in (spec.get("installStrategy") or {}).get("placements") or [] for config in each.get("configs") or []]
-        reported = [*(status.get("defaultconfigReferences") or [])]
-        reported += [config for each in status.get("installProgressions") or [] for config in each.get("configReferences") or []]
-        for part in ("desiredConfig", "lastAppliedConfig", "lastKnownGoodConfig"):
-            found += [{"resource": each.get("resource"), **(each.get(part) or {})} for each in reported]
-    used = {(each["resource"], each.get("namespace") or "", each["name"]) for each in found if each.get("name")}
-    for one in clusters:
-        used |= statuses.addon_references(one)
+    used = {reference for one in (*managements, *clusters) for reference in _references(one)}
     left = []
     for item in made:
         reference = addon_objects.config_reference(item)

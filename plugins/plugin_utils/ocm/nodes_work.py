@@ -1,4 +1,5 @@
 # Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The ManifestWork with a site's own objects, and whether its SuperNodes are ready according to its feedback. Pure.
 
@@ -97,7 +98,7 @@ def remarked(work: Mapping[str, Any], mark: str) -> Object:
     """A live ManifestWork with another mark on its pods, and everything else as from C(build): to be applied."""
     item: Object = {**identity(work), "spec": copy.deepcopy(work["spec"])}
     item["spec"]["workload"]["manifests"] = [
-        addon_objects.with_content(_marked(addon_objects.without_content(one), mark)) if one["kind"] == STATEFUL_SET else one
+        addon_objects.with_content(_marked(one, mark)) if one["kind"] == STATEFUL_SET else one
         for one in item["spec"]["workload"]["manifests"]
     ]
     return item

@@ -1,4 +1,5 @@
 # Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Hand the add-on over to another Placement, from another one or from C(Manual), without removing it from any site, and change no Placement so that it
 loses one.

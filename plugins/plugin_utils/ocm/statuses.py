@@ -122,14 +122,6 @@ def addon_state(addon: Object | None, references: Sequence[Object]) -> State:
     return State(not missing, f"the cluster does not have {missing} yet" if missing else "")
 
 
-def addon_references(addon: Object) -> set[tuple[str, str, str]]:
-    """(resource, namespace, name) of every config that an add-on lists, wants or has."""
-    found = [*((addon.get("spec") or {}).get("configs") or [])]
-    for one in (addon.get("status") or {}).get("configReferences") or []:
-        found += [one, *({"resource": one.get("resource"), **(one.get(part) or {})} for part in ("desiredConfig", "lastAppliedConfig"))]
-    return {(one["resource"], one.get("namespace") or "", one["name"]) for one in found if one.get("name")}
-
-
 def placement_references(management: Object | None) -> set[tuple[str, str]] | None:
     """Namespace and name of the Placements by which a ClusterManagementAddOn gets its clusters; None without that strategy."""
     strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}

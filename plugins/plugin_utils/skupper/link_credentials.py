@@ -1,4 +1,5 @@
 # Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Certificates of links: issuer, expiry, trusted CAs. Pure.
 
