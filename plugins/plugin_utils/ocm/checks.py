@@ -63,14 +63,17 @@ def gates(manager: Live | None) -> list[str]:
     ]
 
 
-def clientapps_gate(manager: Live | None, *, enable: bool) -> tuple[list[str], list[str]]:
+def clientapps_gate(manager: Live | None, live: Iterable[Live], *, enable: bool) -> tuple[list[str], list[str]]:
     """Problems and warnings of the feature by which ClientApps are delivered.
 
     Args:
         manager: the ClusterManager; None for a hub that was installed in another way, or without the right to read it.
+        live: ManifestWorkReplicaSets of the hub. One that is processed shows that the feature is enabled.
         enable: whether the feature may be enabled (C(flower_ocm_enable_gates)).
     """
     feature = api.GATE
+    if manager is None and any((one.get("status") or {}).get("conditions") for one in live):
+        return [], []
     if manager is None:
         return [], [f"whether the feature {feature} is enabled is not known: the hub has no readable ClusterManager. {api.REMEDY}"]
     if enable or api.is_enabled(manager):

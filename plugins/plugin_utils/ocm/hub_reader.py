@@ -54,7 +54,11 @@ def at_addon(hub: Cluster, spec: AddonSpec, *, claim: bool = False) -> dict[str,
     ask.require(hub, ask.ocm_rights(spec.namespace, spec))
     problems = [problem for one in hub.list(api.ADDONS, "ClusterManagementAddOn") for problem in checks.foreign(spec, one, claim=claim)]
     problems += checks.dropped_selectors(spec, document(hub, api.PLACEMENTS))
-    disabled, warnings = checks.clientapps_gate(manager, enable=spec.enable_gates) if spec.clientapps else ([], [])
+    disabled: list[str] = []
+    warnings: list[str] = []
+    if spec.clientapps:
+        live = [] if manager else hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", spec.namespace)
+        disabled, warnings = checks.clientapps_gate(manager, live, enable=spec.enable_gates)
     sets = hub.list(api.SETS, "ManagedClusterSet") if selects else []
     if selects:
         bound = hub.list(api.SETS, "ManagedClusterSetBinding", spec.namespace)

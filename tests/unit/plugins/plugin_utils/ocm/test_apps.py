@@ -149,12 +149,13 @@ OTHER = {"feature": "CleanUpCompletedManifestWork", "mode": "Enable"}
 
 def test_a_feature_that_is_off_is_told_with_a_command_that_keeps_the_others():
     for before, after in (((), [ON]), ((OTHER,), [OTHER, ON]), ((OTHER, OFF), [OTHER, ON])):
-        ((problem,), _warnings) = checks.clientapps_gate(manager(*before), enable=False)
+        ((problem,), _warnings) = checks.clientapps_gate(manager(*before), [], enable=False)
         (patch,) = json.loads(problem.partition("-p '")[2].partition("'`")[0])
         assert (patch["op"], patch["path"], patch["value"]["featureGates"]) == ("add", "/spec/workConfiguration", after)
         assert "flower_ocm_enable_gates" in problem
-    assert checks.clientapps_gate(manager(OTHER, ON), enable=False) == checks.clientapps_gate(manager(), enable=True) == ([], [])
-    problems, (warning,) = checks.clientapps_gate(None, enable=False)
+    assert checks.clientapps_gate(manager(OTHER, ON), [], enable=False) == checks.clientapps_gate(manager(), [], enable=True) == ([], [])
+    assert checks.clientapps_gate(None, [{"status": {"conditions": [{}]}}], enable=False) == ([], [])
+    problems, (warning,) = checks.clientapps_gate(None, [{}], enable=False)
     assert problems == [] and "the hub has no readable ClusterManager" in warning
 
 
