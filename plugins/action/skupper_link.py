@@ -143,12 +143,12 @@ class ActionModule(SkupperAction):
             return hub
         self.wait_site(join.hub, join.spec.hub_namespace, site["metadata"]["name"], join.seconds)
 
-        def look() -> State:
+        def read_state() -> State:
             nonlocal hub
             hub = join.hub_state()
             return State(bool(hub.ca), f"Secret {join.spec.hub_namespace}/{cluster_state.ca_name(hub.site)} is not there")
 
-        self.wait_for(f"the hub {join.hub.name} has no CA for links", join.seconds, look)
+        self.wait_for(f"the hub {join.hub.name} has no CA for links", join.seconds, read_state)
         return hub
 
     @staticmethod
@@ -164,13 +164,13 @@ class ActionModule(SkupperAction):
         names = {item["metadata"]["name"] for item in wanted}
         found: list[Object] = []
 
-        def look() -> State:
+        def read_state() -> State:
             nonlocal found
             found = [link for link in cluster_state.listed(join.site, "Link", join.spec.namespace) if link["metadata"]["name"] in names]
             why = links.why_not(join.spec, hub, found, site_plan.active(cluster_state.listed(join.site, "Site", join.spec.namespace)))
             return State(not why, why)
 
-        self.wait_for(f"{join.site.name} is not linked to {join.hub.name}", join.seconds, look, "For a new Link, Skupper needs up to half a minute.")
+        self.wait_for(f"{join.site.name} is not linked to {join.hub.name}", join.seconds, read_state, "For a new Link, Skupper needs up to half a minute.")
         return found
 
     @staticmethod

@@ -58,7 +58,7 @@ class ActionModule(SkupperAction):
             self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]
             name = plan.adopted["metadata"]["name"] if plan.adopted else skupper.FLEET
 
-            def look() -> State:
+            def read_state() -> State:
                 listed = cluster_state.listed(cluster, kind, spec.namespace)
                 live = next((one for one in listed if one["metadata"]["name"] == name and is_ours(one) is (plan.adopted is None)), None)
                 if live is None:
@@ -66,7 +66,7 @@ class ActionModule(SkupperAction):
                 return state.connector(live) if kind == "Connector" else state.listener(live, self._service(cluster, spec))
 
             waits = params["wait"] and not self.check
-            ready = self.wait_for(f"{kind} {spec.namespace}/{name} on {cluster.name} is not ready", seconds, look) if waits else look()
+            ready = self.wait_for(f"{kind} {spec.namespace}/{name} on {cluster.name} is not ready", seconds, read_state) if waits else read_state()
         where = skupper.address(spec.host, spec.port)
         word = f"is ready{f' at {where}' if kind == 'Listener' else ''}" if ready.ready else "is not ready yet"
         return self.finished(f"{kind} {spec.namespace}/{name} {word}", address=where, ready=ready.ready, adopted=plan.adopted is not None)

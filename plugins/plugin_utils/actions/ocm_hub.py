@@ -183,15 +183,15 @@ class Cleanup:
     def _unused(self, hub: Cluster) -> list[dict[str, Any]]:
         """Versions that nothing refers to. First the existing objects are listed: those that another run creates meanwhile are not among them."""
         params, label = self._params, app_versions.label(self._params["federation"])
-        made = hub.list(api.ADDONS, "AddOnTemplate", labels=self._labels)
-        made += hub.list(api.ADDONS, "AddOnDeploymentConfig", params["namespace"], labels=self._labels)
+        versions = hub.list(api.ADDONS, "AddOnTemplate", labels=self._labels)
+        versions += hub.list(api.ADDONS, "AddOnDeploymentConfig", params["namespace"], labels=self._labels)
         try:  # versions of the ClientApps; none on a hub without such objects, or without the right to read them
             selector = query(app_versions.labels(params["federation"]))
             sets = hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", params["namespace"], labels=selector)
         except (NotServed, Forbidden):
             sets = []
         managements = hub.list(api.ADDONS, "ClusterManagementAddOn")
-        names = app_versions.addon_names(made, params["addon"])
+        names = app_versions.addon_names(versions, params["addon"])
         addons = [one for name in names for one in hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={name}")]
         clusters = hub.list(api.CLUSTERS, "ManagedCluster", labels=label) if sets else []
-        return app_versions.unused(made, managements, addons) + app_versions.unused_apps(sets, clusters, label)
+        return app_versions.unused(versions, managements, addons) + app_versions.unused_apps(sets, clusters, label)

@@ -174,14 +174,14 @@ class SkupperAction(RoleAction):
 
     # ---- waiting -----------------------------------------------------------------------------------------------------
 
-    def wait(self, seconds: float, look: Callable[[], State]) -> State:
+    def wait(self, seconds: float, read_state: Callable[[], State]) -> State:
         """Wait until it is ready, waiting cannot help, or the timeout. An API server that restarts is not a reason to fail."""
         clock = Clock(0 if self.check else seconds)
         while True:
             lost: Unreachable | Unavailable | None = None
             found = State(False)
             try:
-                found = look()
+                found = read_state()
             except (Unreachable, Unavailable) as error:
                 lost = error
             if found.ready or found.failed:
@@ -191,18 +191,18 @@ class SkupperAction(RoleAction):
                     raise lost
                 return found
 
-    def wait_for(self, problem: str, seconds: float, look: Callable[[], State], hint: str = "") -> State:
-        """Wait until it is ready; in check mode look once.
+    def wait_for(self, problem: str, seconds: float, read_state: Callable[[], State], hint: str = "") -> State:
+        """Wait until it is ready; in check mode read once.
 
         Args:
             problem: what is wrong if it is not.
-            look: returns the state.
+            read_state: returns the state.
             hint: sentences after the reason.
 
         Raises:
             ClusterError: the problem, and what is missing.
         """
-        found = self.wait(seconds, look)
+        found = self.wait(seconds, read_state)
         if not found.ready and not self.check:
             when = "" if found.failed else f" after {seconds:g} s"
             raise ClusterError(f"{problem}{when}: {found.why}.{hint and f' {hint}'}")
@@ -218,14 +218,14 @@ class SkupperAction(RoleAction):
     def wait_cleared(self, cluster: Cluster, namespace: str, uids: Iterable[str], seconds: float) -> None:
         """Wait until Skupper's objects of deleted Sites are gone, too."""
 
-        def look() -> State:
+        def read_state() -> State:
             objects = _router_objects(cluster, namespace)
             left = [name for uid in uids for name in site_plan.dependents(uid, objects)]
             return State(not left, f"{', '.join(left)} still exists. Run again when Kubernetes' garbage collector has deleted it")
 
         uids = [uid for uid in uids if uid]
         if uids:
-            self.wait_for(f"not all objects of a deleted Site in namespace {namespace} of {cluster.name} are gone", seconds, look)
+            self.wait_for(f"not all objects of a deleted Site in namespace {namespace} of {cluster.name} are gone", seconds, read_state)
 
     def wait_site(self, cluster: Cluster, namespace: str, name: str, seconds: float) -> Object:
         """Wait until a Site is ready; returns it.
@@ -235,7 +235,7 @@ class SkupperAction(RoleAction):
         """
         live: Object = {}
 
-        def look() -> State:
+        def read_state() -> State:
             nonlocal live
             live = cluster_state.read(cluster, "Site", name, namespace) or {}
             if not live:
@@ -250,7 +250,7 @@ class SkupperAction(RoleAction):
             deployments = [one for one in _router_objects(cluster, namespace) if one["kind"] == "Deployment"]
             return state.site(live, [service] if service else [], pods, deployments, cluster.get("v1", "Namespace", namespace))
 
-        self.wait_for(f"Site {namespace}/{name} on {cluster.name} is not ready", seconds, look)
+        self.wait_for(f"Site {namespace}/{name} on {cluster.name} is not ready", seconds, read_state)
         return live
 
 

@@ -111,7 +111,7 @@ class Join:
         self._apply(skupper.certificate(self.spec, cluster_state.ca_name(hub.site)), at_hub=True)
         deleted, secret = False, None
 
-        def look() -> State:
+        def read_state() -> State:
             nonlocal deleted, secret
             secret = self.hub.get("v1", "Secret", name, namespace)
             fault = link_credentials.fault(entries(secret), hub.ca, self.now, self.spec.renew_before, self.spec.cluster)
@@ -127,7 +127,7 @@ class Join:
             return State(False, fault) if found.ready and fault else found
 
         problem = f"Certificate {namespace}/{name} on {self.hub.name}, for the link of {self.spec.cluster}, has not led to a valid Secret"
-        if self.action.wait_for(problem, self.seconds, look).ready:
+        if self.action.wait_for(problem, self.seconds, read_state).ready:
             return entries(secret)
         self.action.done["changed"] = True
         return {}
@@ -180,13 +180,13 @@ class Join:
         """What to do about the token, as soon as that is known."""
         found = links.TokenVerdict(links.WAIT)
 
-        def look() -> State:
+        def read_state() -> State:
             nonlocal found
             grant = cluster_state.read(self.hub, "AccessGrant", skupper.grant_name(self.spec.cluster), self.spec.hub_namespace)
             found = links.token_verdict(self.spec, self.site_state(), grant, self.now)
             return State(found.do != links.WAIT, found.why)
 
-        self.action.wait(self.seconds, look)
+        self.action.wait(self.seconds, read_state)
         return found
 
     def _grant(self) -> Object:
@@ -198,7 +198,7 @@ class Join:
             self.action.remove(self.hub, [live], self.seconds, at_hub=True)
         self._apply(skupper.access_grant(self.spec), at_hub=True)
 
-        def look() -> State:
+        def read_state() -> State:
             nonlocal live
             live = self._at_hub("AccessGrant", name)
             if live is None:
@@ -206,5 +206,5 @@ class Join:
             what, why = state.grant(live, self.now)
             return State(what == state.USABLE, f"it is {what}: {why}", what in final)
 
-        self.action.wait_for(f"AccessGrant {self.spec.hub_namespace}/{name} on {self.hub.name} is not usable", self.seconds, look)
+        self.action.wait_for(f"AccessGrant {self.spec.hub_namespace}/{name} on {self.hub.name} is not usable", self.seconds, read_state)
         return live or {}

@@ -198,14 +198,14 @@ class HubRotation:
             self.action.note_secret(self.cluster, self.namespace, name, "deleted")
         found: dict[str, str] = {}
 
-        def look() -> State:
+        def read_state() -> State:
             nonlocal found
             found = entries(self._secret(name))
             if not found.get("tls.crt") or not found.get("tls.key") or found["tls.crt"] == old:
                 return State(False, "Skupper has not recreated it")
             return State(not ca or link_credentials.issued_by(found["tls.crt"], ca), "its certificate is still of the previous CA")
 
-        self.action.wait_for(f"{which} was not recreated", self.params["wait_timeout"], look, "Is Skupper's controller running?")
+        self.action.wait_for(f"{which} was not recreated", self.params["wait_timeout"], read_state, "Is Skupper's controller running?")
         facts = link_credentials.describe(found["tls.crt"])
         issue = {"change": "issued", "name": name, "serial": facts["serial"], "not_after": facts["not_after"]}
         self.action.note(self.cluster.name, certificates=[issue])
@@ -238,8 +238,8 @@ class HubRotation:
         """
         site, action, cluster = self.revoked, self.action, self.cluster
         ledger = Ledger(cluster, self.namespace, self.params["federation"], check=action.check)
-        going, records = cluster_state.link_objects(cluster, self.namespace, site), ledger.read_records()
-        if site not in self.params["sites"] and not going and forgetting.unknown([site], records, ledger.read_book()):
+        objects, records = cluster_state.link_objects(cluster, self.namespace, site), ledger.read_records()
+        if site not in self.params["sites"] and not objects and forgetting.unknown([site], records, ledger.read_book()):
             raise ClusterError(
                 f"this federation does not have a site {site}, and never had one, so nothing is revoked: the ledger on {cluster.name} has "
                 f"{', '.join(sorted(records)) or 'no sites'}. Is the name right (flower_site)?"
@@ -251,6 +251,6 @@ class HubRotation:
                 action.note(cluster.name, words=[f"{site} is denied, because its link is revoked"])
         elif not ledger.read_denial(site):
             action.warn(f"the ledger has no site {site}: it will be linked again if it is in the inventory")
-        action.remove(cluster, going, self.params["wait_timeout"], at_hub=True)
-        since = None if going else moment(ledger.read_denial(site).get("since"))
+        action.remove(cluster, objects, self.params["wait_timeout"], at_hub=True)
+        since = None if objects else moment(ledger.read_denial(site).get("since"))
         return since and since + datetime.timedelta(seconds=cluster.skew or 0)

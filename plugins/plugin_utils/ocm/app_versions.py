@@ -159,14 +159,14 @@ def lasting(item: Mapping[str, Any]) -> dict[str, Any]:
     return {**item, "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), **_LASTS}}}
 
 
-def addon_names(made: Iterable[Mapping[str, Any]], own: str) -> list[str]:
+def addon_names(versions: Iterable[Mapping[str, Any]], own: str) -> list[str]:
     """Names of the add-ons whose clusters may have one of these objects: a federation may have had its add-on under another name.
 
     Args:
-        made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
+        versions: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
         own: name of its add-on.
     """
-    return sorted({own} | {item["spec"]["addonName"] for item in made if item["kind"] == "AddOnTemplate"})
+    return sorted({own} | {item["spec"]["addonName"] for item in versions if item["kind"] == "AddOnTemplate"})
 
 
 def unused_apps(sets: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]], label: str) -> list[dict[str, Any]]:
@@ -197,18 +197,18 @@ def _references(part: Any, resource: str = "") -> Iterator[tuple[str, str, str]]
 
 
 def unused(
-    made: Iterable[Mapping[str, Any]], managements: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]]
+    versions: Iterable[Mapping[str, Any]], managements: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Objects to delete, as a list for C(apply) with C(state=absent).
 
     Args:
-        made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
+        versions: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one federation.
         managements: ClusterManagementAddOns that may refer to them.
         clusters: ManagedClusterAddOns that may refer to them, of all clusters.
     """
     used = {reference for one in (*managements, *clusters) for reference in _references(one)}
     left = []
-    for item in made:
+    for item in versions:
         reference = addon_objects.config_reference(item)
         if (reference["resource"], reference.get("namespace") or "", reference["name"]) not in used:
             meta = {key: item["metadata"][key] for key in ("name", "namespace") if item["metadata"].get(key)}

@@ -145,8 +145,8 @@ class Apps:
         if watches:
             body = wanted[-1]["spec"]
             body["manifestWorkTemplate"] = hub_reader.watched(body["manifestWorkTemplate"])
-        foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
-        changed = {one["kind"] for one in foreseen.objects if one["change"] != "unchanged"}
+        dry_run = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
+        changed = {one["kind"] for one in dry_run.objects if one["change"] != "unchanged"}
         return [item for item in wanted if item["kind"] in changed]
 
     def _wait(self, clock: Clock) -> None:
